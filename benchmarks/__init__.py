@@ -1,0 +1,1 @@
+"""`make bench`: every figure as a ratio in one run."""

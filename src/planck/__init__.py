@@ -1,0 +1,44 @@
+"""A runtime for teams of coding agents."""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from planck.headless.headless import Planck as Planck
+    from planck.records.outcome import Err as Err
+    from planck.records.outcome import ErrorKind as ErrorKind
+    from planck.records.outcome import Ok as Ok
+    from planck.records.outcome import error as error
+    from planck.toolkit.tool import Tool as Tool
+    from planck.toolkit.tool import ToolContext as ToolContext
+
+# PEP 562: `import planck` loads nothing that is not used.
+_HOMES = {
+    "Err": "planck.records.outcome",
+    "ErrorKind": "planck.records.outcome",
+    "Ok": "planck.records.outcome",
+    "Planck": "planck.headless.headless",
+    "Tool": "planck.toolkit.tool",
+    "ToolContext": "planck.toolkit.tool",
+    "error": "planck.records.outcome",
+}
+
+__all__ = [
+    "Err",
+    "ErrorKind",
+    "Ok",
+    "Planck",
+    "Tool",
+    "ToolContext",
+    "error",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'planck' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(home), name)

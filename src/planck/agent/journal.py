@@ -1,0 +1,15 @@
+"""The one road by which facts leave an agent."""
+
+from typing import Protocol
+
+from planck.records.events import Event, View
+
+
+class Journal(Protocol):
+    async def record(
+        self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
+    ) -> list[Event]:
+        """Append the facts in one commit, then publish them; what fails to persist is not published."""
+
+    def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
+        """Send a delta to whoever watches now; it is never stored."""

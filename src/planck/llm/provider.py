@@ -1,0 +1,47 @@
+"""What the turn knows of a model: a stream of deltas that ends with exactly one message."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from planck.records.events import Status, TextDelta, ThinkingDelta
+from planck.records.history import History
+from planck.records.messages import AssistantMessage
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import ToolSpec
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One model call. `history` is shared, not copied: a dialect reads its bytes and changes nothing."""
+
+    agent_id: str
+    system: str
+    history: History
+    tools: Sequence[ToolSpec] = ()
+    params: dict[str, Any] = {}
+    tool_choice: str = ""
+    """Empty: the model decides. `required`: it must call a tool."""
+
+
+Item = TextDelta | ThinkingDelta | Status | AssistantMessage
+
+
+class Provider(Protocol):
+    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        """Deltas, then one `AssistantMessage`; fails with `ProviderError`. Closing it closes the socket."""
+
+
+class ProviderError(PlanckError):
+    """A model call that failed; `retry_after` is what the server asked for, in seconds."""
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        details: dict[str, Any] | None = None,
+        *,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(kind, message, details)
+        self.retry_after = retry_after

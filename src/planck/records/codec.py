@@ -1,0 +1,26 @@
+"""Our JSON: the only place that encodes or decodes what we store and send."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+DecodeError = msgspec.DecodeError  # ValidationError included
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder()
+
+encode = _encoder.encode
+
+
+def encode_str(value: Any) -> str:
+    return _encoder.encode(value).decode()
+
+
+def decode(data: bytes | str) -> Any:
+    return _decoder.decode(data)
+
+
+def decode_as(data: bytes | str, type_: type[T]) -> T:
+    return msgspec.json.decode(data, type=type_)

@@ -1,0 +1,233 @@
+"""The facts of a session: an envelope whose `data` stays raw bytes, and a typed view for each known type.
+
+Unknown types and fields survive by construction: nothing here decodes `data` until somebody asks.
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from planck.records import codec
+from planck.records.messages import AssistantMessage, Image
+from planck.records.specs import AgentSpec
+from planck.records.usage import Usage
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """One recorded fact, or a delta (`seq` is None). `turn` is 0 outside a turn."""
+
+    seq: int | None
+    ts: str
+    agent_id: str | None
+    turn: int
+    type: str
+    data: msgspec.Raw
+
+
+class Draft(msgspec.Struct, frozen=True, gc=False):
+    """A fact before the log gave it a number."""
+
+    ts: str
+    agent_id: str | None
+    turn: int
+    type: str
+    data: msgspec.Raw
+
+
+class View(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The typed view of one event type's `data`."""
+
+    type: ClassVar[str]
+
+
+class Kind(StrEnum):
+    PROMPT = "prompt"
+    ASK = "ask"
+    TASK = "task"
+    RESPONSE = "response"
+
+
+class TurnStatus(StrEnum):
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    TIMED_OUT = "timed_out"
+    CAPPED = "capped"
+
+
+USER = "user"
+
+
+class SessionStarted(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "session_started"
+    id: str
+    name: str
+    workspace: str
+    version: str
+
+
+class SessionResumed(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "session_resumed"
+    version: str
+    interrupted: tuple[str, ...] = ()
+    """Ids of the tool calls that were in flight."""
+
+
+class AgentStarted(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "agent_started"
+    agent: AgentSpec
+
+
+class AgentEnded(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "agent_ended"
+    reason: str
+
+
+class Envelope(
+    View, frozen=True, kw_only=True, omit_defaults=False, rename={"sender": "from", "receiver": "to"}
+):
+    """One message between agents, or from the user."""
+
+    type: ClassVar[str] = "message"
+    id: str
+    kind: Kind
+    sender: str
+    receiver: str
+    text: str
+    correlation_id: str | None = None
+    deadline: str | None = None
+    hops: int = 0
+
+
+class Delivery(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "delivery"
+    ids: tuple[str, ...]
+    state: Literal["delivered", "answered", "expired", "dead"]
+
+
+class TurnStart(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "turn_start"
+    kind: Kind
+    message_id: str
+
+
+class AssistantSaid(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "assistant_message"
+    message: AssistantMessage
+
+
+class ToolStart(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "tool_start"
+    id: str
+    name: str
+    args: Any
+    """The parsed arguments; the raw text where it could not be parsed."""
+
+
+class ErrorData(msgspec.Struct, frozen=True):
+    kind: str
+    message: str
+    details: dict[str, Any]
+
+
+class ToolEnd(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "tool_end"
+    id: str
+    name: str
+    ok: bool
+    output: str
+    error: ErrorData | None = None
+    exit_code: int | None = None
+    duration_ms: int
+    images: tuple[Image, ...] = ()
+
+
+class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
+    type: ClassVar[str] = "usage"
+    model: str
+    usage: Usage
+    cost_usd: float | None = None
+
+
+class TurnEnd(View, frozen=True, kw_only=True, omit_defaults=False):
+    type: ClassVar[str] = "turn_end"
+    status: TurnStatus
+    text: str
+    usage: Usage
+
+
+class PermissionDecision(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "permission_decision"
+    call_id: str
+    tool: str
+    decision: Literal["allow", "deny"]
+    reason: str
+
+
+class ErrorEvent(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "error"
+    kind: str
+    message: str
+    details: dict[str, Any] = {}
+
+
+class TextDelta(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "text_delta"
+    text: str
+
+
+class ThinkingDelta(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "thinking_delta"
+    text: str
+
+
+class ToolProgress(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "tool_progress"
+    id: str
+    text: str
+
+
+class Status(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "status"
+    component: str
+    state: str
+    name: str = ""
+    detail: str = ""
+
+
+DELTAS: frozenset[str] = frozenset(
+    {"text_delta", "thinking_delta", "tool_progress", "usage_delta", "compacting", "status"}
+)
+
+_VIEWS: dict[str, msgspec.json.Decoder[View]] = {
+    view.type: msgspec.json.Decoder(view) for view in View.__subclasses__()
+}
+
+
+def view(event: Event) -> View | None:
+    """The typed data, or None for a type this version does not know."""
+    decoder = _VIEWS.get(event.type)
+    return decoder.decode(event.data) if decoder else None
+
+
+def raw(data: View | dict[str, Any]) -> msgspec.Raw:
+    return msgspec.Raw(codec.encode(data))
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """An event as the outside world sees it."""
+
+    seq: int | None
+    ts: str
+    session_id: str
+    agent_id: str | None
+    turn: int
+    type: str
+    data: msgspec.Raw
+
+
+def frame(event: Event, session_id: str) -> bytes:
+    return codec.encode(
+        Frame(event.seq, event.ts, session_id, event.agent_id, event.turn, event.type, event.data)
+    )

@@ -1,0 +1,126 @@
+"""Ok or Err: what every tool call, and every expected failure, ends as."""
+
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class ErrorKind(StrEnum):
+    """The closed vocabulary of failures; callers and models branch on it."""
+
+    # tools
+    INVALID_ARGS = "invalid_args"
+    UNKNOWN_TOOL = "unknown_tool"
+    OUTSIDE_WORKSPACE = "outside_workspace"
+    NOT_FOUND = "not_found"
+    RESOURCE_MISSING = "resource_missing"
+    NO_MATCH = "no_match"
+    NOT_UNIQUE = "not_unique"
+    READ_FAILED = "read_failed"
+    WRITE_FAILED = "write_failed"
+    COMMAND_FAILED = "command_failed"
+    TIMEOUT = "timeout"
+    PERMISSION_DENIED = "permission_denied"
+    DETACHED = "detached"
+    INTERNAL_ERROR = "internal_error"
+    INTERRUPTED = "interrupted"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    EDIT_CONFLICT = "edit_conflict"
+    PROTECTED_PATH = "protected_path"
+    SANDBOX_UNAVAILABLE = "sandbox_unavailable"
+    # turn loop
+    ITERATION_CAP = "iteration_cap"
+    TOOL_RESULT_RECORD_FAILED = "tool_result_record_failed"
+    # team
+    DEADLOCK = "deadlock"
+    TARGET_GONE = "target_gone"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    # log
+    CORRUPT_LOG_LINE = "corrupt_log_line"
+    EPHEMERAL_NOT_LOGGABLE = "ephemeral_not_loggable"
+    LOG_ENCODE_FAILED = "log_encode_failed"
+    LOG_READ_FAILED = "log_read_failed"
+    LOG_WRITE_FAILED = "log_write_failed"
+    WRITER_CONFLICT = "writer_conflict"
+    # provider
+    PROVIDER_HTTP_ERROR = "provider_http_error"
+    MODEL_NOT_SUPPORTED = "model_not_supported"
+    USAGE_LIMIT_REACHED = "usage_limit_reached"
+    RATE_LIMITED = "rate_limited"
+    NETWORK = "network"
+    CONTEXT_OVERFLOW = "context_overflow"
+    OVERLOADED = "overloaded"
+    STREAM_CUT = "stream_cut"
+    # auth
+    NOT_AUTHENTICATED = "not_authenticated"
+    TOKEN_REQUEST_FAILED = "token_request_failed"
+    NO_ACCOUNT_ID = "no_account_id"
+    INVALID_RESPONSE = "invalid_response"
+    CORRUPT_AUTH = "corrupt_auth"
+    AUTH_READ_FAILED = "auth_read_failed"
+    AUTH_WRITE_FAILED = "auth_write_failed"
+    DEVICE_AUTH_FAILED = "device_auth_failed"
+    DEVICE_CODE_UNSUPPORTED = "device_code_unsupported"
+    SESSION_START_FAILED = "session_start_failed"
+    # peer, api, cli
+    PEER_FAILED = "peer_failed"
+    PEER_PROTOCOL = "peer_protocol"
+    UNAUTHORIZED = "unauthorized"
+    NO_PROMPT = "no_prompt"
+    STDIN_ERROR = "stdin_error"
+
+
+class Ok(msgspec.Struct, Generic[T], frozen=True):
+    """Success; a tool's value is a string-keyed map whose `"output"` the model reads."""
+
+    value: T
+
+    @property
+    def ok(self) -> bool:
+        return True
+
+
+class Err(msgspec.Struct, frozen=True):
+    """Failure; a kind outside `ErrorKind` can't be built."""
+
+    kind: ErrorKind
+    message: str
+    details: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "kind", ErrorKind(self.kind))
+
+    @property
+    def ok(self) -> bool:
+        return False
+
+    def envelope(self) -> dict[str, Any]:
+        """The shape in which an error crosses every boundary."""
+        return {
+            "ok": False,
+            "error": {"kind": str(self.kind), "message": self.message, "details": self.details},
+        }
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+
+def error(kind: ErrorKind | str, message: str, details: dict[str, Any] | None = None) -> Err:
+    return Err(ErrorKind(kind), message, details or {})
+
+
+class PlanckError(Exception):
+    """An `Err` on its way up; caught where failures become values again.
+
+    PlanckError
+    ├── toolkit.ToolError       a tool's expected failure, unwrapped by the executor
+    ├── llm.ProviderError       a model call's failure, wrapped by retry, ends the turn
+    └── store.StoreError        the log can't be read or written
+    """
+
+    def __init__(self, kind: ErrorKind, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.err = Err(kind, message, details or {})

@@ -1,0 +1,15 @@
+"""The two ports that every layer may take: time and identity."""
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> str:
+        """UTC as `2026-01-31T12:00:00.000Z`."""
+
+    def monotonic(self) -> float: ...
+
+
+class Ids(Protocol):
+    def new(self) -> str:
+        """16 lower-case hex digits, never the same twice in a process."""

@@ -1,0 +1,52 @@
+"""What an agent, a tool and a model are, before anything runs."""
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """What a model is told of a tool: everything but the function."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ModelSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A model that can be called; carries no secret."""
+
+    provider: str
+    """A key of the configuration's `providers`."""
+    model: str
+    """The vendor's own name for it."""
+    id: str = ""
+    """The user's alias, if there is one."""
+    name: str = ""
+    context_window: int = 128_000
+    max_output: int = 0
+    """0: leave it to the vendor."""
+    base_url: str = ""
+    params: dict[str, Any] = {}
+    images: bool = False
+    reasoning: bool = False
+
+    @property
+    def label(self) -> str:
+        return self.id or f"{self.provider}/{self.model}"
+
+
+Role = Literal["orchestrator", "worker"]
+
+
+class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: str
+    type: str
+    name: str
+    role: Role
+    model: ModelSpec
+    description: str = ""
+    system_prompt: str = ""
+    tools: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    delegator_id: str = ""

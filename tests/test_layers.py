@@ -1,0 +1,97 @@
+"""The layers of docs/architecture.md, held by walking every import of every file, function-local ones too."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "planck"
+
+ROWS: tuple[frozenset[str], ...] = (
+    frozenset({"records"}),
+    frozenset({"llm", "workspace", "store", "toolkit"}),
+    frozenset({"tools", "permissions", "context"}),
+    frozenset({"agent", "mcp"}),
+    frozenset({"team", "sidecar"}),
+    frozenset({"session"}),
+    frozenset({"headless"}),
+    frozenset({"cli", "api", "web", "tui", "acp", "mcp_server"}),
+)
+ROW = {package: number for number, packages in enumerate(ROWS) for package in packages}
+FRONTENDS = ROWS[-1]
+
+
+def violations(src: Path) -> list[str]:
+    return [
+        f"{path.relative_to(src)}:{line} imports planck.{target}: {why}"
+        for path in sorted(src.rglob("*.py"))
+        for line, target in _imports(path)
+        if (why := _why_not(path.relative_to(src).parts[0].removesuffix(".py"), target))
+    ]
+
+
+def _imports(path: Path) -> list[tuple[int, str]]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            names = [node.module or ""]
+            if node.module == "planck":
+                names = [f"planck.{alias.name}" for alias in node.names]
+        found += [
+            (node.lineno, name.removeprefix("planck."))
+            for name in names
+            if name.startswith("planck.") and isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+    return found
+
+
+def _why_not(source: str, target: str) -> str:
+    package = target.split(".")[0]
+    if source == "__init__" or package == source or package not in ROW:
+        return ""
+    if source not in ROW:
+        return f"{source} is not in the table of layers"
+    if source in FRONTENDS and package not in {"headless", "records"}:
+        return "a frontend knows headless and records only"
+    if ROW[package] > ROW[source]:
+        return f"{package} is above {source}"
+    if ROW[package] == ROW[source]:
+        return f"{package} and {source} share a row"
+    return ""
+
+
+def test_every_import_points_down() -> None:
+    assert violations(SRC) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("records/bad.py", "import planck.store.store"),
+        ("llm/bad.py", "from planck.workspace import paths"),
+        ("agent/bad.py", "def f():\n    from planck.session import bus"),
+        ("cli/bad.py", "from planck.agent import turn"),
+        ("strange/bad.py", "from planck import records"),
+    ],
+)
+def test_a_wrong_import_is_found(tmp_path: Path, file: str, line: str) -> None:
+    (tmp_path / file).parent.mkdir()
+    (tmp_path / file).write_text(line)
+    assert len(violations(tmp_path)) == 1
+
+
+def test_records_touch_neither_clock_nor_loop_nor_files() -> None:
+    banned = {"asyncio", "time", "os", "random", "uuid", "secrets", "pathlib", "io", "socket", "subprocess"}
+    found = [
+        (path.name, alias.name)
+        for path in (SRC / "records").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (node.module if isinstance(node, ast.ImportFrom) else alias.name) in banned
+    ]
+    assert found == []
