@@ -165,6 +165,19 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     reason: str
 
 
+class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
+    """Recorded before the change happens, so that what was there is never lost."""
+
+    type: ClassVar[str] = "file_changed"
+    call_id: str
+    path: str
+    """Relative to the workspace."""
+    before: bytes | None
+    """The whole old content; None where there was no file."""
+    mode: int | None
+    after_sha256: str
+
+
 class ErrorEvent(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "error"
     kind: str

@@ -1,11 +1,12 @@
 """What any tool needs: the contract, and nothing of what runs it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from planck.records.events import View
 from planck.records.outcome import Err, Ok, PlanckError
 from planck.records.specs import ToolSpec
 
@@ -24,6 +25,10 @@ class Effect(StrEnum):
     """Anything: a shell command, a program, a peer, a Python function that says nothing of itself."""
 
 
+async def _unrecorded(fact: View) -> None:
+    """Where there is no log (`planck tools call`), a fact goes nowhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     session_id: str
@@ -34,6 +39,8 @@ class ToolContext:
     deadline: float | None = None
     """On the loop's clock; None where nobody waits."""
     progress: Callable[[str], None] = field(default=lambda text: None)
+    record: Callable[[View], Awaitable[None]] = _unrecorded
+    """Returns once the fact is durable: a before-image is recorded before the change."""
 
 
 Outcome = Ok[dict[str, Any]] | Err
@@ -53,6 +60,9 @@ class Tool:
         *,
         effect: Effect = Effect.COMMAND,
         timeout: float = 300.0,
+        max_arguments: int = 1 << 20,
+        always: Iterable[str] = (),
+        plain_schema: bool = False,
     ) -> None:
         self.name = name
         self.description = description
@@ -61,6 +71,12 @@ class Tool:
         self.dry_run = dry_run or self._plan
         self.effect = effect
         self.timeout = timeout
+        self.max_arguments = max_arguments
+        """Bytes of argument text the executor will parse."""
+        self.always = frozenset(always)
+        """Keys that pass beside the schema, unvalidated: `cwd` and `timeout` of TOOL.json, `timeout_ms`."""
+        self.plain_schema = plain_schema
+        """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
 
     def to_ai_tool(self) -> ToolSpec:
         """The spec without the functions."""
