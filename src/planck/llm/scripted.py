@@ -54,7 +54,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class ScriptedProvider:
-    """Answers from a list in order, from a function, or from one of these by agent id; keeps what it heard."""
+    """Answers from a list in order, from a function, or one of these by agent id; keeps what it heard."""
 
     def __init__(self, script: Script | Mapping[str, Script], model: str = "scripted") -> None:
         self._scripts = dict(script) if isinstance(script, Mapping) else {"": script}
