@@ -1,0 +1,116 @@
+"""Append, then publish: the one road from an agent to the log and to whoever watches."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from planck.agent.journal import Journal
+from planck.records import codec
+from planck.records.events import DELTAS, Draft, Event, View
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Clock
+from planck.session.bus import Bus, Subscription
+from planck.store.store import Store, StoreError
+
+
+class SessionJournal:
+    def __init__(
+        self, store: Store, bus: Bus, clock: Clock, *, redact: Callable[[bytes], bytes] | None = None
+    ) -> None:
+        """`redact` takes known secrets out of the bytes before they are stored."""
+        self._store = store
+        self._bus = bus
+        self._clock = clock
+        self._redact = redact
+        # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
+        store.watch(self._publish_all)
+
+    async def record(
+        self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
+    ) -> list[Event]:
+        """Append the facts in one commit, then publish them; what fails to persist is not published.
+
+        Facts handed in are recorded even if the caller is cancelled meanwhile.
+        """
+        ts = self._clock.now()
+        events = await self._store.append([self._draft(ts, agent_id, turn, fact) for fact in facts])
+        if barrier:
+            await self._store.barrier()
+        return events
+
+    def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
+        if self._bus.watched:
+            data = msgspec.Raw(codec.encode(delta))
+            self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, data))
+
+    async def events(self, after: int = 0, live: bool = True) -> AsyncGenerator[Event, None]:
+        """The log from there on, then what happens, deltas included: no event missing, none twice.
+
+        A reader that falls behind loses deltas only: it catches up from the store.
+        """
+        subscription = self._bus.subscribe()
+        try:
+            while True:
+                for event in self._store.read(after):
+                    after = event.seq or after
+                    yield event
+                if not live:
+                    return
+                _skip_what_was_read(subscription, after)
+                async for event in _until_behind(subscription, after):
+                    after = event.seq or after
+                    yield event
+                if subscription.ended and not subscription.queue and self._store.head <= after:
+                    return
+        finally:
+            self._bus.unsubscribe(subscription)
+
+    def _draft(self, ts: str, agent_id: str | None, turn: int, fact: View) -> Draft:
+        if fact.type in DELTAS:
+            raise StoreError(
+                ErrorKind.EPHEMERAL_NOT_LOGGABLE, f"{fact.type!r} is a delta: publish it, it is never stored"
+            )
+        try:
+            data = codec.encode(fact)
+        except (TypeError, ValueError, OverflowError, RecursionError) as e:
+            raise StoreError(ErrorKind.LOG_ENCODE_FAILED, f"a {fact.type!r} event is no JSON: {e}") from e
+        if self._redact:
+            data = self._redact(data)
+        return Draft(ts, agent_id, turn, fact.type, msgspec.Raw(data))
+
+    def _publish_all(self, events: Sequence[Event]) -> None:
+        if self._bus.watched:
+            for event in events:
+                self._bus.publish(event)
+
+
+def _skip_what_was_read(subscription: Subscription, after: int) -> None:
+    # Deltas from before an event that the store already gave would repeat what that event says.
+    queue = subscription.queue
+    stale = 0
+    for index, event in enumerate(queue, 1):
+        if event.seq is not None and event.seq <= after:
+            stale = index
+    for _ in range(stale):
+        queue.popleft()
+
+
+async def _until_behind(subscription: Subscription, after: int) -> AsyncGenerator[Event, None]:
+    queue = subscription.queue
+    while True:
+        while queue:
+            event = queue[0]
+            if event.seq is not None:
+                if event.seq > after + 1:
+                    return
+                after = event.seq
+            yield queue.popleft()
+        if subscription.behind or subscription.ended:
+            subscription.behind = False
+            return
+        await subscription.wait()
+
+
+if TYPE_CHECKING:
+    _: type[Journal] = SessionJournal

@@ -1,0 +1,81 @@
+"""One writer process per log: `flock` on a file beside it, held until the process ends."""
+
+import fcntl
+import os
+import socket
+import time
+from pathlib import Path
+
+import msgspec
+
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.store.store import StoreError
+
+
+class Holder(msgspec.Struct, frozen=True):
+    pid: int
+    host: str
+
+
+class WriterLock:
+    """The kernel frees it when the process dies, whatever way; the file itself stays."""
+
+    def __init__(self, path: Path, *, steal: bool = False) -> None:
+        """`steal` takes it from a process that is stopped but alive; the epoch in the log fences that one."""
+        if steal:
+            path.unlink(missing_ok=True)
+        self._fd = _acquire(path)
+        holder = Holder(os.getpid(), socket.gethostname())
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, codec.encode(holder), 0)
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _acquire(path: Path) -> int:
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _still_there(path, fd):
+                return fd
+        except BlockingIOError:
+            raise _conflict(path, fd) from None
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def _still_there(path: Path, fd: int) -> bool:
+    # Whoever steals the lock unlinks its file: a lock on the old one guards nothing.
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def _conflict(path: Path, fd: int) -> StoreError:
+    with os.fdopen(fd, "rb") as file:
+        text = file.read(4096)
+        # It was written when the lock was taken, so its time is the "since".
+        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.fstat(fd).st_mtime))
+    try:
+        holder = codec.decode_as(text, Holder)
+    except codec.DecodeError:
+        return StoreError(
+            ErrorKind.WRITER_CONFLICT,
+            f"another process is opening {path.stem!r} right now; try again, or fork the session",
+            {"since": since},
+        )
+    return StoreError(
+        ErrorKind.WRITER_CONFLICT,
+        f"process {holder.pid} on {holder.host} has had this session open since {since}; "
+        "close it there, or fork the session",
+        {"pid": holder.pid, "host": holder.host, "since": since},
+    )

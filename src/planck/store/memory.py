@@ -1,0 +1,65 @@
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from planck.records.events import Draft, Event
+from planck.records.outcome import Err, ErrorKind
+from planck.store.store import Committed, Store, StoreError
+
+
+class MemoryStore:
+    """A log that lives as long as the process: `--no-session`, and tests."""
+
+    def __init__(self, meta: Mapping[str, str] | None = None) -> None:
+        self._events: list[Event] = []
+        self._committed: Committed = _nobody
+        self._meta = dict(meta or {})
+        self._closed = False
+
+    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+        if self._closed:
+            raise StoreError(ErrorKind.LOG_WRITE_FAILED, "the session is closed; open it again to go on")
+        first = len(self._events) + 1
+        events = [
+            Event(seq, draft.ts, draft.agent_id, draft.turn, draft.type, draft.data)
+            for seq, draft in enumerate(drafts, first)
+        ]
+        self._events += events
+        self._committed(events)
+        return events
+
+    async def barrier(self) -> None:
+        pass
+
+    def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
+        for event in self._events[after : len(self._events)]:
+            if agent_id is None or event.agent_id == agent_id:
+                yield event
+
+    def watch(self, committed: Committed) -> None:
+        self._committed = committed
+
+    @property
+    def head(self) -> int:
+        return len(self._events)
+
+    @property
+    def meta(self) -> dict[str, str]:
+        return dict(self._meta)
+
+    @property
+    def damage(self) -> Err | None:
+        return None
+
+    def checkpoint(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self._closed = True
+
+
+def _nobody(events: Sequence[Event]) -> None:
+    pass
+
+
+if TYPE_CHECKING:
+    _: type[Store] = MemoryStore

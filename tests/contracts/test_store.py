@@ -1,0 +1,105 @@
+"""One suite for every `Store`."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from planck.records.events import Draft, Event
+from planck.records.outcome import ErrorKind
+from planck.store.memory import MemoryStore
+from planck.store.sqlite import SqliteStore
+from planck.store.store import Store, StoreError
+
+Make = Callable[[], Store]
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite-power"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    meta = {"id": "abc", "name": "calm-fox"}
+    made: Store
+    if request.param == "memory":
+        made = MemoryStore(meta)
+    else:
+        durability = "power" if request.param == "sqlite-power" else "process"
+        made = SqliteStore.create(tmp_path / "s" / "abc_calm-fox.db", meta, durability=durability)  # type: ignore[arg-type]  # a literal by construction
+    yield made
+    made.close()
+
+
+def draft(text: str, agent_id: str | None = "a") -> Draft:
+    return Draft(
+        "2026-01-01T00:00:00.000Z", agent_id, 1, "message", msgspec.Raw(msgspec.json.encode({"t": text}))
+    )
+
+
+def plain(events: list[Event]) -> list[tuple[int | None, str | None, bytes]]:
+    return [(event.seq, event.agent_id, bytes(event.data)) for event in events]
+
+
+async def test_events_are_numbered_from_one_and_read_back_as_written(store: Store) -> None:
+    first = await store.append([draft("a"), draft("b")])
+    second = await store.append([draft("c")])
+    assert [e.seq for e in first + second] == [1, 2, 3]
+    assert plain(list(store.read())) == plain(first + second)
+    assert plain(list(store.read(2))) == plain(second)
+    assert list(store.read(3)) == []
+    assert store.head == 3
+
+
+async def test_concurrent_appends_keep_batches_whole_and_seq_gap_free(store: Store) -> None:
+    batches = await asyncio.gather(*(store.append([draft(f"{i}"), draft(f"{i}'")]) for i in range(50)))
+    assert sorted(e.seq or 0 for batch in batches for e in batch) == list(range(1, 101))
+    for batch in batches:
+        assert batch[1].seq == (batch[0].seq or 0) + 1
+
+
+async def test_a_reader_may_ask_for_one_agent(store: Store) -> None:
+    await store.append([draft("a", "x"), draft("b", "y"), draft("c", None), draft("d", "x")])
+    assert [e.seq for e in store.read(agent_id="x")] == [1, 4]
+
+
+async def test_what_a_cancelled_caller_handed_in_is_committed_and_announced(store: Store) -> None:
+    told: list[Event] = []
+    store.watch(told.extend)
+
+    async def hand_in() -> None:
+        await store.append([draft("a")])
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(hand_in())
+        await asyncio.sleep(0)
+        task.cancel()
+    await store.append([draft("b")])
+    assert [e.seq for e in told] == [1, 2]
+    assert plain(list(store.read())) == plain(told)
+
+
+async def test_commits_are_announced_before_the_caller_goes_on(store: Store) -> None:
+    told: list[Event] = []
+    store.watch(told.extend)
+    events = await store.append([draft("a")])
+    assert told == events
+
+
+async def test_a_barrier_returns(store: Store) -> None:
+    await store.append([draft("a")])
+    await store.barrier()
+    store.checkpoint()
+    assert store.head == 1
+
+
+async def test_a_closed_store_refuses(store: Store) -> None:
+    await store.append([draft("a")])
+    store.close()
+    with pytest.raises(StoreError) as caught:
+        await store.append([draft("b")])
+    assert caught.value.err.kind is ErrorKind.LOG_WRITE_FAILED
+    store.close()
+
+
+async def test_metadata_is_kept(store: Store) -> None:
+    assert store.meta == {"id": "abc", "name": "calm-fox"}
+    assert store.damage is None
