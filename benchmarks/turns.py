@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 from benchmarks import bare
@@ -42,8 +43,8 @@ def main() -> None:
 async def _turns(port: int) -> None:
     per_turn: dict[int, float] = {}
     for turns in (50, 500):
-        ours = await _best(lambda turns=turns: _planck_turns(port, turns))
-        limit = await _best(lambda turns=turns: _bare_turns(port, turns))
+        ours = await _best(partial(_planck_turns, port, turns))
+        limit = await _best(partial(_bare_turns, port, turns))
         per_turn[turns] = ours
         aim = {50: 1.0, 500: 1.5}[turns]
         print(
