@@ -7,7 +7,7 @@ import msgspec
 
 from planck.agent.journal import Journal
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, View
+from planck.records.events import DELTAS, Draft, Event, TurnEnd, TurnStart, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
@@ -23,6 +23,7 @@ class SessionJournal:
         self._bus = bus
         self._clock = clock
         self._redact = redact
+        self._turns = 0
         # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
         store.watch(self._publish_all)
 
@@ -37,6 +38,7 @@ class SessionJournal:
         events = await self._store.append([self._draft(ts, agent_id, turn, fact) for fact in facts])
         if barrier:
             await self._store.barrier()
+        self._tidy_between_turns(facts)
         return events
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
@@ -65,6 +67,14 @@ class SessionJournal:
                     return
         finally:
             self._bus.unsubscribe(subscription)
+
+    def _tidy_between_turns(self, facts: Sequence[View]) -> None:
+        for fact in facts:
+            self._turns += isinstance(fact, TurnStart)
+            if isinstance(fact, TurnEnd):
+                self._turns = max(0, self._turns - 1)
+                if not self._turns:
+                    self._store.checkpoint()
 
     def _draft(self, ts: str, agent_id: str | None, turn: int, fact: View) -> Draft:
         if fact.type in DELTAS:
