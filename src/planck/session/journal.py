@@ -38,7 +38,7 @@ class SessionJournal:
         events = await self._store.append([self._draft(ts, agent_id, turn, fact) for fact in facts])
         if barrier:
             await self._store.barrier()
-        self._tidy_between_turns(facts)
+        self._tidy_between_turns([entry.fact for entry in entries])
         return events
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
@@ -75,6 +75,10 @@ class SessionJournal:
                 self._turns = max(0, self._turns - 1)
                 if not self._turns:
                     self._store.checkpoint()
+
+    def close(self) -> None:
+        """No more is published; readers get what is queued, then the end."""
+        self._bus.close()
 
     def _draft(self, ts: str, agent_id: str | None, turn: int, fact: View) -> Draft:
         if fact.type in DELTAS:

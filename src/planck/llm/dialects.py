@@ -1,0 +1,41 @@
+"""A configured endpoint and a model -> the provider that speaks to it; only the dialect in use is loaded."""
+
+from planck.llm.endpoint import Endpoint
+from planck.llm.provider import Provider, ProviderError
+from planck.llm.transport import Transport
+from planck.records.outcome import ErrorKind
+from planck.records.specs import ModelSpec
+
+TYPES = ("anthropic", "openai", "google", "ollama", "llama_cpp")
+
+
+def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) -> Provider:
+    """Opens no connection. Raises `ProviderError` for a type or an `api` that there is none of."""
+    match endpoint.type:
+        case "openai" if _api(endpoint) == "chat":
+            from planck.llm.openai_chat import OpenAIChat
+
+            return OpenAIChat(endpoint, model, transport)
+        case "anthropic":
+            from planck.llm.anthropic import Anthropic
+
+            return Anthropic(endpoint, model, transport)
+        case "google":
+            from planck.llm.google import Google
+
+            return Google(endpoint, model, transport)
+    raise ProviderError(
+        ErrorKind.INVALID_ARGS,
+        f"provider {endpoint.name!r} has type {endpoint.type!r}; it must be one of {', '.join(TYPES)}",
+    )
+
+
+def _api(endpoint: Endpoint) -> str:
+    """Compatible servers speak `chat`; the vendor's own default is `responses`."""
+    api = endpoint.api or ("chat" if endpoint.base_url else "responses")
+    if api not in {"chat", "responses"}:
+        raise ProviderError(
+            ErrorKind.INVALID_ARGS,
+            f"provider {endpoint.name!r} has api {api!r}; it must be 'chat' or 'responses'",
+        )
+    return api

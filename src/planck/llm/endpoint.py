@@ -1,0 +1,63 @@
+"""Where a model is reached and with which key; neither its repr nor its encoding shows the key."""
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+OPENAI_ROOT = "https://api.openai.com/v1"
+OLLAMA_ROOT = "http://localhost:11434"
+LLAMA_CPP_ROOT = "http://localhost:8080"
+
+
+class Endpoint:
+    """A plain class, not a record: nothing can encode it into a log by accident."""
+
+    __slots__ = ("api", "base_url", "headers", "key", "name", "type")
+
+    name: str
+    """A key of the configuration's `providers`."""
+    type: str
+    api: str
+    """`chat`, `responses` or empty; for type `openai` only."""
+    base_url: str
+    """Empty: the vendor's own address."""
+    key: str
+    headers: Mapping[str, str]
+
+    def __init__(
+        self,
+        name: str,
+        type: str,
+        api: str = "",
+        base_url: str = "",
+        key: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        fields = (name, type, api, base_url.rstrip("/"), key.strip(), dict(headers or {}))
+        for field, value in zip(("name", "type", "api", "base_url", "key", "headers"), fields, strict=True):
+            object.__setattr__(self, field, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"an Endpoint does not change: {name!r}; make a new one")
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.name!r}, {self.type!r}, {self.api!r}, {self.base_url!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an Endpoint holds a key and can't be pickled")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no error and no log may show: the key, and the values of the configured headers."""
+        return tuple(value for value in (self.key, *self.headers.values()) if value)
+
+    @property
+    def is_vendor(self) -> bool:
+        """The vendor's own server, which takes what compatible ones refuse."""
+        return not self.base_url or self.base_url.startswith("https://api.openai.com/")
+
+
+def openai_root(base_url: str, default: str = OPENAI_ROOT) -> str:
+    """An address without a path gets `/v1`."""
+    root = (base_url or default).rstrip("/")
+    scheme, _, rest = root.partition("://")
+    return root if "/" in rest else f"{scheme}://{rest}/v1"

@@ -1,0 +1,81 @@
+"""One model call over HTTP: what every dialect shares, so that each is only an encoding and an answer."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Protocol
+
+from planck.llm.endpoint import Endpoint
+from planck.llm.http_errors import refusal
+from planck.llm.provider import Item, ProviderError
+from planck.llm.sse import Sse
+from planck.llm.transport import Transport
+from planck.records import codec
+from planck.records.messages import AssistantMessage
+from planck.records.outcome import ErrorKind
+
+
+class Splitter(Protocol):
+    def feed(self, chunk: bytes) -> list[bytes]: ...
+
+
+class Answer(Protocol):
+    """Builds one message from the events of one stream."""
+
+    ended: bool
+    """The server has said its last word; what follows is not read."""
+
+    def feed(self, data: bytes) -> Sequence[Item]:
+        """The deltas of one event; an event it does not know gives none. Raises `codec.DecodeError`."""
+
+    def message(self) -> AssistantMessage:
+        """Raises `stream_cut` where the server did not finish."""
+
+
+_FAIR = 256
+"""Events of one chunk before others run: whoever watches keeps up, and a burst starves nobody."""
+
+
+async def exchange(
+    transport: Transport,
+    endpoint: Endpoint,
+    url: str,
+    headers: Mapping[str, str],
+    body: Sequence[bytes] | bytes,
+    answer: Answer,
+    splitter: Splitter | None = None,
+) -> AsyncGenerator[Item, None]:
+    """Deltas as they arrive, then the message. Closing it closes the connection."""
+    feed = (splitter or Sse()).feed
+    response = await transport.send("POST", url, headers, body)
+    async with aclosing(response):
+        if response.status != 200:
+            raise await refusal(response, endpoint)
+        async for chunk in response.chunks():
+            for number, data in enumerate(feed(chunk), 1):
+                if number % _FAIR == 0:
+                    await asyncio.sleep(0)
+                for item in _read(answer, data):
+                    yield item
+                if answer.ended:
+                    break
+            if answer.ended:
+                response.release()
+                break
+    yield answer.message()
+
+
+def _read(answer: Answer, data: bytes) -> Sequence[Item]:
+    try:
+        return answer.feed(data)
+    except (codec.DecodeError, RecursionError) as error:
+        raise ProviderError(
+            ErrorKind.STREAM_CUT,
+            f"the server sent an event that can't be read: {error}; it can be tried again",
+        ) from None
+
+
+def cut() -> ProviderError:
+    return ProviderError(
+        ErrorKind.STREAM_CUT, "the answer ended before the model finished; it can be tried again"
+    )

@@ -1,0 +1,121 @@
+"""A server's refusal -> `ProviderError`: one table of kinds for every dialect."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from planck.llm.endpoint import Endpoint
+from planck.llm.provider import ProviderError
+from planck.llm.redact import redact
+from planck.llm.retry_after import retry_after
+from planck.llm.transport import Response, read_all
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+
+
+async def refusal(response: Response, endpoint: Endpoint) -> ProviderError:
+    """The error for an answer that is no stream; reads a bounded part of its body."""
+    try:
+        body = await read_all(response)
+    except ProviderError:
+        body = b""
+    return provider_error(response.status, response.headers, body, endpoint)
+
+
+def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoint: Endpoint) -> ProviderError:
+    """`status` 0 is an error inside a stream that began well."""
+    code, said = _said(body)
+    kind = _kind(status, code, said)
+    said = redact(_printable(said), endpoint.secrets) or "no explanation"
+    where = f"{endpoint.name!r} answered {status}" if status else f"{endpoint.name!r} broke off"
+    details: dict[str, Any] = {"provider": endpoint.name, "status": status}
+    if code:
+        details["code"] = redact(_printable(code), endpoint.secrets)
+    message = f"{where}: {said}{_HINTS.get(kind, '')}"
+    asked = {"retry-after": delay, **headers} if (delay := _delay(body)) else headers
+    return ProviderError(kind, message, details, retry_after=retry_after(asked))
+
+
+_HINTS = {
+    ErrorKind.NOT_AUTHENTICATED: "; set its API key or run `planck auth login`",
+    ErrorKind.USAGE_LIMIT_REACHED: "; check the account's plan and credit",
+    ErrorKind.MODEL_NOT_SUPPORTED: "; see `planck models list`",
+    ErrorKind.CONTEXT_OVERFLOW: "; the conversation must be compacted",
+}
+_MAX_MESSAGE = 600
+_OVERFLOW = re.compile(
+    r"context.?(length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens"
+    r"|exceeds? the (available|maximum).{0,40}(context|tokens)|input token count.{0,40}exceed"
+    r"|request.?too.?large|reduce the length",
+    re.I,
+)
+_QUOTA = re.compile(
+    r"insufficient.?(quota|funds|credit|balance)|exceeded your current quota|credit balance is too low"
+    r"|billing|usage.?limit|out of credits|quota_exceeded|spending limit",
+    re.I,
+)
+_NO_MODEL = re.compile(
+    r"model.?not.?found|model .{0,200}(does not exist|not found|not supported|is not available|not a valid)"
+    r"|(unknown|invalid|unsupported|no such) model|not_found_error model:|models/.{0,200}is not found",
+    re.I | re.S,
+)
+_BUSY = re.compile(r"overloaded|server is busy|at capacity|temporarily unavailable", re.I)
+_RATE = re.compile(r"rate.?limit|too many requests|resource.?exhausted", re.I)
+_AUTH = re.compile(
+    r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated", re.I
+)
+
+
+def _kind(status: int, code: str, said: str) -> ErrorKind:
+    text = f"{code} {said}"
+    if status in (0, 400, 402, 429):
+        if status == 402 or _QUOTA.search(text):
+            return ErrorKind.USAGE_LIMIT_REACHED
+        if status == 429 or (status == 0 and _RATE.search(text)):
+            return ErrorKind.RATE_LIMITED
+    if status in (401, 403) or (status in (0, 400) and _AUTH.search(code)):
+        return ErrorKind.NOT_AUTHENTICATED
+    if status in (503, 529) or (status in (0, 500) and _BUSY.search(text)):
+        return ErrorKind.OVERLOADED
+    if status == 413 or (status in (0, 400, 422, 500) and _OVERFLOW.search(text)):
+        return ErrorKind.CONTEXT_OVERFLOW
+    if status in (0, 400, 404, 422) and _NO_MODEL.search(text):
+        return ErrorKind.MODEL_NOT_SUPPORTED
+    return ErrorKind.PROVIDER_HTTP_ERROR
+
+
+def _said(body: bytes) -> tuple[str, str]:
+    """Code and message out of any vendor's error object; the body itself where it is none."""
+    try:
+        found = codec.decode(body)
+    except (codec.DecodeError, RecursionError):
+        return "", body.decode("utf-8", "replace")
+    if isinstance(found, list) and found:
+        found = found[0]
+    inner = found.get("error", found) if isinstance(found, dict) else found
+    if not isinstance(inner, dict):
+        return "", str(inner or "")
+    codes = [inner.get(key) for key in ("code", "type", "status")] + _google_reasons(inner)
+    code = " ".join(text for text in codes if isinstance(text, str) and text != "error")
+    message = inner.get("message") or inner.get("detail") or ""
+    return code, message if isinstance(message, str) else codec.encode_str(message)
+
+
+def _google_reasons(error: dict[str, Any]) -> list[Any]:
+    details = error.get("details")
+    found = details if isinstance(details, list) else []
+    return [part.get("reason") for part in found if isinstance(part, dict)]
+
+
+def _delay(body: bytes) -> str:
+    """Google says in the body how long to wait: `"retryDelay": "31s"`."""
+    found = _RETRY_DELAY.search(body)
+    return found[1].decode() if found else ""
+
+
+_RETRY_DELAY = re.compile(rb'"retryDelay":\s*"([0-9.]{1,20}s)"')
+
+
+def _printable(text: str) -> str:
+    clean = "".join(c if c.isprintable() else " " for c in text[: 2 * _MAX_MESSAGE]).strip()
+    return clean if len(clean) <= _MAX_MESSAGE else f"{clean[:_MAX_MESSAGE]}…"

@@ -1,0 +1,98 @@
+"""Server-sent events and JSON lines, split from chunks of any size, within a bound."""
+
+from planck.llm.provider import ProviderError
+from planck.records.outcome import ErrorKind
+
+MAX_EVENT = 10_000_000
+
+
+class Sse:
+    """Feed it chunks, get the `data` of each complete event; what a cut left incomplete is never returned."""
+
+    def __init__(self, limit: int = MAX_EVENT) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._scanned = 0
+        self._after_cr = False
+        self._first = True
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        if self._after_cr or b"\r" in chunk:
+            chunk = self._newlines(chunk)
+        buffer = self._buffer
+        buffer += chunk
+        if self._first and not self._skip_bom():
+            return []
+        events: list[bytes] = []
+        start, end = 0, buffer.find(b"\n\n", max(self._scanned - 1, 0))
+        while end >= 0:
+            data = _data(bytes(buffer[start:end]))
+            if data is not None:
+                events.append(data)
+            start = end + 2
+            end = buffer.find(b"\n\n", start)
+        if start:
+            del buffer[:start]
+        self._scanned = len(buffer)
+        if self._scanned > self._limit:
+            raise _too_large(self._limit)
+        return events
+
+    def _newlines(self, chunk: bytes) -> bytes:
+        """CR, LF and CRLF all end a line; a CRLF may be cut in two by the chunks."""
+        if self._after_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+            self._after_cr = False
+        if chunk:
+            self._after_cr = chunk.endswith(b"\r")
+        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _skip_bom(self) -> bool:
+        """False while the buffer could still become a byte order mark."""
+        head = bytes(self._buffer[:3])
+        if len(head) < 3 and b"\xef\xbb\xbf".startswith(head):
+            return False
+        if head == b"\xef\xbb\xbf":
+            del self._buffer[:3]
+        self._first = False
+        return True
+
+
+class Lines:
+    """The same for newline-delimited JSON."""
+
+    def __init__(self, limit: int = MAX_EVENT) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        if b"\n" not in chunk:
+            self._buffer += chunk
+            self._check()
+            return []
+        *lines, rest = (bytes(self._buffer) + chunk).split(b"\n")
+        self._buffer = bytearray(rest)
+        self._check()
+        return [line for line in lines if line.strip()]
+
+    def _check(self) -> None:
+        if len(self._buffer) > self._limit:
+            raise _too_large(self._limit)
+
+
+def _data(block: bytes) -> bytes | None:
+    if block.startswith(b"data: ") and b"\n" not in block:
+        return block[6:]
+    lines = []
+    for line in block.split(b"\n"):
+        if line.startswith(b"data:"):
+            lines.append(line[6:] if line.startswith(b"data: ") else line[5:])
+        elif line == b"data":
+            lines.append(b"")
+    return b"\n".join(lines) if lines else None
+
+
+def _too_large(limit: int) -> ProviderError:
+    return ProviderError(
+        ErrorKind.LIMIT_EXCEEDED, f"the server sent an event of more than {limit} bytes", {"limit": limit}
+    )
