@@ -38,7 +38,7 @@ class SessionJournal:
         events = await self._store.append([self._draft(ts, agent_id, turn, fact) for fact in facts])
         if barrier:
             await self._store.barrier()
-        self._tidy_between_turns([entry.fact for entry in entries])
+        self._tidy_between_turns(facts)
         return events
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
