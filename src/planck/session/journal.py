@@ -42,7 +42,6 @@ class SessionJournal:
         events = await self._store.append(drafts)
         if barrier:
             await self._store.barrier()
-        self._tidy_between_turns(facts)
         return events
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
@@ -75,14 +74,6 @@ class SessionJournal:
         finally:
             self._bus.unsubscribe(subscription)
 
-    def _tidy_between_turns(self, facts: Sequence[View]) -> None:
-        for fact in facts:
-            self._turns += isinstance(fact, TurnStart)
-            if isinstance(fact, TurnEnd):
-                self._turns = max(0, self._turns - 1)
-                if not self._turns:
-                    self._store.checkpoint()
-
     def close(self) -> None:
         """No more is published; readers get what is queued, then the end."""
         self._bus.close()
@@ -101,9 +92,14 @@ class SessionJournal:
         return Draft(ts, agent_id, turn, fact.type, msgspec.Raw(data))
 
     def _publish_all(self, events: Sequence[Event]) -> None:
-        if self._bus.watched:
-            for event in events:
-                self._bus.publish(event)
+        for event in events:
+            self._bus.publish(event)
+            if event.type == TurnStart.type:
+                self._turns += 1
+            elif event.type == TurnEnd.type:
+                self._turns = max(0, self._turns - 1)
+                if not self._turns:
+                    self._store.checkpoint()
 
 
 def _skip_what_was_read(subscription: Subscription, after: int) -> None:
