@@ -66,6 +66,10 @@ class SessionJournal:
         finally:
             self._bus.unsubscribe(subscription)
 
+    def close(self) -> None:
+        """No more is published; readers get what is queued, then the end."""
+        self._bus.close()
+
     def _draft(self, ts: str, agent_id: str | None, turn: int, fact: View) -> Draft:
         if fact.type in DELTAS:
             raise StoreError(

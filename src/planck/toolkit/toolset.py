@@ -1,0 +1,51 @@
+"""The tools of one agent."""
+
+from collections.abc import Iterable, Iterator
+
+from planck.records.outcome import ErrorKind
+from planck.records.specs import ToolSpec
+from planck.toolkit.tool import Tool, ToolError
+
+
+class ToolSet:
+    """Names are unique; tools may come and go while the agent runs (sidecars, MCP servers)."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._specs: tuple[ToolSpec, ...] | None = None
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: Tool) -> None:
+        if tool.name in self._tools:
+            raise ToolError(
+                ErrorKind.NOT_UNIQUE,
+                f"a tool named {tool.name!r} is already in this set; remove it first or rename the new one",
+                {"name": tool.name},
+            )
+        self._tools[tool.name] = tool
+        self._specs = None
+
+    def remove(self, name: str) -> None:
+        """Does nothing when the tool is gone already."""
+        if self._tools.pop(name, None) is not None:
+            self._specs = None
+
+    def get(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The same tuple object until the set changes: dialects keep its bytes by identity."""
+        if self._specs is None:
+            self._specs = tuple(tool.to_ai_tool() for tool in self._tools.values())
+        return self._specs
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(list(self._tools.values()))
+
+    def __len__(self) -> int:
+        return len(self._tools)

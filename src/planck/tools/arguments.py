@@ -1,0 +1,175 @@
+"""From a model's argument text to values a tool may trust: parsed under guard, then validated in full."""
+
+import difflib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.toolkit.tool import Tool, ToolError
+
+MAX_DEPTH = 64
+_MAX_DIGITS = 19
+"""What 64 bits hold; longer integers can't be stored or sent on by most programs."""
+_MAX_ERRORS = 5
+
+
+def parse(text: str, limit: int = 1 << 20) -> dict[str, Any]:
+    """The object, or `ToolError`: nothing is repaired, because a repair could change a value."""
+    size = len(text) if text.isascii() else len(text.encode(errors="replace"))
+    if size > limit:
+        raise ToolError(
+            ErrorKind.LIMIT_EXCEEDED,
+            f"the arguments are {size} bytes, at most {limit} are accepted; send less at a time",
+            {"bytes": size, "limit": limit},
+        )
+    if not text or text.isspace():
+        return {}
+    value = _load(text)
+    if not isinstance(value, dict):
+        raise _refused(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
+    _check_depth(value)
+    if "\\u" in text or not text.isascii():
+        _check_characters(value)
+    return value
+
+
+def validate(tool: Tool, args: dict[str, Any]) -> None:
+    """`ToolError` with every path that is wrong, what was expected there, and near names for a typo."""
+    validator = _validator(tool)
+    checked = {key: value for key, value in args.items() if key not in tool.always} if tool.always else args
+    if not validator.is_valid(checked):
+        problems = [
+            _explain(problem, tool)
+            for problem, _ in zip(validator.iter_errors(checked), range(_MAX_ERRORS), strict=False)
+        ]
+        raise ToolError(
+            ErrorKind.INVALID_ARGS,
+            f"{tool.name}: " + "; ".join(text for text, _ in problems),
+            {"errors": [where for _, where in problems]},
+        )
+
+
+def near(name: str, names: list[str]) -> str:
+    """`; did you mean 'x'?`, or nothing."""
+    folded = {known.casefold(): known for known in names}
+    close = difflib.get_close_matches(name.casefold().strip()[:100], folded, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(repr(folded[found]) for found in close)}?" if close else ""
+
+
+def _load(text: str) -> Any:
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_constant,
+            parse_int=_integer,
+            parse_float=_number,
+        )
+    except RecursionError:
+        raise _refused(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
+    except json.JSONDecodeError as problem:
+        around = text[max(0, problem.pos - 20) : problem.pos + 20]
+        raise _refused(
+            f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}"
+        ) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _refused(f"the key {twice[:100]!r} occurs twice; send it once")
+    return found
+
+
+def _constant(text: str) -> Any:
+    raise _refused(f"{text} is not a JSON number")
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS + 1:
+        raise _refused(f"the integer {text[:30]}… has {len(text)} digits, at most {_MAX_DIGITS} are accepted")
+    value = int(text)
+    if not -(1 << 63) <= value < 1 << 64:
+        raise _refused(f"the integer {text} does not fit into 64 bits")
+    return value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _refused(f"the number {text[:30]} is too large")
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise _refused(f"the arguments are nested deeper than {MAX_DEPTH} levels")
+
+
+def _check_characters(value: Any) -> None:
+    try:
+        codec.encode(value)
+    except UnicodeEncodeError:
+        raise _refused("the arguments hold half of a surrogate pair, which is no character") from None
+
+
+def _validator(tool: Tool) -> Any:
+    cached = _VALIDATORS.get(id(tool.parameters))
+    if cached is None or cached[0] is not tool.parameters:
+        if len(_VALIDATORS) > 4096:
+            _VALIDATORS.clear()
+        cached = (tool.parameters, _compile(tool))
+        _VALIDATORS[id(tool.parameters)] = cached
+    return cached[1]
+
+
+_VALIDATORS: dict[int, tuple[Mapping[str, Any], Any]] = {}
+"""By identity of the schema, which is held, so that the number can't be another's."""
+
+
+def _compile(tool: Tool) -> Any:
+    schema = dict(tool.parameters)
+    schema.setdefault("type", "object")
+    if not tool.plain_schema and "additionalProperties" not in schema:
+        schema["additionalProperties"] = False
+    problem: Exception | None = None
+    # The linear engine first: a pattern is foreign text. Look-around needs the other one, on a leash.
+    for engine in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)):
+        try:
+            return jsonschema_rs.validator_for(schema, pattern_options=engine, offline=True)
+        except (ValueError, TypeError) as found:
+            problem = found
+    raise ToolError(
+        ErrorKind.INTERNAL_ERROR, f"the parameters of {tool.name!r} are no valid JSON Schema: {problem}"
+    )
+
+
+def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
+    path = "/".join(str(step) for step in problem.instance_path)
+    message = problem.message[:500]
+    hint = ""
+    unexpected = getattr(problem.kind, "unexpected", None)
+    if unexpected and not path:
+        known = [*tool.parameters.get("properties", {}), *tool.always]
+        hint = "".join(near(str(name), known) for name in unexpected[:3]) or f"; known: {', '.join(known)}"
+    where = {"path": path, "message": message}
+    return (f"{path}: {message}{hint}" if path else f"{message}{hint}"), where
+
+
+def _refused(message: str) -> ToolError:
+    return ToolError(ErrorKind.INVALID_ARGS, message)

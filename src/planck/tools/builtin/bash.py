@@ -1,0 +1,119 @@
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.tools.builtin.files import Spills
+from planck.tools.builtin.prose import prose
+from planck.workspace.jobs import Jobs
+from planck.workspace.output import KEEP_BYTES
+from planck.workspace.paths import Root
+from planck.workspace.process import Completed, allowed, run, shell, start
+
+TIMEOUT_MS = 120_000
+MAX_TIMEOUT_MS = 600_000
+_KILL = re.compile(r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*")
+
+
+def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: Jobs) -> Tool:
+    env = allowed(environment)
+
+    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        command: str = args["command"]
+        if handle := _KILL.fullmatch(command):
+            return await _kill(jobs, handle[1])
+        timeout_ms = int(args.get("timeout", TIMEOUT_MS))
+        spill = spills.file(ctx.call_id)
+        with root.folder(args.get("cwd", ".")) as cwd:
+            if args.get("background", False):
+                if len(jobs.running) >= jobs.limit:
+                    return Err(
+                        ErrorKind.LIMIT_EXCEEDED,
+                        f"{jobs.limit} background commands run already; kill one of {sorted(jobs.running)}",
+                    )
+                handle_name = f"bg_{ctx.call_id}"
+                jobs.add(handle_name, start(shell(command), cwd=cwd, environment=env, spill=spill))
+                return Ok(_started(handle_name))
+            done = await run(
+                shell(command),
+                cwd=cwd,
+                environment=env,
+                timeout=timeout_ms / 1000,
+                spill=spill,
+                on_output=lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+            )
+        return _outcome(done, ctx.call_id, timeout_ms)
+
+    def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        with root.folder(args.get("cwd", ".")):
+            pass
+        plan = f"Would run in {args.get('cwd', '.')!r}: {args['command']}"
+        return Ok({"output": plan, "dry_run": True, "tool": "bash", "args": args})
+
+    return Tool(
+        "bash",
+        prose("bash", timeout=TIMEOUT_MS, maximum=MAX_TIMEOUT_MS, bytes=KEEP_BYTES),
+        {
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "minLength": 1, "description": "The bash command line"},
+                "cwd": {"type": "string", "description": "Folder to run in, default the workspace"},
+                "timeout": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": MAX_TIMEOUT_MS,
+                    "description": f"Milliseconds, default {TIMEOUT_MS}",
+                },
+                "background": {"type": "boolean", "description": "Start it and return at once with a handle"},
+            },
+            "required": ["command"],
+        },
+        execute,
+        dry_run,
+        effect=Effect.COMMAND,
+        timeout=MAX_TIMEOUT_MS / 1000 + 10,
+    )
+
+
+def _outcome(done: Completed, call_id: str, timeout_ms: int) -> Outcome:
+    output = done.output
+    if done.spilled is not None:
+        output = f"{output.rstrip()}\n[the whole output: read path output:{call_id}]"
+    if done.timed_out or done.exit_code is None:
+        return Err(
+            ErrorKind.TIMEOUT,
+            f"the command did not finish within {timeout_ms} ms and was killed with everything it started; "
+            "give a larger timeout, or background: true for a server",
+            {"timeout_ms": timeout_ms, "output": output, "containment": str(done.containment)},
+        )
+    code = done.exit_code
+    if code != 0:
+        output = f"{output.rstrip()}\n[exit code {code}]" if output.strip() else f"[exit code {code}]"
+    return Ok({"output": output, "exit_code": code, "ok": code == 0, "containment": str(done.containment)})
+
+
+def _started(handle: str) -> dict[str, Any]:
+    call_id = handle.removeprefix("bg_")
+    output = (
+        f"Started in the background as {handle}. See its output with read path output:{call_id}; "
+        f"end it with the command `kill {handle}`."
+    )
+    return {"output": output, "handle": handle, "ok": True}
+
+
+async def _kill(jobs: Jobs, handle: str) -> Outcome:
+    job = await jobs.kill(handle)
+    if job is None:
+        return Err(
+            ErrorKind.NOT_FOUND, f"there is no background command {handle!r}; running: {sorted(jobs.running)}"
+        )
+    done = job.completed()
+    return Ok(
+        {
+            "output": f"{done.output}\n[{handle} ended]",
+            "exit_code": 0,
+            "ok": True,
+            "containment": str(done.containment),
+        }
+    )

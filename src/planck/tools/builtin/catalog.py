@@ -1,0 +1,35 @@
+"""The built-in tools of one workspace."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from planck.toolkit.tool import Tool
+from planck.tools.builtin.bash import bash_tool
+from planck.tools.builtin.files import Seen, Spills
+from planck.tools.builtin.read import read_tool
+from planck.tools.builtin.write import write_tool
+from planck.workspace.jobs import Jobs
+from planck.workspace.paths import Root
+
+
+def builtin_tools(
+    root: Path,
+    *,
+    spill: Path,
+    environment: Mapping[str, str],
+    protected: bool = True,
+    jobs: Jobs | None = None,
+) -> list[Tool]:
+    """Made once per session and shared by its agents: what each has read is kept by agent id.
+
+    `protected=False` is for permission mode `full` only. Whoever passes `jobs` closes it when the session
+    ends; without it background commands end with the process.
+    """
+    place = Root(root, protected=protected)
+    seen = Seen()
+    spills = Spills(spill)
+    return [
+        read_tool(place, seen, spills),
+        write_tool(place, seen),
+        bash_tool(place, spills, environment, jobs or Jobs()),
+    ]

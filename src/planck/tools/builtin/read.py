@@ -1,0 +1,211 @@
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+from planck.records.messages import Image
+from planck.records.outcome import ErrorKind, Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.tools.builtin.files import MAX_FILE, Seen, Spills, digest
+from planck.tools.builtin.prose import prose
+from planck.workspace.paths import Root
+
+MAX_LINES = 2_000
+MAX_BYTES = 15_000
+"""A page with its footer stays below what the executor cuts."""
+MAX_LINE = 4_000
+MAX_IMAGE = 4 << 20
+MAX_SCAN = 1 << 30
+"""Bytes that are looked through for a far offset of a huge file."""
+_CHUNK = 1 << 18
+_OUTPUT = "output:"
+
+
+def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
+    def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        path: str = args["path"]
+        window = _Window(max(1, int(args.get("offset", 1))), int(args.get("limit", MAX_LINES)))
+        if path.startswith(_OUTPUT):
+            return Ok(_spilled(spills.file(path.removeprefix(_OUTPUT)), path, window))
+        with root.reading(path) as fd:
+            size = os.fstat(fd).st_size
+            if size > MAX_FILE:
+                return Ok(_page(fd, path, window, size))
+            content = _whole(fd, size)
+            seen.note(ctx.agent_id, root.place(fd, path), digest(content))
+            return Ok(_shown(content, path, window))
+
+    return Tool(
+        "read",
+        prose("read", lines=MAX_LINES, bytes=MAX_BYTES),
+        {
+            "type": "object",
+            "properties": {
+                "path": {
+                    "type": "string",
+                    "description": "The file, relative to the workspace; or output:<call id>",
+                },
+                "offset": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "First line to show, counted from 1",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": f"Lines to show, at most {MAX_LINES}",
+                },
+            },
+            "required": ["path"],
+        },
+        execute,
+        effect=Effect.NONE,
+    )
+
+
+class _Window:
+    """Collects the lines from `offset` on until one of the limits is met."""
+
+    def __init__(self, offset: int, limit: int) -> None:
+        self.offset = offset
+        self.limit = min(limit, MAX_LINES)
+        self.lines: list[str] = []
+        self.bytes = 0
+
+    def take(self, line: bytes, whole_length: int | None = None) -> bool:
+        """False when the line belongs to the next page."""
+        text = _line_text(line, whole_length)
+        size = len(text.encode()) + 1
+        if len(self.lines) >= self.limit or (self.lines and self.bytes + size > MAX_BYTES):
+            return False
+        self.lines.append(text)
+        self.bytes += size
+        return True
+
+    def result(self, more: bool, of: str) -> dict[str, Any]:
+        last = self.offset + len(self.lines) - 1
+        output = "\n".join(self.lines)
+        if not more:
+            return {"output": output}
+        footer = f"[lines {self.offset}-{last} of {of}; continue with offset {last + 1}]"
+        return {"output": f"{output}\n{footer}", "next_offset": last + 1}
+
+
+def _line_text(line: bytes, whole_length: int | None) -> str:
+    line = line.removesuffix(b"\r")
+    length = whole_length if whole_length is not None else len(line)
+    if length <= MAX_LINE:
+        return line.decode(errors="replace")
+    return f"{line[:MAX_LINE].decode(errors='ignore')}…[line cut, showing up to {MAX_LINE} of {length} bytes]"
+
+
+def _spilled(file: Path | None, path: str, window: _Window) -> dict[str, Any]:
+    try:
+        if file is None:
+            raise FileNotFoundError
+        fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        raise ToolError(
+            ErrorKind.RESOURCE_MISSING,
+            f"no output is kept under {path!r}; only outputs too long to show are kept",
+        ) from None
+    try:
+        return _page(fd, path, window, os.fstat(fd).st_size, binary=True)
+    finally:
+        os.close(fd)
+
+
+def _whole(fd: int, size: int) -> bytes:
+    parts = []
+    left = size  # a snapshot: a file that grows meanwhile ends here
+    while left > 0 and (part := os.read(fd, min(left, _CHUNK))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _shown(content: bytes, path: str, window: _Window) -> dict[str, Any]:
+    if media_type := _image_type(content):
+        if len(content) > MAX_IMAGE:
+            raise ToolError(
+                ErrorKind.LIMIT_EXCEEDED,
+                f"the image {path!r} has {len(content)} bytes, at most {MAX_IMAGE} can be shown",
+            )
+        image = Image(media_type, base64.b64encode(content).decode())
+        return {"output": f"[{media_type}, {len(content)} bytes]", "images": [image]}
+    _refuse_binary(content, path, len(content))
+    if not content:
+        return {"output": "[the file is empty]"}
+    lines = content.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    if window.offset > len(lines):
+        raise _past_end(path, window, len(lines))
+    for line in lines[window.offset - 1 :]:
+        if not window.take(line):
+            return window.result(True, str(len(lines)))
+    result = window.result(False, "")
+    if content.endswith(b"\n"):
+        result["output"] += "\n"
+    return result
+
+
+def _page(fd: int, path: str, window: _Window, size: int, binary: bool = False) -> dict[str, Any]:
+    """A huge file: nothing but the window is kept, and a long line only by its beginning."""
+    number, held, length, scanned = 1, bytearray(), 0, 0
+    of = f"a file of {size} bytes"
+    while scanned < size:
+        if scanned >= MAX_SCAN:
+            raise ToolError(
+                ErrorKind.LIMIT_EXCEEDED,
+                f"line {window.offset} of {path!r} is too far in; use bash with sed or tail",
+            )
+        chunk = os.read(fd, min(_CHUNK, size - scanned))
+        if not chunk:
+            break
+        if scanned == 0 and not binary:
+            _refuse_binary(chunk, path, size)
+        scanned += len(chunk)
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            if number >= window.offset:
+                held += part[: MAX_LINE + 1]
+                if not window.take(bytes(held), length + len(part)):
+                    return window.result(True, of)
+            number, length = number + 1, 0
+            held.clear()
+        if number >= window.offset:
+            held += rest[: max(0, MAX_LINE + 1 - len(held))]
+        length += len(rest)
+    if length and number >= window.offset and not window.take(bytes(held), length):
+        return window.result(True, of)
+    if not window.lines:
+        raise _past_end(path, window, number - (0 if length else 1))
+    return window.result(False, of)
+
+
+def _refuse_binary(content: bytes, path: str, size: int) -> None:
+    if b"\0" in content[:8192]:
+        raise ToolError(
+            ErrorKind.READ_FAILED,
+            f"{path!r} is binary ({size} bytes); use bash with `file` or `xxd` to look into it",
+            {"bytes": size},
+        )
+
+
+def _past_end(path: str, window: _Window, lines: int) -> ToolError:
+    return ToolError(
+        ErrorKind.INVALID_ARGS, f"offset {window.offset} is past the end of {path!r}, which has {lines} lines"
+    )
+
+
+def _image_type(content: bytes) -> str | None:
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if content.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if content.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return None

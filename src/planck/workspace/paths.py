@@ -1,0 +1,455 @@
+"""Confinement: a file is opened relative to a descriptor of the root, never checked first and opened then.
+
+On Linux one `openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)` resolves the whole path inside the kernel;
+elsewhere the path is walked component by component without following any link. A write goes to a new file in
+the same directory descriptor and is renamed there, so that a directory swapped meanwhile changes nothing.
+"""
+
+import ctypes
+import errno
+import itertools
+import os
+import re
+import stat
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from planck.records.outcome import ErrorKind, PlanckError
+
+PROTECTED_FOLDERS = frozenset({".git", ".planck", ".agents"})
+PROTECTED_FILES = frozenset({".mcp.json"})
+
+
+class WorkspaceError(PlanckError):
+    """A path that may not be used, or a file that can't be."""
+
+
+class Root:
+    """A directory that no path leaves. Paths are text from a model: relative to it, or absolute inside it."""
+
+    def __init__(self, path: Path, *, protected: bool = True) -> None:
+        self.path = Path(os.path.realpath(path))
+        self._spellings = {os.path.abspath(path), str(self.path)}
+        self._protected = protected
+
+    @contextmanager
+    def reading(self, path: str) -> Iterator[int]:
+        """A descriptor of a regular file; a FIFO, a device or a folder is refused without blocking."""
+        with self._fd() as root:
+            fd = self._open(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            _require_regular(fd, path)
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def folder(self, path: str = ".") -> Iterator[int]:
+        """A descriptor of a directory, for listing or as a command's `cwd`."""
+        with self._fd() as root:
+            fd = self._open(root, path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def writing(self, path: str, *, create: bool = True) -> Iterator["Slot"]:
+        """The place of a file to be written: its directory held open, missing parents made, links refused."""
+        relative = self.relative(path)
+        parent, name = os.path.split(relative.rstrip("/"))
+        if name in ("", ".", ".."):
+            raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
+        self._refuse_protected(relative, path)
+        with self._fd() as root:
+            fd = self._open_parent(root, parent or ".", path, create)
+        try:
+            self._refuse_protected(_real_relative(fd, self.path, parent, name), path)
+            yield Slot(fd, name, path, self)
+        finally:
+            os.close(fd)
+
+    def place(self, fd: int, path: str) -> str:
+        """One name for all spellings of an open file or folder."""
+        try:
+            return os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:
+            return os.path.normpath(self.path / self.relative(path))
+
+    def relative(self, path: str) -> str:
+        """The path as text relative to the root; touches no file."""
+        if "\0" in path:
+            raise WorkspaceError(ErrorKind.INVALID_ARGS, f"a path can't hold a NUL character: {path!r}")
+        if len(os.fsencode(_encodable(path))) > 4095:
+            raise WorkspaceError(ErrorKind.INVALID_ARGS, f"the path is too long: {path[:80]!r}…")
+        if path.startswith(("~", "$HOME", "${HOME}")):
+            raise self._outside(path, "no home is ever expanded")
+        if path.startswith("/"):
+            inside = self._below_root(path)
+            if inside is None:
+                raise self._outside(path)
+            path = inside
+        if os.path.normpath(path or ".").split("/")[0] == "..":
+            raise self._outside(path)
+        return path or "."
+
+    def _below_root(self, path: str) -> str | None:
+        """By components of the text as given: `/root/../etc` must not become `etc`."""
+        for root in self._spellings:
+            if path == root or path.startswith(root.rstrip("/") + "/"):
+                return path[len(root) :].lstrip("/") or "."
+        return None
+
+    @contextmanager
+    def _fd(self) -> Iterator[int]:
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as problem:
+            raise WorkspaceError(
+                ErrorKind.READ_FAILED, f"the workspace {str(self.path)!r} can't be opened: {problem.strerror}"
+            ) from None
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _open(self, root: int, path: str, flags: int) -> int:
+        relative = self.relative(path)
+        try:
+            return _beneath(root, relative, flags)
+        except OSError as problem:
+            if problem.errno == errno.ENOENT and (raw := unescape(relative)) != relative:
+                try:
+                    return _beneath(root, raw, flags)
+                except OSError:
+                    pass
+            raise self._failure(root, path, relative, problem) from None
+
+    def _open_parent(self, root: int, parent: str, path: str, create: bool) -> int:
+        flags = os.O_RDONLY | os.O_DIRECTORY
+        try:
+            return _beneath(root, parent, flags)
+        except OSError as problem:
+            if problem.errno != errno.ENOENT or not create:
+                raise self._failure(root, path, parent, problem) from None
+        held = os.dup(root)
+        steps = [step for step in parent.split("/") if step not in ("", ".")]
+        for depth, step in enumerate(steps, 1):
+            try:
+                try:
+                    os.mkdir(step, 0o777, dir_fd=held)
+                except FileExistsError:
+                    pass
+                deeper = _beneath(root, "/".join(steps[:depth]), flags)
+            except OSError as problem:
+                raise self._failure(root, path, "/".join(steps[:depth]), problem) from None
+            finally:
+                os.close(held)
+            held = deeper
+        return held
+
+    def _refuse_protected(self, relative: str, path: str) -> None:
+        if self._protected and (name := protected_name(relative)):
+            raise WorkspaceError(
+                ErrorKind.PROTECTED_PATH,
+                f"{path!r} is under {name!r}, which only the user changes (permission mode `full`)",
+                {"protected": name},
+            )
+
+    def _outside(self, path: str, why: str = "") -> WorkspaceError:
+        reason = f"; {why}" if why else ""
+        return WorkspaceError(
+            ErrorKind.OUTSIDE_WORKSPACE,
+            f"{path!r} is outside the workspace{reason}; use a path relative to {str(self.path)!r}",
+        )
+
+    def _failure(self, root: int, path: str, relative: str, problem: OSError) -> WorkspaceError:
+        code = problem.errno
+        if code == errno.EXDEV:
+            return self._outside(path, _link_note(root, relative, self.path))
+        if code == errno.ELOOP:
+            return self._outside(path, "its links form a loop or leave the workspace")
+        if code in (errno.ENOENT, errno.ENOTDIR):
+            return WorkspaceError(ErrorKind.NOT_FOUND, f"{path!r} does not exist")
+        if code in (errno.EACCES, errno.EPERM):
+            return WorkspaceError(ErrorKind.READ_FAILED, f"{path!r} may not be opened: {problem.strerror}")
+        if code in (errno.EISDIR, errno.ENXIO, errno.ENODEV):
+            return WorkspaceError(ErrorKind.READ_FAILED, f"{path!r} is not a regular file")
+        return WorkspaceError(ErrorKind.READ_FAILED, f"{path!r} can't be opened: {problem.strerror}")
+
+
+class Slot:
+    """One name in one open directory: what is there is read, and replaced, through the same descriptor."""
+
+    def __init__(self, folder: int, name: str, path: str, root: Root) -> None:
+        self.path = path
+        self._folder = folder
+        self._name = name
+        self._root = root
+
+    @property
+    def place(self) -> str:
+        """As `Root.place` of the file itself."""
+        return f"{self._root.place(self._folder, os.path.dirname(self.path) or '.').rstrip('/')}/{self._name}"
+
+    @property
+    def relative(self) -> str:
+        """Where it really is, from the root on."""
+        return os.path.relpath(self.place, self._root.path)
+
+    def read(self, limit: int) -> tuple[bytes, int] | None:
+        """Content and mode of the regular file there, or None where there is none."""
+        try:
+            fd = os.open(
+                self._name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder
+            )
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            raise self._refused(problem) from None
+        try:
+            found = _require_regular(fd, self.path, ErrorKind.WRITE_FAILED)
+            if found.st_size > limit:
+                raise WorkspaceError(
+                    ErrorKind.LIMIT_EXCEEDED,
+                    f"{self.path!r} has {found.st_size} bytes, at most {limit} can be edited here; use bash",
+                )
+            return _read_all(fd, limit), stat.S_IMODE(found.st_mode)
+        finally:
+            os.close(fd)
+
+    def replace(self, content: bytes, mode: int | None) -> None:
+        """Atomic, by a new inode: readers see old or new, and a hard link elsewhere keeps the old content."""
+        temporary = self._stage(content, mode)
+        try:
+            os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        except OSError as problem:
+            _remove(temporary, self._folder)
+            raise self._refused(problem) from None
+
+    def _stage(self, content: bytes, mode: int | None) -> str:
+        for number in _COUNTER:
+            name = f".planck-tmp-{os.getpid()}-{number}"
+            try:
+                fd = os.open(
+                    name,
+                    os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
+                    0o666 if mode is None else 0o600,
+                    dir_fd=self._folder,
+                )
+            except FileExistsError:
+                continue
+            except OSError as problem:
+                raise self._refused(problem) from None
+            break
+        try:
+            with os.fdopen(fd, "wb", closefd=True) as file:
+                file.write(content)
+                if mode is not None:
+                    self._keep_owner(file.fileno())
+                    os.fchmod(file.fileno(), mode)
+        except OSError as problem:
+            _remove(name, self._folder)
+            raise self._refused(problem) from None
+        return name
+
+    def _keep_owner(self, fd: int) -> None:
+        try:
+            old = os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+            new = os.fstat(fd)
+            if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+                os.fchown(fd, old.st_uid, old.st_gid)
+        except OSError:
+            pass  # only root can give files away; the content and the mode are what we promise
+
+    def _refused(self, problem: OSError) -> WorkspaceError:
+        if problem.errno in (errno.ELOOP, errno.EMLINK):
+            target = os.readlink(self._name, dir_fd=self._folder)
+            outside = os.path.isabs(target) or os.path.normpath(target).startswith("..")
+            kind = ErrorKind.OUTSIDE_WORKSPACE if outside else ErrorKind.WRITE_FAILED
+            return WorkspaceError(kind, f"{self.path!r} is a link to {target!r}; write to the file itself")
+        if problem.errno in (errno.ENXIO, errno.EISDIR, errno.ENODEV):
+            return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file")
+        return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} can't be written: {problem.strerror}")
+
+
+def protected_name(relative: str) -> str | None:
+    """The protected component of a path, if any, at any depth: a nested repository counts too."""
+    steps = [step for step in relative.split("/") if step not in ("", ".")]
+    for step in steps:
+        name = _folded(step)
+        if name in PROTECTED_FOLDERS or name in PROTECTED_FILES:
+            return name
+    return None
+
+
+def escape(name: str) -> str:
+    """A file name as text that can be stored, shown and given back: odd bytes and controls as `\\xNN`."""
+    if name.isprintable():
+        return name
+    return "".join(_shown(char) for char in name)
+
+
+def unescape(path: str) -> str:
+    r"""What `escape` made of a name, back to the name; `\xNN` is a byte."""
+    if "\\x" not in path:
+        return path
+    raw = re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), os.fsencode(path))
+    return os.fsdecode(raw)
+
+
+def _shown(char: str) -> str:
+    if char.isprintable():
+        return char
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
+
+
+def _folded(name: str) -> str:
+    # Linux file systems tell the twins apart; macOS takes them for the same file.
+    return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
+
+
+def _encodable(path: str) -> str:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise WorkspaceError(ErrorKind.INVALID_ARGS, f"{path!r} is no text") from None
+    return path
+
+
+def _beneath(root: int, relative: str, flags: int) -> int:
+    flags |= os.O_CLOEXEC
+    if _has_openat2():
+        for _ in range(_RACE_RETRIES):
+            try:
+                return _openat2(root, relative, flags)
+            except OSError as problem:
+                if problem.errno != errno.EAGAIN:  # a rename raced with `..`: the kernel could not be sure
+                    raise
+        raise OSError(errno.EXDEV, "the path keeps changing")
+    return walk(root, relative, flags)
+
+
+def walk(root: int, relative: str, flags: int) -> int:
+    """Where there is no openat2: one component at a time, no link followed at all."""
+    steps = [step for step in os.path.normpath(relative).split("/") if step not in ("", ".")]
+    if ".." in steps:
+        raise OSError(errno.EXDEV, "leaves the root")
+    held = os.dup(root)
+    for step in steps[:-1]:
+        try:
+            deeper = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=held)
+        except OSError as problem:
+            if problem.errno == errno.ENOTDIR and _is_link(step, held):
+                raise OSError(errno.EXDEV, "a link") from None
+            raise
+        finally:
+            os.close(held)
+        held = deeper
+    try:
+        return os.open(steps[-1] if steps else ".", flags | os.O_NOFOLLOW, dir_fd=held)
+    except OSError as problem:
+        if steps and problem.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(steps[-1], held):
+            raise OSError(errno.EXDEV, "a link") from None
+        raise
+    finally:
+        os.close(held)
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+
+
+_OPENAT2 = 437
+_RESOLVE = 0x08 | 0x02  # BENEATH, NO_MAGICLINKS
+_RACE_RETRIES = 64
+_COUNTER = itertools.count(1)
+_CHUNK = 1 << 20
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def _has_openat2() -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        fd = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.close(_openat2(fd, ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def _openat2(root: int, relative: str, flags: int) -> int:
+    how = _OpenHow(flags, 0, _RESOLVE)
+    fd: int = _libc().syscall(_OPENAT2, root, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
+    if fd < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return fd
+
+
+def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED) -> os.stat_result:
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        raise WorkspaceError(kind, f"{path!r} is {what}")
+    return found
+
+
+def _read_all(fd: int, limit: int) -> bytes:
+    """Up to the limit: a file that grows while it is read ends there."""
+    parts = []
+    left = limit
+    while left > 0 and (part := os.read(fd, min(_CHUNK, left))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _real_relative(fd: int, root: Path, parent: str, name: str) -> str:
+    """Where the open directory really is: a link inside the workspace may lead into a protected folder."""
+    try:
+        real = os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return f"{parent}/{name}"  # the walk follows no link, so the text is the place
+    return f"{os.path.relpath(real, root)}/{name}"
+
+
+def _link_note(root: int, relative: str, path: Path) -> str:
+    """Names an absolute link, also one that stays inside: the kernel refuses it, the model can go around."""
+    steps = relative.split("/")
+    for depth in range(1, len(steps) + 1):
+        try:
+            target = os.readlink("/".join(steps[:depth]), dir_fd=root)
+        except OSError:
+            continue
+        return f"{'/'.join(steps[:depth])!r} is a link to {target!r}"
+    return ""
+
+
+def _is_link(name: str, folder: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _remove(name: str, folder: int) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        pass

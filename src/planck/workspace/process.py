@@ -1,0 +1,369 @@
+"""Child processes: spawned on the loop, contained, bounded in time and memory, and gone when we say so.
+
+The door for every command (`bash`, TOOL.json, git):
+
+    done = await run(shell("ls | wc -l"), cwd=folder, environment=allowed(env), timeout=30.0, spill=file)
+    done.output, done.exit_code, done.timed_out, done.containment, done.spilled
+
+    job = start(argv, cwd=folder, environment=allowed(env))     # the same, without waiting
+    await job.wait(); await job.kill()
+
+`cwd` may be an int: a directory descriptor that was opened by `paths`, so that nobody can swap it.
+Cancelling `run` kills the command and everything it started before the cancellation goes on.
+
+The ladder, probed once by trying it: a PID namespace of its own, which dies with the runtime and takes every
+descendant along, or else a process group, which a `setsid` escapes: `containment()` says which.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.output import KEEP_BYTES, Kept
+
+
+class Containment(StrEnum):
+    PID_NAMESPACE = "pid_namespace"
+    PROCESS_GROUP = "process_group"
+    """Not contained: a process that leaves the group survives."""
+
+
+class ProcessError(PlanckError):
+    """A command that could not be started."""
+
+
+class Completed(msgspec.Struct, frozen=True):
+    exit_code: int | None
+    """128 + N for a command ended by signal N; None if it ran out of time."""
+    output: str
+    """stdout and stderr as they came, at most `keep` bytes of them, free of control sequences."""
+    total_bytes: int
+    timed_out: bool
+    containment: Containment
+    spilled: Path | None
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path | int,
+    environment: Mapping[str, str],
+    timeout: float,
+    spill: Path | None = None,
+    keep: int = KEEP_BYTES,
+    on_output: Callable[[bytes], None] | None = None,
+) -> Completed:
+    """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
+    job = start(argv, cwd=cwd, environment=environment, spill=spill, keep=keep, on_output=on_output)
+    try:
+        timed_out = not await job.wait(timeout)
+    finally:
+        await job.kill()
+    return job.completed(timed_out)
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: Path | int,
+    environment: Mapping[str, str],
+    spill: Path | None = None,
+    keep: int = KEEP_BYTES,
+    on_output: Callable[[bytes], None] | None = None,
+) -> "Job":
+    """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends."""
+    for word in (*argv, *environment.keys(), *environment.values()):
+        if "\0" in word:
+            raise ProcessError(
+                ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
+            )
+    level = containment()
+    read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
+    try:
+        process = subprocess.Popen(
+            [*_wrapper(level), *argv],
+            cwd=f"/proc/self/fd/{cwd}" if isinstance(cwd, int) else cwd,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=write_end,
+            start_new_session=True,
+        )
+    except OSError as problem:
+        os.close(read_end)
+        raise _not_started(argv, problem) from problem
+    finally:
+        os.close(write_end)
+    return Job(process, read_end, level, Kept(keep, spill), on_output)
+
+
+def shell(script: str) -> list[str]:
+    """The argv that runs `script` without anybody's profile.
+
+    The last line keeps bash from exec'ing the last command, which would make it the namespace's PID 1:
+    deaf to TERM, and reaping nothing.
+    """
+    return [_bash(), "--noprofile", "--norc", "-c", f"{script}\nexit $?"]
+
+
+def allowed(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a command may know of our environment: a list of names, never a list of exceptions."""
+    kept = {name: value for name, value in environment.items() if name in _ALLOWED or name.startswith("LC_")}
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **kept, **_FIXED}
+
+
+@cache
+def containment() -> Containment:
+    """How well commands are contained here; found by running one, once per process."""
+    return Containment.PID_NAMESPACE if _namespace_wrapper() else Containment.PROCESS_GROUP
+
+
+class Job:
+    """A command that runs; its owner must `kill` it in the end, which is harmless when it is over."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        pipe: int,
+        level: Containment,
+        kept: Kept,
+        on_output: Callable[[bytes], None] | None,
+    ) -> None:
+        self._process = process
+        self._pipe: int | None = pipe
+        self._level = level
+        self._kept = kept
+        self._on_output = on_output
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._muted = False
+        self._waiter: asyncio.Future[object] | None = None
+        self._pidfd = _pidfd(process.pid)
+        os.set_blocking(pipe, False)
+        self._loop.add_reader(pipe, self._readable)
+        if self._pidfd is not None:
+            self._loop.add_reader(self._pidfd, self._exited)
+        else:
+            self._waiter = self._loop.run_in_executor(None, process.wait)
+            self._waiter.add_done_callback(lambda _: self._exited())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return not self._ended.is_set()
+
+    async def wait(self, timeout: float | None = None) -> bool:
+        """True once the process itself has ended; the pipes may still be held by what it left behind."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._ended.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def kill(self) -> None:
+        """End the process and all it started, take what is left in the pipe, and let go of everything."""
+        killing = asyncio.ensure_future(self._kill())
+        try:
+            await asyncio.shield(killing)
+        except asyncio.CancelledError:
+            await asyncio.wait({killing}, timeout=_KILL_TIMEOUT)
+            raise
+
+    def completed(self, timed_out: bool = False) -> Completed:
+        code = self._process.returncode
+        exit_code = None if timed_out or code is None else code if code >= 0 else 128 - code
+        kept = self._kept
+        return Completed(exit_code, kept.text(), kept.total, timed_out, self._level, kept.spilled)
+
+    def _readable(self) -> None:
+        if self._pipe is None:
+            return
+        try:
+            chunk = os.read(self._pipe, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._close_pipe()
+            return
+        if self._muted:
+            return
+        self._kept.add(chunk)
+        if self._on_output is not None:
+            self._on_output(chunk)
+
+    def _exited(self) -> None:
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            self._process.wait()  # the pidfd said that it ended: this reaps, it does not wait
+        self._ended.set()
+
+    async def _kill(self) -> None:
+        if self.running:
+            self._signal_all()
+            if not await self.wait(_KILL_TIMEOUT):
+                self._signal_group()  # the namespace did not end by its init alone
+                await self.wait(_KILL_TIMEOUT)
+        elif self._level is Containment.PROCESS_GROUP:
+            self._signal_group()
+        await self._drain()
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
+        self._kept.close()
+
+    def _signal_all(self) -> None:
+        """In a namespace: kill its init, so that unshare outlives every process in it and then ends."""
+        inits = _children(self.pid) if self._level is Containment.PID_NAMESPACE else []
+        self._readable()
+        self._muted = True  # what follows is unshare's complaint about the signal
+        for pid in inits:
+            _kill_pid(pid)
+        if not inits:
+            self._signal_group()
+
+    def _signal_group(self) -> None:
+        # The group's id can't be reused while a member lives, and an empty group is an error.
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    async def _drain(self) -> None:
+        """What the pipe still holds is ours; an escaped process that holds it open is not waited for."""
+        try:
+            async with asyncio.timeout(_DRAIN_TIMEOUT):
+                await self._drained.wait()
+        except TimeoutError:
+            self._close_pipe()
+
+    def _close_pipe(self) -> None:
+        if self._pipe is not None:
+            self._loop.remove_reader(self._pipe)
+            os.close(self._pipe)
+            self._pipe = None
+        self._drained.set()
+
+
+_CHUNK = 1 << 16
+_KILL_TIMEOUT = 2.0
+_DRAIN_TIMEOUT = 0.2
+"""Seconds for the last output: whoever left the containment may hold the pipe open for ever."""
+
+_ALLOWED = frozenset(
+    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV"}
+    | {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+)
+_FIXED = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "EDITOR": "false",
+    "VISUAL": "false",
+}
+"""Nobody is there to page, to type or to edit."""
+
+_NAMESPACES = (
+    ("unshare", "-pf", "--mount-proc", "--kill-child", "--"),
+    ("unshare", "-U", "--map-current-user", "-pf", "--mount-proc", "--kill-child", "--"),
+    ("unshare", "-Ur", "-pf", "--mount-proc", "--kill-child", "--"),
+)
+"""As root, then in a user namespace, which older kernels and some distributions refuse."""
+
+
+def _wrapper(level: Containment) -> Sequence[str]:
+    return _namespace_wrapper() if level is Containment.PID_NAMESPACE else ()
+
+
+@cache
+def _namespace_wrapper() -> tuple[str, ...]:
+    """The first form in which a command really sees itself as a child of PID 1 and nothing of ours."""
+    setpriv, unshare = (_system_program(name) for name in ("setpriv", "unshare"))
+    if not sys.platform.startswith("linux") or setpriv is None or unshare is None:
+        return ()
+    for _, *options in _NAMESPACES:
+        wrapper = (setpriv, "--pdeathsig", "KILL", unshare, *options)
+        if _contains(wrapper):
+            return wrapper
+    return ()
+
+
+def _contains(wrapper: Sequence[str]) -> bool:
+    """Try the forbidden thing: signal this very process from inside, by its real number."""
+    probe = f'test "$$" = 1 && ! kill -0 {os.getpid()} && ! test -e /proc/{os.getpid()}/environ'
+    if os.getpid() < 8:
+        probe = 'test "$$" = 1'
+    try:
+        done = subprocess.run(
+            [*wrapper, _bash(), "--noprofile", "--norc", "-c", f"{probe}\nexit $?"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={"PATH": "/usr/bin:/bin"},
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+@cache
+def _bash() -> str:
+    return _system_program("bash") or _system_program("sh") or "/bin/sh"
+
+
+def _system_program(name: str) -> str | None:
+    """By fixed system directories: a `PATH` may lead into the workspace."""
+    return shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _kill_pid(pid: int) -> None:
+    # Its parent, unshare, has not reaped it while it runs itself, so the number can't be another's.
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _not_started(argv: Sequence[str], problem: OSError) -> ProcessError:
+    if isinstance(problem, FileNotFoundError | NotADirectoryError | PermissionError):
+        return ProcessError(ErrorKind.COMMAND_FAILED, f"can't start {argv[0]!r}: {problem}")
+    if problem.errno == 7:  # E2BIG
+        size = sum(map(len, argv))
+        return ProcessError(
+            ErrorKind.INVALID_ARGS,
+            f"the command is too long for the system ({size} characters, at most 131071 in one argument); "
+            "write it to a file and run that",
+        )
+    return ProcessError(ErrorKind.COMMAND_FAILED, f"can't start {argv[0]!r}: {problem}")
