@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
     from planck.records.outcome import error as error
+    from planck.toolkit.decorator import tool as tool
     from planck.toolkit.tool import Tool as Tool
     from planck.toolkit.tool import ToolContext as ToolContext
+    from planck.toolkit.truncate import truncate as truncate
 
 # PEP 562: `import planck` loads nothing that is not used.
 _HOMES = {
@@ -22,6 +24,8 @@ _HOMES = {
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "error": "planck.records.outcome",
+    "tool": "planck.toolkit.decorator",
+    "truncate": "planck.toolkit.truncate",
 }
 
 __all__ = [
@@ -32,6 +36,8 @@ __all__ = [
     "Tool",
     "ToolContext",
     "error",
+    "tool",
+    "truncate",
 ]
 
 

@@ -1,5 +1,271 @@
-"""The one door: everything a frontend may do."""
+"""The one door: everything a frontend, or a program that embeds Planck, may do."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+import planck
+from planck.headless import config as configuration
+from planck.headless import models, sessions
+from planck.headless.result import RunResult, summarise
+from planck.headless.system import RandomIds, SystemClock
+from planck.headless.wiring import Options, Wiring
+from planck.llm.provider import Provider
+from planck.permissions.policy import Mode
+from planck.records import codec
+from planck.records.events import Event, SessionStarted, TurnStatus, frame
+from planck.records.specs import AgentSpec, ModelSpec
+from planck.session import session as session_module
+from planck.session.bus import Bus
+from planck.session.journal import SessionJournal
+from planck.session.names import new_name
+from planck.session.session import Session
+from planck.store.memory import MemoryStore
+from planck.store.sqlite import SqliteStore
+from planck.store.store import Store
+from planck.toolkit.tool import Tool
 
 
 class Planck:
-    """An open home and workspace, from which sessions are started and resumed."""
+    """A home, a workspace and a configuration, from which sessions are started and resumed."""
+
+    def __init__(
+        self,
+        home: Path | str | None = None,
+        workspace: Path | str | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+        flags: Mapping[str, Any] | None = None,
+        trust: bool = False,
+        providers: Mapping[str, Provider] | None = None,
+    ) -> None:
+        """`providers` puts an object in the place of a provider of that name: a double, or your own."""
+        environ = configuration.environment() if environ is None else environ
+        self.home = Path(home).absolute() if home else configuration.home_dir(environ)
+        self.workspace = Path(workspace or Path.cwd()).absolute()
+        loaded = configuration.load(self.home, self.workspace, environ, flags, trusted=trust)
+        self.config = loaded.config
+        self.notices = loaded.notices
+        self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
+        self._clock = SystemClock()
+        self._ids = RandomIds()
+        self._doubles = dict(providers or {})
+        self._wiring = Wiring(
+            self.config,
+            self.workspace,
+            environ,
+            clock=self._clock,
+            ids=self._ids,
+            doubles=self._doubles,
+        )
+        self._open: list[SessionHandle] = []
+
+    async def __aenter__(self) -> "Planck":
+        return self
+
+    async def __aexit__(
+        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for handle in reversed(self._open):
+            await handle.aclose()
+        await self._wiring.aclose()
+
+    async def start(
+        self,
+        team: str | None = None,
+        *,
+        model: str = "",
+        name: str = "",
+        mode: Mode | str | None = None,
+        max_steps: int | None = None,
+        dry_run: bool = False,
+        stored: bool = True,
+    ) -> "SessionHandle":
+        """A new session; without a team it has one orchestrator with all built-in tools."""
+        spec = AgentSpec(
+            id=self._ids.new(),
+            type="orchestrator",
+            name="orchestrator",
+            role="orchestrator",
+            model=self._model(model),
+        )
+        id, name = (
+            self._ids.new(),
+            sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids)),
+        )
+        started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
+        store: Store
+        if stored:
+            path = sessions.new_path(self.sessions_dir, id, name)
+            store = SqliteStore.create(
+                path, {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()}
+            )
+        else:
+            store = MemoryStore()
+        journal = SessionJournal(store, Bus(), self._clock)
+        build = self._wiring.agent_builder(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        session = await session_module.start(started, spec, store, journal, build, self._ids)
+        return self._handle(session, store)
+
+    async def resume(
+        self,
+        id_or_name: str,
+        *,
+        mode: Mode | str | None = None,
+        max_steps: int | None = None,
+        dry_run: bool = False,
+    ) -> "SessionHandle":
+        """Open a stored session again, by its id, or by its name: the newest of this workspace."""
+        path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
+        store = SqliteStore.open(path)
+        id, name = store.meta["id"], store.meta["name"]
+        journal = SessionJournal(store, Bus(), self._clock)
+        build = self._wiring.agent_builder(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        session = await session_module.resume(id, name, planck.__version__, store, journal, build, self._ids)
+        return self._handle(session, store)
+
+    def _model(self, name: str) -> ModelSpec:
+        provider, _, model = (name or self.config.default_model).partition("/")
+        if provider in self._doubles:
+            return ModelSpec(provider=provider, model=model)
+        return models.resolve(self.config, name)
+
+    def _options(self, mode: Mode | str | None, max_steps: int | None, dry_run: bool) -> Options:
+        return Options(
+            mode=Mode(mode) if mode else self.config.permissions.mode,
+            max_steps=max_steps or self.config.limits.steps,
+            dry_run=dry_run,
+        )
+
+    def _spill(self, session_id: str) -> Path:
+        return self.sessions_dir / f"{session_id}.output"
+
+    def _handle(self, session: Session, store: Store) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock)
+        self._open.append(handle)
+        return handle
+
+
+class SessionHandle:
+    """One open session."""
+
+    def __init__(self, session: Session, store: Store, clock: SystemClock) -> None:
+        self._session = session
+        self._store = store
+        self._clock = clock
+        self._closed = False
+
+    @property
+    def id(self) -> str:
+        return self._session.id
+
+    @property
+    def name(self) -> str:
+        return self._session.name
+
+    @property
+    def head(self) -> int:
+        """The number of the newest recorded event."""
+        return self._session.head
+
+    @property
+    def orchestrator(self) -> AgentSpec:
+        return self._session.team.orchestrator.agent.spec
+
+    @property
+    def tools(self) -> list[str]:
+        return self._session.team.orchestrator.agent.tools.names()
+
+    def add_tool(self, tool: Tool) -> None:
+        """Give the orchestrator one more tool, from its next step on."""
+        self._session.team.orchestrator.agent.tools.add(tool)
+
+    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
+        """Prompt the orchestrator and wait until nothing can wake it any more."""
+        began, after = self._clock.monotonic(), self.head
+        try:
+            async with asyncio.timeout(timeout):
+                await self._session.prompt(prompt)
+                await self._session.team.settled()
+        except TimeoutError:
+            await self.stop(TurnStatus.TIMED_OUT)
+        return summarise(
+            self._store.read(after),
+            orchestrator_id=self.orchestrator.id,
+            session_id=self.id,
+            session_name=self.name,
+            duration_ms=round((self._clock.monotonic() - began) * 1000),
+        )
+
+    async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
+        """End every turn and take no further mail; what is queued stays in the log for a resume."""
+        await self._session.team.halt(status)
+
+    async def events(self, after: int = 0) -> AsyncGenerator["SessionEvent", None]:
+        """Every recorded event after a number, then what happens, deltas included."""
+        async with aclosing(self._session.events(after)) as stream:
+            async for event in stream:
+                yield SessionEvent(event, self.id)
+
+    async def aclose(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._session.aclose()
+
+
+class SessionEvent:
+    """An event as the outside world sees it: attributes, or keys as in its JSON frame."""
+
+    __slots__ = ("_event", "session_id")
+
+    def __init__(self, event: Event, session_id: str) -> None:
+        self._event = event
+        self.session_id = session_id
+
+    @property
+    def seq(self) -> int | None:
+        return self._event.seq
+
+    @property
+    def ts(self) -> str:
+        return self._event.ts
+
+    @property
+    def agent_id(self) -> str | None:
+        return self._event.agent_id
+
+    @property
+    def turn(self) -> int:
+        return self._event.turn
+
+    @property
+    def type(self) -> str:
+        return self._event.type
+
+    @property
+    def data(self) -> dict[str, Any]:
+        data: dict[str, Any] = codec.decode(bytes(self._event.data))
+        return data
+
+    def frame(self) -> bytes:
+        """The event's JSON, one line, without a newline."""
+        return frame(self._event, self.session_id)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in ("seq", "ts", "session_id", "agent_id", "turn", "type", "data"):
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __repr__(self) -> str:
+        return f"SessionEvent({self.frame().decode()})"
+
+
+def frame_of(type: str, payload: msgspec.Struct | Mapping[str, Any], session_id: str) -> bytes:
+    """A line of stream-json that is no event: `init` and `result`."""
+    data = msgspec.Raw(codec.encode(payload))
+    return frame(Event(None, SystemClock().now(), None, 0, type, data), session_id)

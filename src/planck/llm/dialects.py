@@ -16,6 +16,14 @@ def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) ->
             from planck.llm.openai_chat import OpenAIChat
 
             return OpenAIChat(endpoint, model, transport)
+        case "anthropic":
+            from planck.llm.anthropic import Anthropic
+
+            return Anthropic(endpoint, model, transport)
+        case "google":
+            from planck.llm.google import Google
+
+            return Google(endpoint, model, transport)
     raise ProviderError(
         ErrorKind.INVALID_ARGS,
         f"provider {endpoint.name!r} has type {endpoint.type!r}; it must be one of {', '.join(TYPES)}",

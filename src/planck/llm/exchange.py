@@ -1,5 +1,6 @@
 """One model call over HTTP: what every dialect shares, so that each is only an encoding and an answer."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol
@@ -31,6 +32,10 @@ class Answer(Protocol):
         """Raises `stream_cut` where the server did not finish."""
 
 
+_FAIR = 256
+"""Events of one chunk before others run: whoever watches keeps up, and a burst starves nobody."""
+
+
 async def exchange(
     transport: Transport,
     endpoint: Endpoint,
@@ -47,7 +52,9 @@ async def exchange(
         if response.status != 200:
             raise await refusal(response, endpoint)
         async for chunk in response.chunks():
-            for data in feed(chunk):
+            for number, data in enumerate(feed(chunk), 1):
+                if number % _FAIR == 0:
+                    await asyncio.sleep(0)
                 for item in _read(answer, data):
                     yield item
                 if answer.ended:

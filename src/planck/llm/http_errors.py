@@ -32,7 +32,8 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
     if code:
         details["code"] = redact(_printable(code), endpoint.secrets)
     message = f"{where}: {said}{_HINTS.get(kind, '')}"
-    return ProviderError(kind, message, details, retry_after=retry_after(headers))
+    asked = {"retry-after": delay, **headers} if (delay := _delay(body)) else headers
+    return ProviderError(kind, message, details, retry_after=retry_after(asked))
 
 
 _HINTS = {
@@ -55,20 +56,22 @@ _QUOTA = re.compile(
 )
 _NO_MODEL = re.compile(
     r"model.?not.?found|model .{0,200}(does not exist|not found|not supported|is not available|not a valid)"
-    r"|(unknown|invalid|unsupported|no such) model|models/.{0,200}is not found",
+    r"|(unknown|invalid|unsupported|no such) model|not_found_error model:|models/.{0,200}is not found",
     re.I | re.S,
 )
 _BUSY = re.compile(r"overloaded|server is busy|at capacity|temporarily unavailable", re.I)
 _RATE = re.compile(r"rate.?limit|too many requests|resource.?exhausted", re.I)
-_AUTH = re.compile(r"authentication_error|invalid.?api.?key|permission_error|unauthenticated", re.I)
+_AUTH = re.compile(
+    r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated", re.I
+)
 
 
 def _kind(status: int, code: str, said: str) -> ErrorKind:
     text = f"{code} {said}"
-    if status in (402, 429) or status == 0:
+    if status in (0, 400, 402, 429):
         if status == 402 or _QUOTA.search(text):
             return ErrorKind.USAGE_LIMIT_REACHED
-        if status == 429 or _RATE.search(text):
+        if status == 429 or (status == 0 and _RATE.search(text)):
             return ErrorKind.RATE_LIMITED
     if status in (401, 403) or (status in (0, 400) and _AUTH.search(code)):
         return ErrorKind.NOT_AUTHENTICATED
@@ -92,10 +95,25 @@ def _said(body: bytes) -> tuple[str, str]:
     inner = found.get("error", found) if isinstance(found, dict) else found
     if not isinstance(inner, dict):
         return "", str(inner or "")
-    codes = (inner.get(key) for key in ("code", "type", "status"))
+    codes = [inner.get(key) for key in ("code", "type", "status")] + _google_reasons(inner)
     code = " ".join(text for text in codes if isinstance(text, str) and text != "error")
     message = inner.get("message") or inner.get("detail") or ""
     return code, message if isinstance(message, str) else codec.encode_str(message)
+
+
+def _google_reasons(error: dict[str, Any]) -> list[Any]:
+    details = error.get("details")
+    found = details if isinstance(details, list) else []
+    return [part.get("reason") for part in found if isinstance(part, dict)]
+
+
+def _delay(body: bytes) -> str:
+    """Google says in the body how long to wait: `"retryDelay": "31s"`."""
+    found = _RETRY_DELAY.search(body)
+    return found[1].decode() if found else ""
+
+
+_RETRY_DELAY = re.compile(rb'"retryDelay":\s*"([0-9.]{1,20}s)"')
 
 
 def _printable(text: str) -> str:

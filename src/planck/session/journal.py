@@ -1,11 +1,11 @@
 """Append, then publish: the one road from an agent to the log and to whoever watches."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from planck.agent.journal import Journal
+from planck.agent.journal import Entry, Journal
 from planck.records import codec
 from planck.records.events import DELTAS, Draft, Event, View
 from planck.records.outcome import ErrorKind
@@ -33,11 +33,18 @@ class SessionJournal:
 
         Facts handed in are recorded even if the caller is cancelled meanwhile.
         """
+        return await self.record_all([Entry(agent_id, turn, fact) for fact in facts], barrier=barrier)
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         ts = self._clock.now()
-        events = await self._store.append([self._draft(ts, agent_id, turn, fact) for fact in facts])
+        drafts = [self._draft(ts, entry.agent_id, entry.turn, entry.fact) for entry in entries]
+        events = await self._store.append(drafts)
         if barrier:
             await self._store.barrier()
         return events
+
+    def recorded(self, agent_id: str) -> Iterator[Event]:
+        return self._store.read(agent_id=agent_id)
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
         if self._bus.watched:
@@ -65,6 +72,10 @@ class SessionJournal:
                     return
         finally:
             self._bus.unsubscribe(subscription)
+
+    def close(self) -> None:
+        """No more is published; readers get what is queued, then the end."""
+        self._bus.close()
 
     def _draft(self, ts: str, agent_id: str | None, turn: int, fact: View) -> Draft:
         if fact.type in DELTAS:

@@ -1,13 +1,15 @@
 """What any tool needs: the contract, and nothing of what runs it."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from planck.records import codec
 from planck.records.events import View
-from planck.records.outcome import Err, Ok, PlanckError
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.specs import ToolSpec
 
 
@@ -45,18 +47,23 @@ class ToolContext:
 
 Outcome = Ok[dict[str, Any]] | Err
 Execute = Callable[[dict[str, Any], ToolContext], Outcome | Awaitable[Outcome]]
+Closure = Callable[[str, str, dict[str, Any]], Any]
+"""`(agent_id, call_id, args)`; what it may return is told by `closure`."""
 
 
 class Tool:
-    """Name, description, parameters (JSON Schema) and two functions of `(args, ctx)`."""
+    """Name, description, parameters (JSON Schema) and two functions of `(args, ctx)`.
+
+    A function that takes three arguments instead is the closure form: see `closure`.
+    """
 
     def __init__(
         self,
         name: str,
         description: str,
         parameters: Mapping[str, Any],
-        execute: Execute,
-        dry_run: Execute | None = None,
+        execute: Execute | Closure,
+        dry_run: Execute | Closure | None = None,
         *,
         effect: Effect = Effect.COMMAND,
         timeout: float = 300.0,
@@ -67,8 +74,8 @@ class Tool:
         self.name = name
         self.description = description
         self.parameters = dict(parameters)
-        self.execute = execute
-        self.dry_run = dry_run or self._plan
+        self.execute = _native(execute)
+        self.dry_run = self._plan if dry_run is None else _native(dry_run)
         self.effect = effect
         self.timeout = timeout
         self.max_arguments = max_arguments
@@ -85,7 +92,7 @@ class Tool:
     def _plan(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         return Ok(
             {
-                "output": f"Would call {self.name} with {args!r}.",
+                "output": f"Would call {self.name} with {codec.encode_str(args)}.",
                 "dry_run": True,
                 "tool": self.name,
                 "args": args,
@@ -94,3 +101,77 @@ class Tool:
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
+
+
+def closure(function: Closure) -> Execute:
+    """A function of `(agent_id, call_id, args)` as one of `(args, ctx)`.
+
+    It returns a text or any JSON value, `(ok, value)` with `ok` a bool, "ok" or "error", an `Ok` or an `Err`.
+    A coroutine function stays one; any other is left for the executor to run in a thread.
+    """
+
+    def call(args: dict[str, Any], ctx: ToolContext) -> Outcome | Awaitable[Outcome]:
+        value = function(ctx.agent_id, ctx.call_id, args)
+        return _awaited(value) if inspect.isawaitable(value) else _closed(value)
+
+    async def call_async(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return _closed(await function(ctx.agent_id, ctx.call_id, args))
+
+    return call_async if is_async(function) else call
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine; every other function runs in a thread."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  the method itself is wanted, not whether it is callable
+    )
+
+
+def outcome_of(value: Any) -> Outcome:
+    """What a Python function returned, as a result: text as it is, any other value as JSON."""
+    match value:
+        case Err():
+            return value
+        case Ok(value={"output": str()}):
+            return cast(Outcome, value)
+        case Ok():
+            return outcome_of(value.value)
+        case str():
+            return Ok({"output": value})
+        case _:
+            return Ok({"output": codec.encode_str(value)})
+
+
+def _native(function: Execute | Closure) -> Execute:
+    if _takes(function, 2):
+        return cast(Execute, function)
+    if _takes(function, 3):
+        return closure(cast(Closure, function))
+    raise TypeError(f"{function!r} must take (args, ctx), or (agent_id, call_id, args)")
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # a function in C that does not tell
+        return count == 2
+    return True
+
+
+async def _awaited(value: Awaitable[Any]) -> Outcome:
+    return _closed(await value)
+
+
+def _closed(value: Any) -> Outcome:
+    match value:
+        case (True | "ok", ok):
+            return outcome_of(ok)
+        case (False | "error", Err() as err):
+            return err
+        case (False | "error", reason):
+            text = reason if isinstance(reason, str) else codec.encode_str(reason)
+            return Err(ErrorKind.COMMAND_FAILED, text)
+        case _:
+            return outcome_of(value)

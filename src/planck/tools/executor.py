@@ -42,6 +42,11 @@ class Finished(msgspec.Struct, frozen=True):
     images: tuple[Image, ...]
     duration_ms: int
 
+    @property
+    def ok(self) -> bool:
+        """False for an error, and for a command that ran and failed."""
+        return not isinstance(self.outcome, Err) and self.outcome.value.get("ok", True) is not False
+
 
 def _silent(call_id: str, text: str) -> None:
     pass

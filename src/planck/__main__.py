@@ -1,0 +1,5 @@
+import sys
+
+from planck.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,109 @@
+"""A mailbox and at most one turn at a time; whoever drives it owns it, and no task outlives its turn."""
+
+import asyncio
+import logging
+
+import msgspec
+
+from planck.agent.agent import Activity, Agent
+from planck.agent.turn import run_turn
+from planck.records.events import (
+    Envelope,
+    ErrorEvent,
+    TurnEnd,
+    TurnStatus,
+    View,
+)
+from planck.records.history import interrupted
+from planck.records.outcome import Err, ErrorKind, PlanckError
+
+log = logging.getLogger(__name__)
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How one turn ended, and what had started it."""
+
+    opening: Envelope
+    end: TurnEnd
+    error: Err | None
+
+
+class Actor:
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self._mail = asyncio.Event()
+        self._work: asyncio.Task[str] | None = None
+        self._abort_as = TurnStatus.INTERRUPTED
+        if agent.history.unread:
+            self._mail.set()
+
+    @property
+    def working(self) -> bool:
+        return self._work is not None
+
+    @property
+    def idle(self) -> bool:
+        return self._work is None and not self.agent.history.unread
+
+    async def post(self, envelope: Envelope) -> None:
+        """Returns once the envelope can't be lost any more; its turn comes in order of arrival."""
+        await self.agent.record(envelope, barrier=True)
+        self._mail.set()
+
+    def abort(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
+        """Cancel the turn in flight, if any. Queued prompts stay queued."""
+        if self._work:
+            self._abort_as = status
+            self._work.cancel()
+
+    async def next_turn(self) -> Ended:
+        """Wait for mail, run one turn, record how it ended. Cancelling this ends the turn as interrupted."""
+        opening = await self._opening()
+        self._abort_as = TurnStatus.INTERRUPTED
+        self._work = asyncio.create_task(run_turn(self.agent, opening))  # noqa: TID251 - awaited below
+        try:
+            await asyncio.wait({self._work})
+        except asyncio.CancelledError:
+            self._work.cancel()
+            await asyncio.wait({self._work})
+            await self._conclude(opening, self._work)
+            raise
+        else:
+            return await self._conclude(opening, self._work)
+        finally:
+            self._work = None
+            self.agent.activity = Activity.IDLE
+
+    async def _opening(self) -> Envelope:
+        while not self.agent.history.unread:
+            self._mail.clear()
+            await self._mail.wait()
+        return next(iter(self.agent.history.unread.values()))
+
+    async def _conclude(self, opening: Envelope, work: "asyncio.Task[str]") -> Ended:
+        status, text, error = self._outcome(work)
+        facts: list[View] = []
+        if opening.id in self.agent.history.unread:  # stopped before it could record its start
+            facts += self.agent.begin_turn(opening)
+        facts += [interrupted(call) for call in self.agent.history.open_calls]
+        if error:
+            facts.append(ErrorEvent(kind=error.kind, message=error.message, details=error.details))
+        end = TurnEnd(status=status, text=text, usage=self.agent.turn_usage)
+        await self.agent.record(*facts, end, barrier=True)
+        return Ended(opening, end, error)
+
+    def _outcome(self, work: "asyncio.Task[str]") -> tuple[TurnStatus, str, Err | None]:
+        if work.cancelled():
+            return self._abort_as, self.agent.turn_text, None
+        failure = work.exception()
+        match failure:
+            case None:
+                return TurnStatus.COMPLETED, work.result(), None
+            case PlanckError():
+                capped = failure.err.kind in (ErrorKind.ITERATION_CAP, ErrorKind.BUDGET_EXCEEDED)
+                status = TurnStatus.CAPPED if capped else TurnStatus.FAILED
+                return status, self.agent.turn_text, failure.err
+            case _:
+                log.error("turn of %s failed", self.agent.spec.name, exc_info=failure)
+                err = Err(ErrorKind.INTERNAL_ERROR, f"{type(failure).__name__}: {failure}")
+                return TurnStatus.FAILED, self.agent.turn_text, err

@@ -1,0 +1,99 @@
+"""One agent's own things: what a turn reads, and the one way it writes."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+
+from planck.agent.journal import Journal
+from planck.llm.provider import Provider, Request
+from planck.records.events import AssistantSaid, Delivery, Envelope, Kind, TurnStart, UsageSpent, View
+from planck.records.history import History
+from planck.records.messages import AssistantMessage
+from planck.records.ports import Ids
+from planck.records.specs import AgentSpec
+from planck.records.usage import Usage
+from planck.toolkit.toolset import ToolSet
+from planck.tools.executor import Executor
+
+
+class Activity(StrEnum):
+    IDLE = "idle"
+    STREAMING = "streaming"
+    EXECUTING_TOOLS = "executing_tools"
+
+
+class Agent:
+    def __init__(
+        self,
+        spec: AgentSpec,
+        *,
+        journal: Journal,
+        provider: Provider,
+        tools: ToolSet,
+        executor: Executor,
+        ids: Ids,
+        system: Callable[[], str],
+        cost: Callable[[Usage], float | None],
+        max_steps: int,
+    ) -> None:
+        self.spec = spec
+        self.provider = provider
+        self.tools = tools
+        self.executor = executor
+        self.ids = ids
+        self.max_steps = max_steps
+        self.history = History()
+        self.activity = Activity.IDLE
+        self.turn = 0
+        self.turn_usage = Usage()
+        self.turn_text = ""
+        self._journal = journal
+        self._system = system
+        self._cost = cost
+
+    @property
+    def id(self) -> str:
+        return self.spec.id
+
+    async def record(self, *facts: View, barrier: bool = False) -> None:
+        """Make the facts durable, then part of the history."""
+        try:
+            await self._journal.record(self.id, self.turn, *facts, barrier=barrier)
+        except asyncio.CancelledError:
+            self._apply(facts)  # the journal commits what it took, whoever still waits for it
+            raise
+        self._apply(facts)
+
+    def _apply(self, facts: Iterable[View]) -> None:
+        for fact in facts:
+            self.history.apply(fact)
+
+    def publish(self, delta: View) -> None:
+        self._journal.publish(self.id, self.turn, delta)
+
+    def request(self) -> Request:
+        return Request(self.id, self._system(), self.history, self.tools.specs, params=self.spec.model.params)
+
+    def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
+        """The facts of a new turn: it began, and it consumed what started it."""
+        self.turn += 1
+        self.turn_usage = Usage()
+        self.turn_text = ""
+        return (
+            TurnStart(kind=opening.kind, message_id=opening.id),
+            Delivery(ids=(opening.id,), state="delivered"),
+        )
+
+    async def answered(self, message: AssistantMessage) -> None:
+        self.turn_usage += message.usage
+        self.turn_text = message.text or self.turn_text
+        model, cost = self.spec.model.label, self._cost(message.usage)
+        await self.record(
+            AssistantSaid(message=message), UsageSpent(model=model, usage=message.usage, cost_usd=cost)
+        )
+
+    async def take_responses(self) -> None:
+        """Join what may join a running turn: responses, and what the user steers with."""
+        ids = tuple(e.id for e in self.history.unread.values() if e.kind is Kind.RESPONSE)
+        if ids:
+            await self.record(Delivery(ids=ids, state="delivered"))

@@ -1,0 +1,127 @@
+"""What a run came to: a fold over its events, and the exit code that says it to a shell."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+
+from planck.records.events import (
+    AssistantSaid,
+    ErrorEvent,
+    Event,
+    PermissionDecision,
+    TurnEnd,
+    TurnStatus,
+    UsageSpent,
+    view,
+)
+from planck.records.outcome import Err, ErrorKind
+from planck.records.usage import Usage
+
+TRANSIENT = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
+
+
+class Exit(IntEnum):
+    DONE = 0
+    FAILURE = 1
+    USAGE = 2
+    DENIED = 3
+    CAPPED = 4
+    LOCKED = 5
+    NO_TEXT = 6
+    TRANSIENT = 75
+    TIMEOUT = 124
+    SIGINT = 130
+    SIGTERM = 143
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    status: TurnStatus
+    text: str
+    session_id: str
+    session_name: str
+    usage: Usage
+    cost_usd: float | None
+    duration_ms: int
+    steps: int
+    denials: tuple[dict[str, Any], ...]
+    errors: tuple[dict[str, Any], ...]
+    exit_code: int
+
+
+def summarise(
+    events: Iterable[Event], *, orchestrator_id: str, session_id: str, session_name: str, duration_ms: int
+) -> RunResult:
+    usage, cost, steps = Usage(), 0.0, 0
+    cost_known = True
+    denials: list[dict[str, Any]] = []
+    errors: list[dict[str, Any]] = []
+    status, text = TurnStatus.FAILED, ""
+    for event in events:
+        match view(event):
+            case AssistantSaid():
+                steps += 1
+            case UsageSpent() as spent:
+                usage += spent.usage
+                cost_known = cost_known and spent.cost_usd is not None
+                cost += spent.cost_usd or 0.0
+            case PermissionDecision(decision="deny") as denied:
+                denials.append({"agent_id": event.agent_id, "tool": denied.tool, "reason": denied.reason})
+            case ErrorEvent() as failed:
+                errors.append(
+                    {"agent_id": event.agent_id, "kind": failed.kind, "message": failed.message}
+                    | ({"details": failed.details} if failed.details else {})
+                )
+            case TurnEnd() as end if event.agent_id == orchestrator_id:
+                status, text = end.status, end.text
+            case _:
+                pass
+    return RunResult(
+        status=status,
+        text=text,
+        session_id=session_id,
+        session_name=session_name,
+        usage=usage,
+        cost_usd=cost if cost_known else None,
+        duration_ms=duration_ms,
+        steps=steps,
+        denials=tuple(denials),
+        errors=tuple(errors),
+        exit_code=_exit_code(status, text, bool(denials), errors),
+    )
+
+
+def failed(err: Err, exit_code: int, *, session_id: str = "", session_name: str = "") -> RunResult:
+    """The result of a run that could not begin or could not be recorded."""
+    return RunResult(
+        status=TurnStatus.FAILED,
+        text="",
+        session_id=session_id,
+        session_name=session_name,
+        usage=Usage(),
+        cost_usd=None,
+        duration_ms=0,
+        steps=0,
+        denials=(),
+        errors=({"agent_id": None, "kind": err.kind, "message": err.message},),
+        exit_code=exit_code,
+    )
+
+
+def _exit_code(status: TurnStatus, text: str, denied: bool, errors: list[dict[str, Any]]) -> int:
+    match status:
+        case TurnStatus.COMPLETED if text:
+            return Exit.DONE
+        case TurnStatus.COMPLETED:
+            return Exit.DENIED if denied else Exit.NO_TEXT
+        case TurnStatus.CAPPED:
+            return Exit.CAPPED
+        case TurnStatus.TIMED_OUT:
+            return Exit.TIMEOUT
+        case TurnStatus.INTERRUPTED:
+            return Exit.SIGINT
+    last = errors[-1]["kind"] if errors else ""
+    if last in TRANSIENT:
+        return Exit.TRANSIENT
+    return Exit.DENIED if last == ErrorKind.PERMISSION_DENIED else Exit.FAILURE

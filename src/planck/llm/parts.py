@@ -1,0 +1,55 @@
+"""What the dialects share about parts: an answer's on the way in, a recorded call's on the way out."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from planck.records import codec
+from planck.records.messages import AssistantMessage, Image, Part, StopReason, Text, ToolCall
+from planck.records.usage import Usage
+
+_WHOLE = (StopReason.END, StopReason.TOOL_CALLS)
+
+
+def concluded(
+    parts: Sequence[Part], stop: StopReason, dialect: str, model: str, usage: Usage
+) -> AssistantMessage:
+    """The message of a stream that ended properly; one cut short by length, refusal or filter loses every
+    call, since the last may be half a call and the rest were meant together with it."""
+    kept = tuple(part for part in parts if not _empty(part))
+    if stop not in _WHOLE:
+        kept = tuple(part for part in kept if not isinstance(part, ToolCall))
+    else:
+        called = any(isinstance(part, ToolCall) for part in kept)
+        stop = StopReason.TOOL_CALLS if called else StopReason.END
+    return AssistantMessage(kept, dialect, model, stop, usage)
+
+
+def _empty(part: Part) -> bool:
+    return isinstance(part, Text) and not part.text
+
+
+def json_object(arguments: str) -> msgspec.Raw:
+    """The model's own argument text where it is a JSON object; else an object that carries the text."""
+    text = arguments.strip() or "{}"
+    try:
+        if isinstance(codec.decode(text), dict):
+            return msgspec.Raw(text.encode())
+    except (ValueError, RecursionError):
+        pass
+    return msgspec.Raw(codec.encode({"invalid_arguments": arguments}))
+
+
+def wire_id(id: str) -> str:
+    """The id of a call from any vendor in the alphabet that all accept; one that fits is unchanged."""
+    return id if _SAFE.fullmatch(id) else _UNSAFE.sub("_", id) or "call"
+
+
+_SAFE = re.compile(r"[a-zA-Z0-9_-]+")
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def unseen(image: Image) -> str:
+    """What stands for an image that the model has no eyes for."""
+    return f"[an image ({image.media_type}) that this model can't see]"

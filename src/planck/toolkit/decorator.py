@@ -1,0 +1,223 @@
+"""`@tool`: a typed Python function as a `Tool`, its JSON Schema read from the signature and the docstring."""
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable
+from typing import Any, Union, overload
+
+import msgspec
+
+from planck.records.outcome import Err, ErrorKind
+from planck.toolkit.docstring import described
+from planck.toolkit.tool import Closure, Effect, Execute, Outcome, Tool, ToolContext, is_async, outcome_of
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str = "",
+    description: str = "",
+    dry_run: Execute | Closure | None = None,
+    effect: Effect = Effect.COMMAND,
+    timeout: float = 300.0,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str = "",
+    description: str = "",
+    dry_run: Execute | Closure | None = None,
+    effect: Effect = Effect.COMMAND,
+    timeout: float = 300.0,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a function; a parameter `ctx`, or one annotated `ToolContext`, gets the context."""
+
+    def make(function: Callable[..., Any]) -> Tool:
+        summary, parameter_texts = described(inspect.getdoc(function) or "")
+        takes = _Parameters(function, parameter_texts)
+        return Tool(
+            name or function.__name__,
+            description or summary,
+            takes.schema,
+            _execute(function, takes),
+            dry_run,
+            effect=effect,
+            timeout=timeout,
+        )
+
+    return make if function is None else make(function)
+
+
+def _execute(function: Callable[..., Any], takes: "_Parameters") -> Execute:
+    def call(args: dict[str, Any], ctx: ToolContext) -> Outcome | Awaitable[Outcome]:
+        bound = takes.bind(args, ctx)
+        if isinstance(bound, Err):
+            return bound
+        value = function(*bound.args, **bound.kwargs)
+        return _awaited(value) if inspect.isawaitable(value) else outcome_of(value)
+
+    async def call_async(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        bound = takes.bind(args, ctx)
+        return bound if isinstance(bound, Err) else outcome_of(await function(*bound.args, **bound.kwargs))
+
+    return call_async if is_async(function) else call
+
+
+async def _awaited(value: Awaitable[Any]) -> Outcome:
+    return outcome_of(await value)
+
+
+class _Parameters:
+    """A signature read once: its schema, and arguments turned into what the function is annotated with."""
+
+    def __init__(self, function: Callable[..., Any], texts: dict[str, str]) -> None:
+        self._signature = inspect.signature(function)
+        hints = _hints(function)
+        self._context = next(
+            (p.name for p in self._signature.parameters.values() if _is_context(p, hints)), ""
+        )
+        self._rest = ""
+        named = []
+        for parameter in self._signature.parameters.values():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                raise TypeError(f"{function.__name__}(*{parameter.name}): a tool's arguments have names")
+            if parameter.kind is parameter.VAR_KEYWORD:
+                self._rest = parameter.name
+            elif parameter.name != self._context:
+                named.append(parameter)
+        self._struct = _struct(function.__name__, named, hints, forbid_unknown=not self._rest)
+        self.schema = _schema(self._struct, named, hints, texts)
+        if self._rest:
+            self.schema["additionalProperties"] = True
+
+    def bind(self, args: dict[str, Any], ctx: ToolContext) -> inspect.BoundArguments | Err:
+        """Absent arguments stay absent, so that the function's own defaults apply."""
+        try:
+            read = msgspec.convert(args, self._struct)
+        except msgspec.ValidationError as problem:
+            return Err(ErrorKind.INVALID_ARGS, str(problem))
+        bound = self._signature.bind_partial()
+        for name in self._signature.parameters:
+            if name == self._context:
+                bound.arguments[name] = ctx
+            elif name == self._rest:
+                known = self._struct.__struct_fields__
+                bound.arguments[name] = {key: value for key, value in args.items() if key not in known}
+            elif (value := getattr(read, name)) is not msgspec.UNSET:
+                bound.arguments[name] = value
+        bound.apply_defaults()
+        return bound
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError as problem:
+        raise TypeError(
+            f"an annotation of {function.__name__}() can't be resolved ({problem}); "
+            "define the type at the top of its module"
+        ) from problem
+
+
+def _is_context(parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:
+    hint = hints.get(parameter.name)
+    return hint is ToolContext or (parameter.name == "ctx" and hint is None)
+
+
+def _struct(
+    name: str, parameters: list[inspect.Parameter], hints: dict[str, Any], *, forbid_unknown: bool
+) -> type[msgspec.Struct]:
+    fields: list[Any] = []
+    for parameter in parameters:
+        hint = hints.get(parameter.name, Any)
+        if parameter.default is parameter.empty:
+            fields.append((parameter.name, hint))
+        else:
+            fields.append((parameter.name, Union[hint, msgspec.UnsetType], msgspec.UNSET))  # noqa: UP007
+    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=forbid_unknown)
+
+
+def _schema(
+    struct: type[msgspec.Struct],
+    parameters: list[inspect.Parameter],
+    hints: dict[str, Any],
+    texts: dict[str, str],
+) -> dict[str, Any]:
+    try:
+        whole = msgspec.json.schema(struct)
+    except TypeError as problem:
+        raise TypeError(f"{struct.__name__}() has a parameter that JSON can't carry: {problem}") from problem
+    definitions = whole["$defs"]
+    own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))
+    properties = {}
+    for parameter in parameters:
+        entry = _inlined(own["properties"][parameter.name], definitions, ())
+        if text := texts.get(parameter.name) or _annotated_text(hints.get(parameter.name)):
+            entry = {**entry, "description": text}
+        entry = {**entry, **_default(parameter)}
+        properties[parameter.name] = entry
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": own.get("required", [])}
+    if used := _still_referenced(properties, definitions):
+        schema["$defs"] = used
+    return schema
+
+
+def _default(parameter: inspect.Parameter) -> dict[str, Any]:
+    if parameter.default is parameter.empty:
+        return {}
+    try:
+        return {"default": msgspec.to_builtins(parameter.default)}
+    except TypeError:  # a sentinel of the function's own
+        return {}
+
+
+def _inlined(schema: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
+    """Without references, which some vendors refuse; only a type that contains itself keeps one."""
+    if isinstance(schema, list):
+        return [_inlined(item, definitions, inside) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    reference = schema.get("$ref", "").removeprefix("#/$defs/") if isinstance(schema.get("$ref"), str) else ""
+    if not reference:
+        plain = {key: _inlined(value, definitions, inside) for key, value in schema.items()}
+        return {"type": "string", **plain} if _is_text_enum(plain) else plain
+    if reference in inside or _recursive(reference, definitions):
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "$ref"}
+    return {**_inlined(definitions[reference], definitions, (*inside, reference)), **rest}
+
+
+def _is_text_enum(schema: dict[str, Any]) -> bool:
+    choices = schema.get("enum")
+    return isinstance(choices, list) and "type" not in schema and all(isinstance(c, str) for c in choices)
+
+
+def _recursive(name: str, definitions: dict[str, Any]) -> bool:
+    return name in _reachable(definitions[name], definitions, set())
+
+
+def _reachable(schema: Any, definitions: dict[str, Any], seen: set[str]) -> set[str]:
+    if isinstance(schema, list):
+        for item in schema:
+            _reachable(item, definitions, seen)
+    elif isinstance(schema, dict):
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and (name := reference.removeprefix("#/$defs/")) not in seen:
+            seen.add(name)
+            _reachable(definitions[name], definitions, seen)
+        for value in schema.values():
+            _reachable(value, definitions, seen)
+    return seen
+
+
+def _still_referenced(properties: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    return {name: definitions[name] for name in sorted(_reachable(properties, definitions, set()))}
+
+
+def _annotated_text(hint: Any) -> str:
+    return next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, str)), "")

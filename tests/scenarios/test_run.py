@@ -1,0 +1,217 @@
+"""`planck run` against a wire server on a real socket."""
+
+import itertools
+import json
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import Bench, finish, until
+from tests.wire import chat
+from tests.wire.server import Asked, Reply, WireServer
+
+FULL = ("--permission-mode", "full")
+
+
+async def test_a_prompt_two_parallel_tools_and_an_answer(tmp_path: Path) -> None:
+    script = [
+        chat.calls(
+            ("write", {"path": "a.txt", "content": "alpha\n"}), ("bash", {"command": "echo from bash"})
+        ),
+        chat.text("Both ", "done."),
+    ]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "do both", *FULL, "--output-format", "stream-json")
+    assert (done.code, done.err) == (0, "")
+    recorded = [line["type"] for line in done.lines if line["seq"] is not None]
+    assert (
+        recorded
+        == [
+            "message",
+            "turn_start",
+            "delivery",
+            "assistant_message",
+            "usage",
+            "tool_start",
+            "tool_start",
+            "tool_end",
+            "tool_end",
+            "assistant_message",
+            "usage",
+            "turn_end",
+        ]
+        or "file_changed" in recorded
+    )
+    seqs = [line["seq"] for line in done.lines if line["seq"] is not None]
+    assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
+    assert done.lines[0]["type"] == "init"
+    assert [line["data"]["name"] for line in done.lines if line["type"] == "tool_end"] == ["write", "bash"]
+    assert [line["data"]["text"] for line in done.lines if line["type"] == "text_delta"] == ["Both ", "done."]
+    assert (bench.work / "a.txt").read_text() == "alpha\n"
+    assert done.result["text"] == "Both done."
+    assert done.result["status"] == "completed"
+    assert done.result["steps"] == 2
+    tool_messages = [m for m in server.asked[1].json["messages"] if m["role"] == "tool"]
+    assert [m["tool_call_id"] for m in tool_messages] == ["call_write_0", "call_bash_1"]
+    assert "from bash" in tool_messages[1]["content"]
+
+
+async def test_killed_inside_a_tool_the_session_resumes_and_runs_nothing_twice(tmp_path: Path) -> None:
+    command = "echo once >> ran.txt; touch started; sleep 600"
+    async with WireServer([chat.calls(("bash", {"command": command})), chat.text("Going on.")]) as server:
+        bench = Bench(tmp_path, server.url)
+        process = await bench.start("run", "start it", "--name", "killed", *FULL)
+        assert process.stdin
+        process.stdin.close()
+        await until(bench.work / "started")
+        process.kill()
+        await process.wait()
+        done = await bench.run("run", "and now?", "-r", "killed", *FULL, "--output-format", "stream-json")
+    assert done.code == 0
+    assert done.result["text"] == "Going on."
+    assert (bench.work / "ran.txt").read_text() == "once\n"
+    ends = _events(bench, "tool_end")
+    assert [(end["ok"], end["error"]["kind"]) for end in ends] == [(False, "interrupted")]
+    assert [end["status"] for end in _events(bench, "turn_end")] == ["interrupted", "completed"]
+    resumed = _events(bench, "session_resumed")
+    assert resumed[0]["interrupted"] == [ends[0]["id"]]
+    shown = server.asked[1].json["messages"]
+    assert [m["role"] for m in shown if m["role"] != "system"] == ["user", "assistant", "tool", "user"]
+    assert shown[-2]["content"].startswith("interrupted: ")
+
+
+async def test_the_answer_goes_to_stdout_and_all_else_to_stderr(tmp_path: Path) -> None:
+    async with WireServer([chat.text("Just this.")]) as server:
+        done = await Bench(tmp_path, server.url).run("run", "hello", "--name", "mine")
+    assert (done.code, done.out) == (0, "Just this.\n")
+    assert "planck run -r mine" in done.err
+
+
+async def test_standard_input_follows_the_prompt_after_a_blank_line(tmp_path: Path) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        await Bench(tmp_path, server.url).run("run", "explain", stdin=b"some code\n")
+    assert server.asked[0].json["messages"][-1]["content"] == "explain\n\nsome code"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "kind"), [(b"", "no_prompt"), (b"  \n", "no_prompt"), (b"\xff\xfe", "stdin_error")]
+)
+async def test_no_prompt_at_all_is_a_usage_error(tmp_path: Path, stdin: bytes, kind: str) -> None:
+    done = await Bench(tmp_path, "http://127.0.0.1:9").run("run", "--output-format", "json", stdin=stdin)
+    assert done.code == 2
+    assert done.result["errors"][0]["kind"] == kind
+    assert f"planck: {kind}: " in done.err
+
+
+async def test_effects_are_denied_where_nobody_can_be_asked_and_the_turn_goes_on(tmp_path: Path) -> None:
+    script = [chat.calls(("bash", {"command": "touch x"})), chat.text("I may not.")]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "try", "--output-format", "json")
+    assert done.code == 0
+    assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
+    assert not (bench.work / "x").exists()
+    assert server.asked[1].json["messages"][-1]["content"].startswith("permission_denied: ")
+
+
+async def test_max_steps_is_exactly_that_many_requests(tmp_path: Path) -> None:
+    async with WireServer([chat.calls(("bash", {"command": "true"}))]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "loop", *FULL, "--max-steps", "3", "--output-format", "json")
+    assert (done.code, done.result["status"], len(server.asked)) == (4, "capped", 3)
+    assert done.result["errors"][-1]["kind"] == "iteration_cap"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_signal_ends_the_turn_and_the_result_still_comes(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    command = "touch started; sleep 600"
+    async with WireServer([chat.calls(("bash", {"command": command}))]) as server:
+        bench = Bench(tmp_path, server.url)
+        process = await bench.start("run", "wait", *FULL, "--output-format", "json", "--name", "s")
+        assert process.stdin
+        process.stdin.close()
+        await until(bench.work / "started")
+        process.send_signal(number)
+        done = await finish(process)
+    assert (done.code, done.result["exit_code"], done.result["status"]) == (code, code, "interrupted")
+    assert [end["error"]["kind"] for end in _events(bench, "tool_end")] == ["interrupted"]
+
+
+async def test_a_timeout_says_124(tmp_path: Path) -> None:
+    async with WireServer([chat.calls(("bash", {"command": "sleep 600"}))]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "wait", *FULL, "--timeout", "1", "--output-format", "json")
+    assert (done.code, done.result["status"]) == (124, "timed_out")
+
+
+async def test_a_taken_name_and_an_unknown_session_are_usage_errors(tmp_path: Path) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url)
+        assert (await bench.run("run", "one", "--name", "same")).code == 0
+        taken = await bench.run("run", "two", "--name", "same")
+        unknown = await bench.run("run", "three", "-r", "nobody")
+    assert (taken.code, unknown.code) == (2, 2)
+    assert "not_unique" in taken.err
+    assert "not_found" in unknown.err
+
+
+async def test_an_answer_without_text_says_6(tmp_path: Path) -> None:
+    async with WireServer([chat.text("")]) as server:
+        done = await Bench(tmp_path, server.url).run("run", "hush")
+    assert done.code == 6
+
+
+async def test_a_second_process_on_one_session_is_told_who_has_it(tmp_path: Path) -> None:
+    command = "touch started; sleep 600"
+    async with WireServer([chat.calls(("bash", {"command": command}))]) as server:
+        bench = Bench(tmp_path, server.url)
+        first = await bench.start("run", "hold", *FULL, "--name", "held")
+        assert first.stdin
+        first.stdin.close()
+        await until(bench.work / "started")
+        second = await bench.run("run", "mine?", "-r", "held", "--output-format", "json")
+        first.kill()
+        await first.wait()
+    assert second.code == 5
+    assert f"process {first.pid}" in second.err
+
+
+async def test_calls_that_cannot_run_get_one_result_each(tmp_path: Path) -> None:
+    script = [
+        chat.calls(("nonsense", {}), ("read", "{broken"), ("read", {"wrong": 1})),
+        chat.text("I see."),
+    ]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "try", "--output-format", "json")
+    assert done.code == 0
+    kinds = [end["error"]["kind"] for end in _events(bench, "tool_end")]
+    assert kinds == ["unknown_tool", "invalid_args", "invalid_args"]
+
+
+async def test_each_request_repeats_the_one_before_byte_for_byte(tmp_path: Path) -> None:
+    def script(asked: Asked) -> Reply:
+        done = sum(m["role"] == "tool" for m in asked.json["messages"])
+        return chat.calls(("bash", {"command": f"echo {done}"})) if done < 4 else chat.text("end")
+
+    async with WireServer(script) as server:
+        await Bench(tmp_path, server.url).run("run", "count", *FULL)
+    prefixes = [asked.body[: asked.body.index(b"count") + 8] for asked in server.asked]
+    assert len(set(prefixes)) == 1
+    messages = [json.dumps(asked.json["messages"])[:-1] for asked in server.asked]
+    for earlier, later in itertools.pairwise(messages):
+        assert later.startswith(earlier)
+
+
+def _events(bench: Bench, type: str) -> list[dict[str, Any]]:
+    (path,) = (bench.home / "sessions").glob("*.db")
+    with sqlite3.connect(path) as db:
+        rows = db.execute("SELECT bytes FROM events ORDER BY seq").fetchall()
+    db.close()
+    events = [json.loads(row[0]) for row in rows]
+    return [event["data"] for event in events if event["type"] == type]

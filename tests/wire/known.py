@@ -1,0 +1,82 @@
+"""Every dialect that we speak, with the server that plays it and what is special to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from planck.llm.dialects import open_provider
+from planck.llm.endpoint import Endpoint
+from planck.llm.provider import Provider, Request
+from planck.llm.transport import Transport
+from planck.records.events import Delivery, Envelope, Kind
+from planck.records.history import History
+from planck.records.messages import Part, Thinking
+from planck.records.specs import ModelSpec
+from tests.wire.anthropic import Anthropic
+from tests.wire.google import Google
+from tests.wire.openai_chat import OpenAIChat
+from tests.wire.script import Dialect
+
+KEY = "sk-secret-key-0123456789"
+
+
+@dataclass(frozen=True)
+class Known:
+    server: Dialect
+    type: str
+    api: str = ""
+    model: str = "m-1"
+    thoughts: tuple[Part, ...] = (Thinking("well, let me see"),)
+    """Parts in which this dialect carries thinking, as they come back out of a stream."""
+    replays: Callable[[Any], Any] = lambda body: []
+    """What of the thoughts is in a later request."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.type}-{self.api}" if self.api else self.type
+
+    def provider(self, root: str, transport: Transport, **fields: Any) -> Provider:
+        endpoint = Endpoint("here", self.type, self.api, root, KEY)
+        spec = {"images": True, "provider": "here", "model": self.model, **fields}
+        return open_provider(endpoint, ModelSpec(**spec), transport)
+
+
+def _anthropic_thoughts(body: Any) -> Any:
+    blocks = [block for message in body["messages"] for block in message["content"]]
+    return [block for block in blocks if "thinking" in block["type"]]
+
+
+def _google_signatures(body: Any) -> Any:
+    parts = [part for content in body["contents"] for part in content["parts"]]
+    return [part for part in parts if "thoughtSignature" in part]
+
+
+KNOWN = (
+    Known(
+        Anthropic(),
+        "anthropic",
+        model="claude-sonnet-4-6",
+        thoughts=(Thinking("well, let me see", "c2lnbmVk"), Thinking(data="b3BhcXVl")),
+        replays=_anthropic_thoughts,
+    ),
+    Known(
+        Google(),
+        "google",
+        model="gemini-3-pro",
+        thoughts=(Thinking("well, let me see"), Thinking(signature="c2lnbmVk")),
+        replays=_google_signatures,
+    ),
+    Known(OpenAIChat(), "openai", "chat"),
+)
+
+
+def history(*texts: str) -> History:
+    told = History()
+    for number, text in enumerate(texts):
+        told.apply(Envelope(id=f"e{number}", kind=Kind.PROMPT, sender="user", receiver="a", text=text))
+        told.apply(Delivery(ids=(f"e{number}",), state="delivered"))
+    return told
+
+
+def request(*texts: str, **fields: Any) -> Request:
+    return Request("a1", "be brief", history(*texts or ("hello",)), **fields)
