@@ -1,8 +1,19 @@
 """The one road by which facts leave an agent."""
 
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import msgspec
+
 from planck.records.events import Event, View
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A fact and whose it is."""
+
+    agent_id: str | None
+    turn: int
+    fact: View
 
 
 class Journal(Protocol):
@@ -13,6 +24,12 @@ class Journal(Protocol):
 
         Cancelling the wait does not cancel the commit: `CancelledError` comes after it, or a failure does.
         """
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+        """The same for facts of several agents: one commit, all or nothing."""
+
+    def recorded(self, agent_id: str) -> Iterator[Event]:
+        """What was recorded of one agent, oldest first."""
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
         """Send a delta to whoever watches now; it is never stored."""

@@ -79,14 +79,16 @@ class AgentStarted(View, frozen=True, kw_only=True):
     agent: AgentSpec
 
 
-class AgentEnded(View, frozen=True, kw_only=True):
+class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "agent_ended"
+    status: Literal["destroyed", "failed"]
     reason: str
 
 
-class Envelope(
-    View, frozen=True, kw_only=True, omit_defaults=False, rename={"sender": "from", "receiver": "to"}
-):
+_WIRE_NAMES = {"sender": "from", "sender_name": "from_name", "receiver": "to"}
+
+
+class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIRE_NAMES):
     """One message between agents, or from the user."""
 
     type: ClassVar[str] = "message"
@@ -98,12 +100,22 @@ class Envelope(
     correlation_id: str | None = None
     deadline: str | None = None
     hops: int = 0
+    sender_name: str = ""
 
 
 class Delivery(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "delivery"
     ids: tuple[str, ...]
     state: Literal["delivered", "answered", "expired", "dead"]
+
+
+class Wait(View, frozen=True, kw_only=True):
+    """This agent waits for another; the end of the call that waits ends it."""
+
+    type: ClassVar[str] = "wait"
+    on: str
+    message_id: str
+    deadline: str
 
 
 class TurnStart(View, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """The two ports that every layer may take: time and identity."""
 
+from datetime import datetime, timedelta
 from typing import Protocol
 
 
@@ -13,3 +14,9 @@ class Clock(Protocol):
 class Ids(Protocol):
     def new(self) -> str:
         """16 lower-case hex digits, never the same twice in a process."""
+
+
+def later(ts: str, seconds: float) -> str:
+    """A clock's time, moved on."""
+    moment = datetime.fromisoformat(ts) + timedelta(seconds=seconds)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

@@ -1,13 +1,13 @@
 """Append, then publish: the one road from an agent to the log and to whoever watches."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from planck.agent.journal import Journal
+from planck.agent.journal import Entry, Journal
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, View
+from planck.records.events import DELTAS, Draft, Event, TurnEnd, TurnStart, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
@@ -23,6 +23,7 @@ class SessionJournal:
         self._bus = bus
         self._clock = clock
         self._redact = redact
+        self._turns = 0
         # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
         store.watch(self._publish_all)
 
@@ -33,11 +34,18 @@ class SessionJournal:
 
         Facts handed in are recorded even if the caller is cancelled meanwhile.
         """
+        return await self.record_all([Entry(agent_id, turn, fact) for fact in facts], barrier=barrier)
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         ts = self._clock.now()
-        events = await self._store.append([self._draft(ts, agent_id, turn, fact) for fact in facts])
+        drafts = [self._draft(ts, entry.agent_id, entry.turn, entry.fact) for entry in entries]
+        events = await self._store.append(drafts)
         if barrier:
             await self._store.barrier()
         return events
+
+    def recorded(self, agent_id: str) -> Iterator[Event]:
+        return self._store.read(agent_id=agent_id)
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
         if self._bus.watched:
@@ -84,9 +92,14 @@ class SessionJournal:
         return Draft(ts, agent_id, turn, fact.type, msgspec.Raw(data))
 
     def _publish_all(self, events: Sequence[Event]) -> None:
-        if self._bus.watched:
-            for event in events:
-                self._bus.publish(event)
+        for event in events:
+            self._bus.publish(event)
+            if event.type == TurnStart.type:
+                self._turns += 1
+            elif event.type == TurnEnd.type:
+                self._turns = max(0, self._turns - 1)
+                if not self._turns:
+                    self._store.checkpoint()
 
 
 def _skip_what_was_read(subscription: Subscription, after: int) -> None:
