@@ -51,7 +51,7 @@ def _imports(path: Path) -> list[tuple[int, str]]:
 
 def _why_not(source: str, target: str) -> str:
     package = target.split(".")[0]
-    if source == "__init__" or package == source or package not in ROW:
+    if source in {"__init__", "__main__"} or package == source or package not in ROW:
         return ""
     if source not in ROW:
         return f"{source} is not in the table of layers"

@@ -10,10 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.wire.known import KEY, KNOWN, Known, request
-from tests.wire.memory import MemoryTransport
-from tests.wire.script import Answer, Fault, Step, play
-from tests.wire.server import Asked, Reply, WireServer
 
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.transport import HttpTransport
@@ -43,6 +39,10 @@ from planck.records.messages import (
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
 from planck.records.usage import Usage
+from tests.wire.known import KEY, KNOWN, Known, request
+from tests.wire.memory import MemoryTransport
+from tests.wire.script import Answer, Fault, Step, play
+from tests.wire.server import Asked, Reply, WireServer
 
 pytestmark = pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
 
@@ -253,7 +253,9 @@ def _prompt(id: str, text: str) -> list[View]:
 
 
 def _said(parts: tuple[Part, ...], known: Known, dialect: str = "") -> AssistantSaid:
-    return AssistantSaid(message=AssistantMessage(parts, dialect or known.type, known.model, StopReason.END))
+    return AssistantSaid(
+        message=AssistantMessage(parts, dialect or known.server.name, known.model, StopReason.END)
+    )
 
 
 TEXTS = st.one_of(st.text(max_size=12), st.sampled_from(["", " ", "\n", "\x00", "'\"\\", "x"]))

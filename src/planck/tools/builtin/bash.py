@@ -34,7 +34,9 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                         f"{jobs.limit} background commands run already; kill one of {sorted(jobs.running)}",
                     )
                 handle_name = f"bg_{ctx.call_id}"
-                jobs.add(handle_name, start(shell(command), cwd=cwd, environment=env, spill=spill))
+                jobs.add(
+                    handle_name, start(shell(command), cwd=cwd, environment=env, spill=spill, spill_all=True)
+                )
                 return Ok(_started(handle_name))
             done = await run(
                 shell(command),
