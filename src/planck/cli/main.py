@@ -6,13 +6,13 @@ from collections.abc import Sequence
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
+    "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
 
 NOT_BUILT = [
     "sessions",
     "undo",
-    "tools",
     "teams",
     "permissions",
     "skills",
