@@ -253,7 +253,9 @@ def _prompt(id: str, text: str) -> list[View]:
 
 
 def _said(parts: tuple[Part, ...], known: Known, dialect: str = "") -> AssistantSaid:
-    return AssistantSaid(message=AssistantMessage(parts, dialect or known.type, known.model, StopReason.END))
+    return AssistantSaid(
+        message=AssistantMessage(parts, dialect or known.server.name, known.model, StopReason.END)
+    )
 
 
 TEXTS = st.one_of(st.text(max_size=12), st.sampled_from(["", " ", "\n", "\x00", "'\"\\", "x"]))
