@@ -6,6 +6,7 @@ from collections.abc import Sequence
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
+    "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
 
@@ -20,7 +21,6 @@ NOT_BUILT = [
     "sidecar",
     "mcp",
     "auth",
-    "config",
     "doctor",
     "serve",
     "acp",
@@ -68,7 +68,9 @@ def _dispatch(name: str, args: list[str]) -> int:
     try:
         return int(module.run(options))
     except PlanckError as failure:
-        return _fail(str(failure.err), 1)
+        from planck.cli.errors import exit_code
+
+        return _fail(str(failure.err), exit_code(failure))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -49,6 +49,7 @@ class Planck:
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
         loaded = configuration.load(self.home, self.workspace, environ, flags, trusted=trust)
+        self.loaded = loaded
         self.config = loaded.config
         self.notices = loaded.notices
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
