@@ -13,7 +13,7 @@ SPILL_BYTES = 8 << 20
 class Kept:
     """Takes chunks as they come; memory stays below twice `keep` whatever the command prints."""
 
-    def __init__(self, keep: int = KEEP_BYTES, spill: Path | None = None) -> None:
+    def __init__(self, keep: int = KEEP_BYTES, spill: Path | None = None, *, spill_all: bool = False) -> None:
         self.total = 0
         self.spilled: Path | None = None
         """The file with the whole output; None while head and tail are all of it."""
@@ -24,12 +24,13 @@ class Kept:
         self._tail: deque[bytes] = deque()
         self._tail_held = 0
         self._spill = spill
+        self._spill_from = 0 if spill_all else keep
         self._file: int | None = None
         self._written = 0
 
     def add(self, chunk: bytes) -> None:
         self.total += len(chunk)
-        if self.total > self._keep and self._spill is not None:
+        if self.total > self._spill_from and self._spill is not None:
             self._write(chunk)
         room = self._head_size - len(self._head)
         if room > 0:

@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -72,6 +72,39 @@ class Root:
             yield Slot(fd, name, path, self)
         finally:
             os.close(fd)
+
+    def where(self, path: str, *, folder: bool = False) -> str:
+        """The real place of an existing file or folder, relative to the root: free of links and `..`."""
+        with self._fd() as root:
+            fd = self._open(root, path, os.O_RDONLY | os.O_NONBLOCK | (os.O_DIRECTORY if folder else 0))
+        try:
+            if not stat.S_ISDIR(os.fstat(fd).st_mode):
+                _require_regular(fd, path)
+            return os.path.relpath(self.place(fd, path), self.path)
+        finally:
+            os.close(fd)
+
+    def present(self, paths: Iterable[str]) -> list[str]:
+        """Those that are there and inside, links not followed."""
+        found = []
+        with self._fd() as root:
+            for path in paths:
+                try:
+                    os.close(_beneath(root, path, _LOOK))
+                except OSError:
+                    continue
+                found.append(path)
+        return found
+
+    def peek(self, path: str, limit: int) -> tuple[bytes, int] | None:
+        """What `writing` would find there, refusals included, without making a folder."""
+        try:
+            with self.writing(path, create=False) as slot:
+                return slot.read(limit)
+        except WorkspaceError as refusal:
+            if refusal.err.kind is ErrorKind.NOT_FOUND:
+                return None
+            raise
 
     def place(self, fd: int, path: str) -> str:
         """One name for all spellings of an open file or folder."""
@@ -190,6 +223,7 @@ class Slot:
         self._folder = folder
         self._name = name
         self._root = root
+        self._found: tuple[int, int, int, int] | None = None
 
     @property
     def place(self) -> str:
@@ -218,18 +252,50 @@ class Slot:
                     ErrorKind.LIMIT_EXCEEDED,
                     f"{self.path!r} has {found.st_size} bytes, at most {limit} can be edited here; use bash",
                 )
+            self._found = _signature(found)
             return _read_all(fd, limit), stat.S_IMODE(found.st_mode)
         finally:
             os.close(fd)
 
     def replace(self, content: bytes, mode: int | None) -> None:
-        """Atomic, by a new inode: readers see old or new, and a hard link elsewhere keeps the old content."""
+        """Atomic, by a new inode: readers see old or new, and a hard link elsewhere keeps the old content.
+
+        What another program put there since `read` is not overwritten: `edit_conflict`.
+        """
         temporary = self._stage(content, mode)
         try:
-            os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            if self._found is None:
+                self._create(temporary)
+            elif self._found != self._now():
+                raise self._conflict()
+            else:
+                os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         except OSError as problem:
-            _remove(temporary, self._folder)
             raise self._refused(problem) from None
+        finally:
+            _remove(temporary, self._folder)
+
+    def _create(self, temporary: str) -> None:
+        """A link fails where a rename would overwrite."""
+        try:
+            os.link(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        except FileExistsError:
+            raise self._conflict() from None
+        except OSError as problem:
+            if problem.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
+                raise
+            os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+
+    def _now(self) -> tuple[int, int, int, int] | None:
+        try:
+            return _signature(os.stat(self._name, dir_fd=self._folder, follow_symlinks=False))
+        except FileNotFoundError:
+            return None
+
+    def _conflict(self) -> WorkspaceError:
+        return WorkspaceError(
+            ErrorKind.EDIT_CONFLICT, f"{self.path!r} was changed by another program meanwhile; read it again"
+        )
 
     def _stage(self, content: bytes, mode: int | None) -> str:
         for number in _COUNTER:
@@ -267,7 +333,7 @@ class Slot:
             pass  # only root can give files away; the content and the mode are what we promise
 
     def _refused(self, problem: OSError) -> WorkspaceError:
-        if problem.errno in (errno.ELOOP, errno.EMLINK):
+        if problem.errno in (errno.ELOOP, errno.EMLINK) and _is_link(self._name, self._folder):
             target = os.readlink(self._name, dir_fd=self._folder)
             outside = os.path.isabs(target) or os.path.normpath(target).startswith("..")
             kind = ErrorKind.OUTSIDE_WORKSPACE if outside else ErrorKind.WRITE_FAILED
@@ -367,6 +433,7 @@ class _OpenHow(ctypes.Structure):
 _OPENAT2 = 437
 _RESOLVE = 0x08 | 0x02  # BENEATH, NO_MAGICLINKS
 _RACE_RETRIES = 64
+_LOOK = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW
 _COUNTER = itertools.count(1)
 _CHUNK = 1 << 20
 
@@ -408,6 +475,10 @@ def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
         raise WorkspaceError(kind, f"{path!r} is {what}")
     return found
+
+
+def _signature(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _read_all(fd: int, limit: int) -> bytes:

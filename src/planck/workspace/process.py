@@ -17,25 +17,22 @@ descendant along, or else a process group, which a `setsid` escapes: `containmen
 
 import asyncio
 import os
-import shutil
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
-from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
 
-
-class Containment(StrEnum):
-    PID_NAMESPACE = "pid_namespace"
-    PROCESS_GROUP = "process_group"
-    """Not contained: a process that leaves the group survives."""
+MAX_FILE = 1 << 30
+"""Bytes of a file that a command may write. Memory and processes are not limited here: `RLIMIT_NPROC` counts
+the whole user, and `RLIMIT_AS` breaks programs that reserve much and use little (node)."""
 
 
 class ProcessError(PlanckError):
@@ -62,9 +59,12 @@ async def run(
     spill: Path | None = None,
     keep: int = KEEP_BYTES,
     on_output: Callable[[bytes], None] | None = None,
+    level: Containment | None = None,
 ) -> Completed:
     """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
-    job = start(argv, cwd=cwd, environment=environment, spill=spill, keep=keep, on_output=on_output)
+    job = start(
+        argv, cwd=cwd, environment=environment, spill=spill, keep=keep, on_output=on_output, level=level
+    )
     try:
         timed_out = not await job.wait(timeout)
     finally:
@@ -78,21 +78,27 @@ def start(
     cwd: Path | int,
     environment: Mapping[str, str],
     spill: Path | None = None,
+    spill_all: bool = False,
     keep: int = KEEP_BYTES,
     on_output: Callable[[bytes], None] | None = None,
+    level: Containment | None = None,
 ) -> "Job":
-    """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends."""
+    """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends.
+
+    `spill` gets the output once it is longer than `keep`; with `spill_all` from its first byte.
+    `level` asks for less containment than there is.
+    """
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
             raise ProcessError(
                 ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
             )
-    level = containment()
+    level = level or containment()
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     try:
         process = subprocess.Popen(
-            [*_wrapper(level), *argv],
-            cwd=f"/proc/self/fd/{cwd}" if isinstance(cwd, int) else cwd,
+            [*wrapper(level), *argv],
+            cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=write_end,
@@ -104,7 +110,8 @@ def start(
         raise _not_started(argv, problem) from problem
     finally:
         os.close(write_end)
-    return Job(process, read_end, level, Kept(keep, spill), on_output)
+    _limit(process.pid)
+    return Job(process, read_end, level, Kept(keep, spill, spill_all=spill_all), on_output)
 
 
 def shell(script: str) -> list[str]:
@@ -113,19 +120,13 @@ def shell(script: str) -> list[str]:
     The last line keeps bash from exec'ing the last command, which would make it the namespace's PID 1:
     deaf to TERM, and reaping nothing.
     """
-    return [_bash(), "--noprofile", "--norc", "-c", f"{script}\nexit $?"]
+    return [bash(), "--noprofile", "--norc", "-c", f"{script}\nexit $?"]
 
 
 def allowed(environment: Mapping[str, str]) -> dict[str, str]:
     """What a command may know of our environment: a list of names, never a list of exceptions."""
     kept = {name: value for name, value in environment.items() if name in _ALLOWED or name.startswith("LC_")}
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **kept, **_FIXED}
-
-
-@cache
-def containment() -> Containment:
-    """How well commands are contained here; found by running one, once per process."""
-    return Containment.PID_NAMESPACE if _namespace_wrapper() else Containment.PROCESS_GROUP
 
 
 class Job:
@@ -155,7 +156,7 @@ class Job:
         if self._pidfd is not None:
             self._loop.add_reader(self._pidfd, self._exited)
         else:
-            self._waiter = self._loop.run_in_executor(None, process.wait)
+            self._waiter = self._loop.run_in_executor(None, _wait_unreaped, process.pid)
             self._waiter.add_done_callback(lambda _: self._exited())
 
     @property
@@ -174,6 +175,11 @@ class Job:
         except TimeoutError:
             return False
         return True
+
+    def end(self) -> None:
+        """Signal now, without waiting; `kill` must still follow."""
+        if self.running:
+            self._signal_all()
 
     async def kill(self) -> None:
         """End the process and all it started, take what is left in the pipe, and let go of everything."""
@@ -211,7 +217,11 @@ class Job:
     def _exited(self) -> None:
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
-            self._process.wait()  # the pidfd said that it ended: this reaps, it does not wait
+            os.close(self._pidfd)
+            self._pidfd = None
+        if self._level is Containment.PROCESS_GROUP:
+            self._signal_group()  # before the reaping: until then nobody else can have this number
+        self._process.wait()  # it has ended: this reaps, it does not wait
         self._ended.set()
 
     async def _kill(self) -> None:
@@ -220,26 +230,20 @@ class Job:
             if not await self.wait(_KILL_TIMEOUT):
                 self._signal_group()  # the namespace did not end by its init alone
                 await self.wait(_KILL_TIMEOUT)
-        elif self._level is Containment.PROCESS_GROUP:
-            self._signal_group()
         await self._drain()
-        if self._pidfd is not None:
-            os.close(self._pidfd)
-            self._pidfd = None
         self._kept.close()
 
     def _signal_all(self) -> None:
         """In a namespace: kill its init, so that unshare outlives every process in it and then ends."""
-        inits = _children(self.pid) if self._level is Containment.PID_NAMESPACE else []
         self._readable()
         self._muted = True  # what follows is unshare's complaint about the signal
-        for pid in inits:
-            _kill_pid(pid)
-        if not inits:
+        if self._level is not Containment.PID_NAMESPACE or not _kill_children(self.pid):
             self._signal_group()
 
     def _signal_group(self) -> None:
-        # The group's id can't be reused while a member lives, and an empty group is an error.
+        # Only while the leader is not reaped: its number, which is the group's, can't be another's then.
+        if self._process.returncode is not None:
+            return
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
@@ -280,65 +284,34 @@ _FIXED = {
 }
 """Nobody is there to page, to type or to edit."""
 
-_NAMESPACES = (
-    ("unshare", "-pf", "--mount-proc", "--kill-child", "--"),
-    ("unshare", "-U", "--map-current-user", "-pf", "--mount-proc", "--kill-child", "--"),
-    ("unshare", "-Ur", "-pf", "--mount-proc", "--kill-child", "--"),
-)
-"""As root, then in a user namespace, which older kernels and some distributions refuse."""
-
-
-def _wrapper(level: Containment) -> Sequence[str]:
-    return _namespace_wrapper() if level is Containment.PID_NAMESPACE else ()
-
-
-@cache
-def _namespace_wrapper() -> tuple[str, ...]:
-    """The first form in which a command really sees itself as a child of PID 1 and nothing of ours."""
-    setpriv, unshare = (_system_program(name) for name in ("setpriv", "unshare"))
-    if not sys.platform.startswith("linux") or setpriv is None or unshare is None:
-        return ()
-    for _, *options in _NAMESPACES:
-        wrapper = (setpriv, "--pdeathsig", "KILL", unshare, *options)
-        if _contains(wrapper):
-            return wrapper
-    return ()
-
-
-def _contains(wrapper: Sequence[str]) -> bool:
-    """Try the forbidden thing: signal this very process from inside, by its real number."""
-    probe = f'test "$$" = 1 && ! kill -0 {os.getpid()} && ! test -e /proc/{os.getpid()}/environ'
-    if os.getpid() < 8:
-        probe = 'test "$$" = 1'
-    try:
-        done = subprocess.run(
-            [*wrapper, _bash(), "--noprofile", "--norc", "-c", f"{probe}\nexit $?"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={"PATH": "/usr/bin:/bin"},
-            timeout=5,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
-
-
-@cache
-def _bash() -> str:
-    return _system_program("bash") or _system_program("sh") or "/bin/sh"
-
-
-def _system_program(name: str) -> str | None:
-    """By fixed system directories: a `PATH` may lead into the workspace."""
-    return shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
-
 
 def _pidfd(pid: int) -> int | None:
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
         return None
+
+
+def _wait_unreaped(pid: int) -> None:
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+def _folder_path(fd: int) -> str:
+    """A path that means this very directory in the child, whatever happens to its name."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        return fcntl.fcntl(fd, 50, b"\0" * 1024).rstrip(b"\0").decode()  # F_GETPATH
+    return f"/proc/self/fd/{fd}"
+
+
+def _limit(pid: int) -> None:
+    """From outside, while the wrapper still starts: a `preexec_fn` costs 2 ms and is unsafe with threads."""
+    try:
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
+    except (AttributeError, OSError, ValueError):
+        pass
 
 
 def _children(pid: int) -> list[int]:
@@ -348,12 +321,23 @@ def _children(pid: int) -> list[int]:
         return []
 
 
-def _kill_pid(pid: int) -> None:
-    # Its parent, unshare, has not reaped it while it runs itself, so the number can't be another's.
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+def _kill_children(pid: int) -> bool:
+    """True if there was one. By pidfd, checked once it is open: a number alone may be another's by now."""
+    killed = False
+    for child in _children(pid):
+        try:
+            pidfd = os.pidfd_open(child)
+        except OSError:
+            continue
+        try:
+            if child in _children(pid):
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+                killed = True
+        except OSError:
+            pass
+        finally:
+            os.close(pidfd)
+    return killed
 
 
 def _not_started(argv: Sequence[str], problem: OSError) -> ProcessError:

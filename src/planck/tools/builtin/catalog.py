@@ -5,8 +5,13 @@ from pathlib import Path
 
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.bash import bash_tool
+from planck.tools.builtin.edit import edit_tool
 from planck.tools.builtin.files import Seen, Spills
+from planck.tools.builtin.glob import glob_tool
+from planck.tools.builtin.grep import grep_tool
+from planck.tools.builtin.list_dir import list_dir_tool
 from planck.tools.builtin.read import read_tool
+from planck.tools.builtin.search import Engine
 from planck.tools.builtin.write import write_tool
 from planck.workspace.jobs import Jobs
 from planck.workspace.paths import Root
@@ -28,8 +33,13 @@ def builtin_tools(
     place = Root(root, protected=protected)
     seen = Seen()
     spills = Spills(spill)
+    engine = Engine(place, environment)
     return [
         read_tool(place, seen, spills),
         write_tool(place, seen),
+        edit_tool(place, seen),
         bash_tool(place, spills, environment, jobs or Jobs()),
+        glob_tool(place, engine),
+        grep_tool(place, engine),
+        list_dir_tool(place),
     ]

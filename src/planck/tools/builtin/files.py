@@ -1,38 +1,57 @@
-"""What the file tools share: who has seen which content, and where long outputs lie."""
+"""What the file tools share: who has seen which content, the change itself, and where long outputs lie."""
 
 import asyncio
+import difflib
 import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from planck.records.events import FileChanged
+from planck.records.outcome import ErrorKind
+from planck.toolkit.tool import ToolContext, ToolError
+from planck.workspace.paths import Slot
+
 MAX_FILE = 8 << 20
 """Bytes of a file that is written or edited as a whole."""
-
-Place = str
-"""`Root.place`: one name for all spellings of a file."""
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+_MAX_REMEMBERED = 32 << 20
+_MAX_DIFF = 8_000
 
 
 class Seen:
-    """What each agent last saw of each file, by digest; and a lock per file for read-compare-replace."""
+    """What each agent last saw of each file, by `Root.place`; and a lock per file for compare-and-replace."""
 
     def __init__(self) -> None:
-        self._digests: dict[tuple[str, Place], str] = {}
-        self._locks: dict[Place, tuple[asyncio.Lock, int]] = {}
+        self._digests: dict[tuple[str, str], str] = {}
+        self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._remembered = 0
+        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    def note(self, agent_id: str, place: Place, content_digest: str) -> None:
-        self._digests[agent_id, place] = content_digest
+    def note(self, agent_id: str, place: str, content: bytes) -> None:
+        key = digest(content)
+        self._digests[agent_id, place] = key
+        if key not in self._contents:
+            self._contents[key] = content
+            self._remembered += len(content)
+        self._contents.move_to_end(key)
+        while self._remembered > _MAX_REMEMBERED:
+            self._remembered -= len(self._contents.popitem(last=False)[1])
 
-    def last(self, agent_id: str, place: Place) -> str | None:
-        return self._digests.get((agent_id, place))
+    def refuse_change(self, agent_id: str, slot: Slot, now: bytes | None) -> None:
+        """A file never read by this agent, or gone, may be written; one that changed since may not."""
+        last = self._digests.get((agent_id, slot.place))
+        if last is None or now is None or last == digest(now):
+            return
+        raise ToolError(
+            ErrorKind.EDIT_CONFLICT,
+            f"{slot.path!r} changed since you last read it; read it again, then change what is there now",
+            {"diff": diff(self._contents.get(last), now, slot.path)},
+        )
 
     @asynccontextmanager
-    async def alone(self, place: Place) -> AsyncIterator[None]:
+    async def alone(self, place: str) -> AsyncIterator[None]:
         """No other call of this session changes the file meanwhile; waiters go in order of arrival."""
         lock, users = self._locks.get(place, (asyncio.Lock(), 0))
         self._locks[place] = lock, users + 1
@@ -47,6 +66,33 @@ class Seen:
                 self._locks[place] = lock, users - 1
 
 
+async def replace(
+    slot: Slot, old: tuple[bytes, int] | None, content: bytes, seen: Seen, ctx: ToolContext
+) -> None:
+    """The before-image is durable before anything changes."""
+    before, mode = old if old is not None else (None, None)
+    await ctx.record(
+        FileChanged(
+            call_id=ctx.call_id, path=slot.relative, before=before, mode=mode, after_sha256=digest(content)
+        )
+    )
+    await asyncio.to_thread(slot.replace, content, mode)
+    seen.note(ctx.agent_id, slot.place, content)
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def diff(before: bytes | None, after: bytes, path: str) -> str:
+    """Unified, bounded; empty where the old content is forgotten or the files are too long to compare."""
+    if before is None or max(len(before), len(after)) > 1 << 20:
+        return ""
+    old, new = (content.decode(errors="replace").splitlines() for content in (before, after))
+    text = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=2))
+    return text if len(text) <= _MAX_DIFF else text[:_MAX_DIFF] + "\n…"
+
+
 class Spills:
     """Whole outputs that were too long for the model, one file per call."""
 
@@ -55,4 +101,5 @@ class Spills:
 
     def file(self, call_id: str) -> Path | None:
         """None for an id that is no plain name: it can't have a file."""
-        return self._folder / f"{call_id}.txt" if re.fullmatch(r"[\w.-]{1,128}", call_id) else None
+        plain = re.fullmatch(r"[\w-][\w.-]{0,127}", call_id, re.ASCII)
+        return self._folder / f"{call_id}.txt" if plain else None

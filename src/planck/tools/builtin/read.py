@@ -6,7 +6,7 @@ from typing import Any
 from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
-from planck.tools.builtin.files import MAX_FILE, Seen, Spills, digest
+from planck.tools.builtin.files import MAX_FILE, Seen, Spills
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root
 
@@ -32,7 +32,7 @@ def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
             if size > MAX_FILE:
                 return Ok(_page(fd, path, window, size))
             content = _whole(fd, size)
-            seen.note(ctx.agent_id, root.place(fd, path), digest(content))
+            seen.note(ctx.agent_id, root.place(fd, path), content)
             return Ok(_shown(content, path, window))
 
     return Tool(

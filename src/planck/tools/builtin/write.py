@@ -1,12 +1,11 @@
 import asyncio
 from typing import Any
 
-from planck.records.events import FileChanged
-from planck.records.outcome import ErrorKind, Ok
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
-from planck.tools.builtin.files import MAX_FILE, Seen, digest
+from planck.records.outcome import Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.tools.builtin.files import MAX_FILE, Seen, diff, replace
 from planck.tools.builtin.prose import prose
-from planck.workspace.paths import Root, Slot
+from planck.workspace.paths import Root
 
 
 def write_tool(root: Root, seen: Seen) -> Tool:
@@ -15,11 +14,21 @@ def write_tool(root: Root, seen: Seen) -> Tool:
         with root.writing(path) as slot:
             async with seen.alone(slot.place):
                 old = await asyncio.to_thread(slot.read, MAX_FILE)
-                refuse_unseen_change(slot, old, seen, ctx)
+                seen.refuse_change(ctx.agent_id, slot, old[0] if old else None)
                 content = _with_line_ends_of(old, args["content"])
                 await replace(slot, old, content, seen, ctx)
         verb = "Created" if old is None else "Wrote"
         return Ok({"output": f"{verb} {path} ({len(content)} bytes)."})
+
+    def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        path: str = args["path"]
+        old = root.peek(path, MAX_FILE)
+        content = _with_line_ends_of(old, args["content"])
+        if old is None:
+            plan = f"Would create {path} ({len(content)} bytes)."
+        else:
+            plan = f"Would write {path} ({len(content)} bytes).\n{diff(old[0], content, path)}".rstrip()
+        return Ok({"output": plan, "dry_run": True, "tool": "write", "args": args})
 
     return Tool(
         "write",
@@ -27,48 +36,27 @@ def write_tool(root: Root, seen: Seen) -> Tool:
         {
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "The file, relative to the workspace"},
+                "path": {
+                    "type": "string",
+                    "minLength": 1,
+                    "description": "The file, relative to the workspace",
+                },
                 "content": {"type": "string", "description": "The whole new content"},
             },
             "required": ["path", "content"],
         },
         execute,
+        dry_run,
         effect=Effect.FILES,
         max_arguments=MAX_FILE,
     )
 
 
-async def replace(
-    slot: Slot, old: tuple[bytes, int] | None, content: bytes, seen: Seen, ctx: ToolContext
-) -> None:
-    """The before-image is durable before anything changes."""
-    before, mode = old if old is not None else (None, None)
-    after = digest(content)
-    await ctx.record(
-        FileChanged(call_id=ctx.call_id, path=slot.relative, before=before, mode=mode, after_sha256=after)
-    )
-    await asyncio.to_thread(slot.replace, content, mode)
-    seen.note(ctx.agent_id, slot.place, after)
-
-
-def refuse_unseen_change(slot: Slot, old: tuple[bytes, int] | None, seen: Seen, ctx: ToolContext) -> None:
-    """A file this agent never read may be written; one that changed since may not."""
-    last = seen.last(ctx.agent_id, slot.place)
-    if last is None or last == digest(old[0] if old is not None else b""):
-        return
-    raise ToolError(
-        ErrorKind.EDIT_CONFLICT,
-        f"{slot.path!r} changed since you last read it; read it again, then change what is there now",
-    )
-
-
 def _with_line_ends_of(old: tuple[bytes, int] | None, text: str) -> bytes:
+    """A file whose every line ends with CRLF keeps that, unless the new text has its own."""
     content = text.encode()
-    if (
-        old is not None
-        and b"\r\n" in old[0]
-        and old[0].count(b"\n") == old[0].count(b"\r\n")
-        and b"\r" not in content
-    ):
-        return content.replace(b"\n", b"\r\n")
-    return content
+    if old is None or b"\r" in content or b"\r\n" not in old[0]:
+        return content
+    if old[0].count(b"\n") != old[0].count(b"\r\n"):
+        return content
+    return content.replace(b"\n", b"\r\n")

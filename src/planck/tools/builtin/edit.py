@@ -1,0 +1,135 @@
+import asyncio
+import difflib
+from typing import Any
+
+from planck.records.outcome import ErrorKind, Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.tools.builtin.files import MAX_FILE, Seen, diff, replace
+from planck.tools.builtin.prose import prose
+from planck.workspace.paths import Root
+
+_MAX_COMPARED = 20_000
+"""Lines looked at for the nearest one."""
+_MAX_LINES_NAMED = 10
+
+
+def edit_tool(root: Root, seen: Seen) -> Tool:
+    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        path: str = args["path"]
+        with root.writing(path, create=False) as slot:
+            async with seen.alone(slot.place):
+                old = await asyncio.to_thread(slot.read, MAX_FILE)
+                seen.refuse_change(ctx.agent_id, slot, old[0] if old else None)
+                content, count = await asyncio.to_thread(_edited, old, args)
+                await replace(slot, old, content, seen, ctx)
+        return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
+
+    def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        old = root.peek(args["path"], MAX_FILE)
+        content, count = _edited(old, args)
+        change = diff(old[0] if old else b"", content, args["path"])
+        plan = f"Would edit {args['path']} ({_times(count)}).\n{change}".rstrip()
+        return Ok({"output": plan, "dry_run": True, "tool": "edit", "args": args})
+
+    return Tool(
+        "edit",
+        prose("edit"),
+        {
+            "type": "object",
+            "properties": {
+                "path": {
+                    "type": "string",
+                    "minLength": 1,
+                    "description": "The file, relative to the workspace",
+                },
+                "old_string": {"type": "string", "minLength": 1, "description": "The exact text to replace"},
+                "new_string": {"type": "string", "description": "The text to put there"},
+                "replace_all": {"type": "boolean", "description": "Replace every occurrence, default false"},
+            },
+            "required": ["path", "old_string", "new_string"],
+        },
+        execute,
+        dry_run,
+        effect=Effect.FILES,
+        max_arguments=2 * MAX_FILE,
+    )
+
+
+def _edited(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[bytes, int]:
+    """Only the bytes that are replaced change, whatever the encoding and the line ends of the rest."""
+    path: str = args["path"]
+    if old is None:
+        raise ToolError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; create it with write")
+    if args["old_string"] == args["new_string"]:
+        raise ToolError(
+            ErrorKind.INVALID_ARGS, "old_string and new_string are the same; nothing would change"
+        )
+    content = old[0]
+    wanted, new = args["old_string"].encode(), args["new_string"].encode()
+    count = content.count(wanted)
+    if not count and b"\r\n" in content:
+        wanted, new = (text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for text in (wanted, new))
+        count = content.count(wanted)
+    if not count:
+        raise _no_match(content, args["old_string"], path)
+    if count > 1 and not args.get("replace_all", False):
+        raise _not_unique(content, wanted, count, args["old_string"], path)
+    if b"\r\n" in content and b"\r\n" not in new and content.count(b"\n") == content.count(b"\r\n"):
+        new = new.replace(b"\n", b"\r\n")
+    return content.replace(wanted, new), count
+
+
+def _no_match(content: bytes, wanted: str, path: str) -> ToolError:
+    message = f"{_short(wanted)} is not in {path}"
+    nearest = _nearest(content.decode(errors="replace").splitlines(), wanted)
+    if not nearest:
+        return ToolError(ErrorKind.NO_MATCH, f"{message}; read the file and copy the text exactly")
+    number, line = nearest[0]
+    return ToolError(
+        ErrorKind.NO_MATCH,
+        f"{message}; nearest is line {number}: {_short(line)}",
+        {"nearest": [{"line": number, "text": line[:500]} for number, line in nearest]},
+    )
+
+
+def _nearest(lines: list[str], wanted: str) -> list[tuple[int, str]]:
+    """The three lines most like the first line of the text, best first."""
+    first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")[:500]
+    if not first:
+        return []
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(first)
+    scored = []
+    for number, line in enumerate(lines[:_MAX_COMPARED], 1):
+        matcher.set_seq1(line.strip()[:500])
+        if (
+            matcher.real_quick_ratio() > 0.5
+            and matcher.quick_ratio() > 0.5
+            and (score := matcher.ratio()) > 0.5
+        ):
+            scored.append((-score, number, line))
+    return [(number, line) for _, number, line in sorted(scored)[:3]]
+
+
+def _not_unique(content: bytes, wanted: bytes, count: int, text: str, path: str) -> ToolError:
+    lines: list[int] = []
+    start = 0
+    while len(lines) < _MAX_LINES_NAMED and (at := content.find(wanted, start)) >= 0:
+        line = content.count(b"\n", 0, at) + 1
+        lines += [line] if line not in lines else []
+        start = at + len(wanted)
+    named = ", ".join(map(str, lines)) + (", …" if len(lines) == _MAX_LINES_NAMED else "")
+    return ToolError(
+        ErrorKind.NOT_UNIQUE,
+        f"{_short(text)} occurs {count} times in {path}, at lines {named}; "
+        "include more context, or pass replace_all",
+        {"count": count, "lines": lines},
+    )
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 200 else text[:200] + "…")
+
+
+def _times(count: int) -> str:
+    return "1 replacement" if count == 1 else f"{count} replacements"

@@ -1,0 +1,41 @@
+import asyncio
+from typing import Any
+
+from planck.records.outcome import Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.tools.builtin.patterns import matcher
+from planck.tools.builtin.prose import prose
+from planck.tools.builtin.search import Engine
+from planck.workspace.paths import Root, escape
+
+MAX_FILES = 1_000
+
+
+def glob_tool(root: Root, engine: Engine) -> Tool:
+    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        folder = root.where(args.get("path", "."), folder=True)
+        matches = matcher(root.relative(args["pattern"]))
+        prefix = "" if folder == "." else f"{folder}/"
+        found = await engine.files(folder, lambda path: matches(path.removeprefix(prefix)), MAX_FILES)
+        paths = await asyncio.to_thread(root.present, [path for path, _ in found.places])
+        lines = [escape(path) for path in paths] or ["[no files match]"]
+        if found.more:
+            lines.append(f"[more than {MAX_FILES} files match; narrow the pattern or the path]")
+        if not found.finished:
+            lines.append("[the time was up; narrow the path]")
+        return Ok({"output": "\n".join(lines), "count": len(paths), "more": found.more or not found.finished})
+
+    return Tool(
+        "glob",
+        prose("glob", files=MAX_FILES),
+        {
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "minLength": 1, "description": "For example src/**/*.py"},
+                "path": {"type": "string", "description": "Folder to look in, default the workspace"},
+            },
+            "required": ["pattern"],
+        },
+        execute,
+        effect=Effect.NONE,
+    )

@@ -1,0 +1,52 @@
+import asyncio
+from typing import Any
+
+from planck.records.outcome import Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.tools.builtin.patterns import matcher
+from planck.tools.builtin.prose import prose
+from planck.tools.builtin.search import MAX_SHOWN_LINE, Engine, read_lines
+from planck.workspace.paths import Root, escape
+
+LINES = 100
+MAX_LINES = 1_000
+
+
+def grep_tool(root: Root, engine: Engine) -> Tool:
+    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        place = root.where(args.get("path", "."))
+        glob = args.get("glob", "")
+        accept = matcher(glob, any_depth=True) if glob else lambda path: True
+        limit = int(args.get("limit", LINES))
+        found = await engine.lines(
+            place, args["pattern"], accept, args.get("ignore_case", False), limit, glob
+        )
+        hits = await asyncio.to_thread(read_lines, root, found.places)
+        lines = [f"{escape(path)}:{number}:{text}" for path, number, text in hits] or ["[no lines match]"]
+        if found.more:
+            lines.append(f"[more than {limit} lines match; narrow the pattern, the path or the glob]")
+        if not found.finished:
+            lines.append("[the time was up; narrow the path]")
+        return Ok({"output": "\n".join(lines), "count": len(hits), "more": found.more or not found.finished})
+
+    return Tool(
+        "grep",
+        prose("grep", lines=LINES, maximum=MAX_LINES, line=MAX_SHOWN_LINE),
+        {
+            "type": "object",
+            "properties": {
+                "pattern": {
+                    "type": "string",
+                    "minLength": 1,
+                    "description": "A regular expression, per line",
+                },
+                "path": {"type": "string", "description": "File or folder to look in, default the workspace"},
+                "glob": {"type": "string", "minLength": 1, "description": "Only files like this, e.g. *.py"},
+                "ignore_case": {"type": "boolean"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},
+            },
+            "required": ["pattern"],
+        },
+        execute,
+        effect=Effect.NONE,
+    )

@@ -1,0 +1,49 @@
+import os
+import stat
+from typing import Any
+
+from planck.records.outcome import Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.tools.builtin.prose import prose
+from planck.workspace.paths import Root, escape
+
+MAX_ENTRIES = 500
+
+
+def list_dir_tool(root: Root) -> Tool:
+    def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        path: str = args.get("path", ".")
+        with root.folder(path) as fd:
+            names = sorted(os.listdir(fd))
+            lines = [_line(name, fd) for name in names[:MAX_ENTRIES]]
+        if not names:
+            lines = ["[the folder is empty]"]
+        if len(names) > MAX_ENTRIES:
+            lines.append(f"[{len(names) - MAX_ENTRIES} more of {len(names)}; use glob]")
+        return Ok({"output": "\n".join(lines), "count": len(names)})
+
+    return Tool(
+        "list_dir",
+        prose("list_dir", entries=MAX_ENTRIES),
+        {
+            "type": "object",
+            "properties": {"path": {"type": "string", "description": "The folder, default the workspace"}},
+        },
+        execute,
+        effect=Effect.NONE,
+    )
+
+
+def _line(name: str, folder: int) -> str:
+    shown = escape(name)
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return shown
+    if stat.S_ISDIR(found.st_mode):
+        return f"{shown}/"
+    if stat.S_ISLNK(found.st_mode):
+        return f"{shown} -> {escape(os.readlink(name, dir_fd=folder))}"
+    if not stat.S_ISREG(found.st_mode):
+        return f"{shown} (no regular file)"
+    return f"{shown} ({found.st_size} bytes)"

@@ -1,0 +1,188 @@
+"""Looking through the workspace: an engine finds the places; what is shown, we read ourselves, confined.
+
+The engine (ripgrep, else our own worker) is a child process: bounded in time, killed when there is enough.
+It opens files by name, so a folder swapped for a link could lead it outside; nothing it says is shown without
+a second look through the root's own descriptor.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.toolkit.tool import ToolError
+from planck.workspace.paths import Root, WorkspaceError
+from planck.workspace.process import allowed, start
+
+SEARCH_TIMEOUT = 20.0
+MAX_SHOWN_LINE = 500
+_MAX_READ = 64 << 20
+_MAX_RECORD = 1 << 16
+
+
+class Engine:
+    """How to search here: ripgrep if it is on the path (outside the workspace) or installed beside Python."""
+
+    def __init__(self, root: Root, environment: Mapping[str, str], *, ripgrep: bool = True) -> None:
+        self._root = root
+        self._environment = allowed(environment)
+        self._rg = _ripgrep(root, self._environment) if ripgrep else None
+
+    @property
+    def name(self) -> str:
+        return "ripgrep" if self._rg else "python"
+
+    async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Found":
+        """Files below the folder that `accept` takes, in order of name, without links and ignored ones."""
+        records = _Records(_FILE, accept, limit)
+        ended = await self._run(self._listing(folder), records)
+        return Found(records.kept, records.full, ended)
+
+    async def lines(
+        self,
+        start_at: str,
+        pattern: str,
+        accept: Callable[[str], bool],
+        ignore_case: bool,
+        limit: int,
+        glob: str,
+    ) -> "Found":
+        records = _Records(_LINE, accept, limit)
+        ended = await self._run(self._search(start_at, pattern, ignore_case, glob), records)
+        return Found(records.kept, records.full, ended)
+
+    async def _run(self, argv: list[str], records: "_Records") -> bool:
+        """False if the time was up."""
+        with self._root.folder() as cwd:
+            job = start(argv, cwd=cwd, environment=self._environment, on_output=records.feed)
+        records.enough = job.end
+        try:
+            ended = await job.wait(SEARCH_TIMEOUT)
+        finally:
+            await job.kill()
+        done = job.completed()
+        if done.exit_code == 2 and not records.kept:
+            raise ToolError(
+                ErrorKind.INVALID_ARGS, f"the pattern can't be used: {done.output.strip()[:2000]}"
+            )
+        return ended
+
+    def _listing(self, folder: str) -> list[str]:
+        if self._rg is None:
+            return _worker({"start": folder})
+        return [*_rg_options(self._rg), "--files", "--null", "--", _dotted(folder)]
+
+    def _search(self, start_at: str, pattern: str, ignore_case: bool, glob: str) -> list[str]:
+        if self._rg is None:
+            return _worker({"start": start_at, "pattern": pattern, "ignore_case": ignore_case})
+        options = ["--null", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
+        if glob and not set(glob) & set("/,{}:"):
+            options += ["--type-clear=planck", f"--type-add=planck:{glob}", "-tplanck"]  # -g would unignore
+        return [*_rg_options(self._rg), *options, "-e", pattern, "--", _dotted(start_at)]
+
+
+class Found(msgspec.Struct, frozen=True):
+    places: list[tuple[str, int]]
+    """Path and line number, 0 for a file as such."""
+    more: bool
+    finished: bool
+
+
+class _Records:
+    """Takes the engine's output as it comes and keeps at most `limit` accepted places."""
+
+    def __init__(self, form: "re.Pattern[bytes]", accept: Callable[[str], bool], limit: int) -> None:
+        self.kept: list[tuple[str, int]] = []
+        self.full = False
+        self.enough: Callable[[], None] = lambda: None
+        self._form = form
+        self._accept = accept
+        self._limit = limit
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> None:
+        data, end = self._rest + chunk, 0
+        for record in self._form.finditer(data):
+            end = record.end()
+            path = os.fsdecode(record[1])
+            if not self.full and record[2] is not None and self._accept(path):
+                self._take(path, int(record[2] or 0))
+        self._rest = data[end:][-_MAX_RECORD:]
+
+    def _take(self, path: str, number: int) -> None:
+        if len(self.kept) >= self._limit:
+            self.full = True
+            self.enough()
+        else:
+            self.kept.append((path, number))
+
+
+_FILE = re.compile(rb"(?:\./)?([^\0]+)\0()")
+_LINE = re.compile(rb"(?:\./)?([^\0]+)\0(?:(\d+):|binary)[^\n]*\n")
+"""ripgrep says `path NUL binary file matches` for what it then leaves out."""
+
+
+def read_lines(root: Root, places: list[tuple[str, int]]) -> list[tuple[str, int, str]]:
+    """The lines at the places, read confined; a file that is gone or leads outside is left out."""
+    shown: list[tuple[str, int, str]] = []
+    by_file: dict[str, list[int]] = {}
+    for path, number in places:
+        by_file.setdefault(path, []).append(number)
+    for path, numbers in by_file.items():
+        try:
+            with root.reading(path) as fd:
+                found = _numbered(fd, numbers)
+        except WorkspaceError:
+            continue
+        shown += [(path, number, text) for number, text in found]
+    return shown
+
+
+def _numbered(fd: int, numbers: list[int]) -> list[tuple[int, str]]:
+    wanted, last = set(numbers), max(numbers)
+    found = []
+    with os.fdopen(os.dup(fd), "rb") as file:
+        number = read = 0
+        while number < last and read < _MAX_READ and (line := file.readline(_MAX_READ)):
+            number += 1
+            read += len(line)
+            if number in wanted:
+                found.append((number, _shortened(line)))
+    return found
+
+
+def _shortened(line: bytes) -> str:
+    line = line.rstrip(b"\r\n")
+    text = line[:MAX_SHOWN_LINE].decode(errors="replace")
+    return text if len(line) <= MAX_SHOWN_LINE else f"{text}…[{len(line)} bytes]"
+
+
+def _rg_options(rg: str) -> list[str]:
+    """As our own worker sees the tree: .gitignore counts without a repository too, hidden files are files."""
+    return [
+        *(rg, "--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-exclude"),
+        *("--no-ignore-dot", "--no-ignore-messages", "--color=never", "--sort=path", "-g!.git"),
+    ]
+
+
+def _worker(request: dict[str, object]) -> list[str]:
+    worker = Path(__file__).with_name("search_worker.py")
+    return [sys.executable, "-I", "-S", str(worker), codec.encode_str(request)]
+
+
+def _dotted(path: str) -> str:
+    return path if path in (".", "") else f"./{path}"
+
+
+def _ripgrep(root: Root, environment: Mapping[str, str]) -> str | None:
+    beside = Path(sys.executable).parent / "rg"
+    for found in (shutil.which("rg", path=environment.get("PATH", "")), str(beside)):
+        if found and os.access(found, os.X_OK) and not Path(found).resolve().is_relative_to(root.path):
+            return found
+    return None

@@ -1,0 +1,145 @@
+"""Where there is no ripgrep: lists files and finds lines, in a process of its own that can be killed.
+
+Run as a script, without the package: `python -I -S search_worker.py JSON`. A model's regular expression may
+take for ever in this engine, which is why it runs here. Prints `path NUL` for files, `path NUL line:` and a
+newline for lines.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+
+MAX_FILE = 64 << 20
+_Rule = tuple["re.Pattern[str]", bool, bool]
+"""Expression over the path relative to the .gitignore's folder; negated; folders only."""
+
+
+def main(request: dict[str, object]) -> int:
+    start = str(request["start"])
+    pattern = request.get("pattern")
+    if pattern is None:
+        for path in walk(start):
+            _out(os.fsencode(path) + b"\0")
+        return 0
+    try:
+        expression = re.compile(str(pattern), re.IGNORECASE if request.get("ignore_case") else 0)
+    except re.error as problem:
+        _out(f"regex parse error: {problem}\n".encode())
+        return 2
+    for path in [start] if os.path.isfile(start) else walk(start):
+        for number in lines(path, expression):
+            _out(b"%s\0%d:\n" % (os.fsencode(path), number))
+    return 0
+
+
+def walk(start: str) -> Iterator[str]:
+    """Files below, in order, without what a .gitignore on the way excludes, `.git` and links."""
+    rules: list[tuple[str, list[_Rule]]] = []
+    above = [] if start in ("", ".") else start.split("/")
+    for depth in range(len(above)):
+        folder = "/".join(above[:depth])
+        rules.append((folder, read_rules(folder)))
+    yield from _walk("/".join(above), rules)
+
+
+def _walk(folder: str, above: list[tuple[str, list[_Rule]]]) -> Iterator[str]:
+    rules = [*above, (folder, read_rules(folder))]
+    try:
+        with os.scandir(folder or ".") as found:
+            entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
+    except OSError:
+        return
+    for entry in entries:
+        path = f"{folder}/{entry.name}" if folder else entry.name
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if entry.name == ".git" or ignored(path, is_folder, rules):
+            continue
+        if is_folder:
+            yield from _walk(path, rules)
+        elif entry.is_file(follow_symlinks=False):
+            yield path
+
+
+def ignored(path: str, is_folder: bool, rules: list[tuple[str, list[_Rule]]]) -> bool:
+    """The last rule that matches decides, the deepest file first."""
+    for folder, own in reversed(rules):
+        inner = path[len(folder) + 1 :] if folder else path
+        for expression, negated, folders_only in reversed(own):
+            if (is_folder or not folders_only) and expression.fullmatch(inner):
+                return not negated
+    return False
+
+
+def read_rules(folder: str) -> list[_Rule]:
+    try:
+        fd = os.open(os.path.join(folder, ".gitignore"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(fd, "rb") as file:
+            text = file.read(1 << 20).decode(errors="surrogateescape")
+    except OSError:
+        return []
+    return [rule for line in text.splitlines() if (rule := _rule(line))]
+
+
+def _rule(line: str) -> _Rule | None:
+    line = re.sub(r"(?<!\\)[ \t\r]+$", "", line)
+    if not line or line.startswith("#"):
+        return None
+    negated = line.startswith("!")
+    line = line.removeprefix("!")
+    line = line[1:] if line.startswith(("\\#", "\\!")) else line
+    folders_only = line.endswith("/")
+    line = line.rstrip("/")
+    if not line:
+        return None
+    anchored = "/" in line
+    try:
+        return (
+            re.compile(("" if anchored else "(?:.*/)?") + _expression(line.lstrip("/")), re.DOTALL),
+            negated,
+            folders_only,
+        )
+    except re.error:
+        return None
+
+
+def _expression(glob: str) -> str:
+    parts = re.split(r"(^\*\*/|/\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.)", glob)
+    return "".join(_piece(part) for part in parts if part)
+
+
+def _piece(part: str) -> str:
+    if part in _PIECES:
+        return _PIECES[part]
+    if part.startswith("*"):
+        return "[^/]*"
+    if part.startswith("[") and part.endswith("]") and len(part) > 2:
+        inner = part[1:-1].replace("\\", "\\\\")
+        return f"(?!/)[^{inner[1:]}]" if inner[0] in "!^" else f"(?!/)[{inner}]"
+    return re.escape(part[1:] if part.startswith("\\") and len(part) > 1 else part)
+
+
+_PIECES = {"**/": "(?:.*/)?", "/**/": "/(?:.*/)?", "/**": "/.*", "?": "[^/]"}
+
+
+def lines(path: str, expression: "re.Pattern[str]") -> Iterator[int]:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(fd, "rb") as file:
+            content = file.read(MAX_FILE)
+    except OSError:
+        return
+    if b"\0" in content[:8192]:
+        return
+    for number, line in enumerate(content.decode(errors="replace").split("\n"), 1):
+        if expression.search(line.removesuffix("\r")):
+            yield number
+
+
+def _out(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))
