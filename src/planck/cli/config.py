@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    loaded = Planck(workspace=Path(options.directory), trust=options.trust).loaded
+    loaded = Planck(workspace=Path(options.directory), trust=options.trust).resources.loaded
     for notice in loaded.notices:
         print(f"planck: {notice}", file=sys.stderr)
     if options.action == "show":

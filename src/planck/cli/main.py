@@ -7,6 +7,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
+    "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
 
@@ -16,7 +17,6 @@ NOT_BUILT = [
     "tools",
     "teams",
     "permissions",
-    "skills",
     "models",
     "sidecar",
     "mcp",

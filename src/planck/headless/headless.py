@@ -12,6 +12,8 @@ import msgspec
 import planck
 from planck.headless import config as configuration
 from planck.headless import models, sessions
+from planck.headless.config import Config
+from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.wiring import Options, Wiring
@@ -48,23 +50,34 @@ class Planck:
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
-        loaded = configuration.load(self.home, self.workspace, environ, flags, trusted=trust)
-        self.loaded = loaded
-        self.config = loaded.config
-        self.notices = loaded.notices
+        self.resources = Resources(
+            self.home,
+            self.workspace,
+            environ,
+            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=trust),
+        )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
         self._wiring = Wiring(
-            self.config,
-            self.workspace,
+            self.resources,
             environ,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,
         )
         self._open: list[SessionHandle] = []
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force; what changes on disk is seen at an agent's next turn."""
+        return self.resources.config
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know of files that were left out, wholly or in part."""
+        return (*self.resources.loaded.notices, *self.resources.instructions().notices)
 
     async def __aenter__(self) -> "Planck":
         return self

@@ -8,9 +8,10 @@ import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
-from planck.context.prompt import system_prompt
-from planck.headless.config import Config
+from planck.context.plan import plan_tool
+from planck.context.skill_tools import skill_tools
 from planck.headless.models import endpoint
+from planck.headless.resources import Resources
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport
@@ -36,16 +37,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Wiring:
     def __init__(
         self,
-        config: Config,
-        workspace: Path,
+        resources: Resources,
         environ: Mapping[str, str],
         *,
         clock: Clock,
         ids: Ids,
         doubles: Mapping[str, Provider],
     ) -> None:
-        self._config = config
-        self._workspace = workspace
+        self._resources = resources
+        self._workspace = resources.workspace
         self._environ = environ
         self._clock = clock
         self._ids = ids
@@ -57,7 +57,7 @@ class Wiring:
             return self._doubles[model.provider]
         if self._transport is None:
             self._transport = HttpTransport()
-        return open_provider(endpoint(self._config, model, self._environ), model, self._transport)
+        return open_provider(endpoint(self._resources.config, model, self._environ), model, self._transport)
 
     def agent_builder(
         self, session_id: str, spill: Path, options: Options
@@ -65,7 +65,8 @@ class Wiring:
         tools = builtin_tools(self._workspace, spill=spill, environment=self._environ)
 
         def build(spec: AgentSpec, journal: Journal) -> Agent:
-            toolset = ToolSet(tools)
+            own = skill_tools(lambda: self._resources.skills_of(spec))
+            toolset = ToolSet([*tools, *own, plan_tool()])
             agent: Agent
 
             async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
@@ -97,7 +98,7 @@ class Wiring:
                 tools=toolset,
                 executor=executor,
                 ids=self._ids,
-                system=lambda: system_prompt(spec.name, str(self._workspace), spec.system_prompt),
+                system=lambda: self._resources.system(spec),
                 cost=lambda usage: None,
                 max_steps=options.max_steps,
             )
