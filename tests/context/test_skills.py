@@ -25,7 +25,7 @@ def put(folder: Path, name: str, text: str = "Do it so.", description: str = "Wh
 
 async def load(folder: Path, scope: Any = "home", within: Path | None = None, **args: str) -> Any:
     catalog = discover([Place(folder, scope, within)])
-    (tool, _) = skill_tools(lambda: catalog.skills)
+    (tool, _) = skill_tools(lambda agent_id: catalog.skills)
     found: Any = tool.execute(args, ToolContext("s", "a", "c", folder))
     outcome = await found
     return outcome if isinstance(outcome, Err) else outcome.value["output"]

@@ -12,13 +12,14 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
 
-def skill_tools(available: Callable[[], Mapping[str, Skill]]) -> list[Tool]:
-    """For one agent: `available` is asked at every call, so that a skill that comes or goes is seen."""
+def skill_tools(available: Callable[[str], Mapping[str, Skill]]) -> list[Tool]:
+    """`available` gives an agent's skills; it is asked at every call: one that comes or goes is seen."""
 
     async def load(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        skill = available().get(args["name"])
+        known = available(ctx.agent_id)
+        skill = known.get(args["name"])
         if skill is None:
-            return _unknown(args["name"], list(available()))
+            return _unknown(args["name"], list(known))
         try:
             text = await asyncio.to_thread(_load, skill, args.get("resource") or "")
         except skills.SkillError as failure:
@@ -28,7 +29,7 @@ def skill_tools(available: Callable[[], Mapping[str, Skill]]) -> list[Tool]:
     async def listed(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         rows = [
             {"name": skill.name, "description": skill.description, "scope": skill.scope}
-            for skill in available().values()
+            for skill in available(ctx.agent_id).values()
         ]
         return Ok({"output": codec.encode_str(rows)})
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.settings import KEYS, Config, Limits, ModelEntry, Permissions, ProviderEntry
+from planck.headless.settings import KEYS, Config, ModelEntry, Permissions, ProviderEntry
 from planck.permissions.policy import Mode, stricter
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import Limits
 
 __all__ = ["KEYS", "Config", "Limits", "ModelEntry", "Permissions", "ProviderEntry"]
 

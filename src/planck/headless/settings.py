@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from planck.permissions.policy import Mode
+from planck.records.specs import Limits
 
 
 class ProviderEntry(msgspec.Struct, frozen=True):
@@ -31,19 +32,6 @@ class ModelEntry(msgspec.Struct, frozen=True):
 class Permissions(msgspec.Struct, frozen=True):
     mode: Annotated[Mode, Meta(description="read-only, ask, workspace or full")] = Mode.ASK
     rules: Annotated[list[dict[str, Any]], Meta(description="allow, deny or ask, by tool and argument")] = []
-
-
-_Count = Annotated[int, Meta(ge=1)]
-
-
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    live_agents: Annotated[_Count, Meta(description="alive at once in a team, the orchestrator too")] = 8
-    total_agents: Annotated[_Count, Meta(description="ever started in a session")] = 64
-    spawn_depth: Annotated[int, Meta(ge=0, description="how deep agents may spawn agents")] = 1
-    inbox: Annotated[_Count, Meta(description="envelopes that may wait for one agent")] = 100
-    envelope_bytes: Annotated[_Count, Meta(description="of one message between agents")] = 262_144
-    hops: Annotated[_Count, Meta(description="how often a message may cause another")] = 16
-    steps: Annotated[_Count, Meta(description="model calls in one turn")] = 100
 
 
 class Config(msgspec.Struct, frozen=True):
