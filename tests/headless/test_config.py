@@ -12,9 +12,6 @@ from planck.headless.config import ConfigError
 from planck.headless.settings import KEYS, schema
 from tests.command import Bench
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "config.schema.json"
-
-
 def write(folder: Path, values: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(values if isinstance(values, str) else json.dumps(values))
@@ -147,10 +144,6 @@ def test_a_file_that_can_not_be_used_is_named(tmp_path: Path, written: Any, wher
 def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="PLANCK_LIMITS"):
         opened(tmp_path, environ={"PLANCK_LIMITS": "many"})
-
-
-def test_the_published_schema_is_the_one_of_the_code() -> None:
-    assert json.loads(SCHEMA.read_text()) == schema(), "run: make reference"
 
 
 def test_the_schema_accepts_the_contracts_example_and_knows_every_key() -> None:
