@@ -12,6 +12,7 @@ from planck.headless.config import ConfigError
 from planck.headless.settings import KEYS, schema
 from tests.command import Bench
 
+
 def write(folder: Path, values: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(values if isinstance(values, str) else json.dumps(values))
