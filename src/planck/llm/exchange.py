@@ -68,7 +68,7 @@ async def exchange(
 def _read(answer: Answer, data: bytes) -> Sequence[Item]:
     try:
         return answer.feed(data)
-    except (codec.DecodeError, RecursionError) as error:
+    except (codec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProviderError(
             ErrorKind.STREAM_CUT,
             f"the server sent an event that can't be read: {error}; it can be tried again",
