@@ -11,6 +11,7 @@ import msgspec
 
 from planck.permissions.policy import Mode, stricter
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import Limits
 
 
 class ConfigError(PlanckError):
@@ -38,16 +39,6 @@ class ModelEntry(msgspec.Struct, frozen=True):
 class Permissions(msgspec.Struct, frozen=True):
     mode: Mode = Mode.ASK
     rules: list[dict[str, Any]] = []
-
-
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    live_agents: int = 8
-    total_agents: int = 64
-    spawn_depth: int = 1
-    inbox: int = 100
-    envelope_bytes: int = 262_144
-    hops: int = 16
-    steps: int = 100
 
 
 class Config(msgspec.Struct, frozen=True):

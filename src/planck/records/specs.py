@@ -50,3 +50,16 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     delegator_id: str = ""
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What keeps a team within bounds; the user may change it, a model never."""
+
+    live_agents: int = 8
+    """The orchestrator included."""
+    total_agents: int = 64
+    spawn_depth: int = 1
+    inbox: int = 100
+    envelope_bytes: int = 262_144
+    hops: int = 16
+    steps: int = 100
