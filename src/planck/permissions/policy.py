@@ -30,6 +30,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """Under what the call runs once it is allowed."""
     why: str
     """The deciding rule and its source, or the mode."""
+    by_rule: bool = False
 
 
 def judge(
@@ -54,7 +55,8 @@ def judge(
     why = str(ruling.by) if ruling.by else _mode_says(authority.mode, effect, confinable, around.sandbox)
     if ruling.unreadable:
         why += "; the command is more than plain words, so no rule can vouch for it"
-    return Verdict(decision, _confinement(authority, around, effect, decision, ruling), why)
+    rights = _confinement(authority, around, effect, decision, ruling)
+    return Verdict(decision, rights, why, ruling.by is not None)
 
 
 def decide(mode: Mode, effect: Effect, *, sandboxed: bool = False) -> Decision:
@@ -80,10 +82,11 @@ def _combined(base: Decision, ruling: Ruling, effect: Effect) -> Decision:
 def _confinement(
     authority: Authority, around: Surroundings, effect: Effect, decision: Decision, ruling: Ruling
 ) -> Confinement:
-    """An approved command runs as the user's own; an allowed one gets what its rule says; else the mode's."""
+    """An approved command runs as the user's own, and so does an allowed one where nothing can confine it;
+    else an allowed one gets what its rule says, or what the mode does."""
     if effect is not Effect.COMMAND or authority.mode is Mode.READ_ONLY:
         return _rights(authority, around)
-    if decision is Decision.ASK or (decision is Decision.ALLOW and ruling.unconfined):
+    if decision is Decision.ASK or (decision is Decision.ALLOW and (ruling.unconfined or not around.sandbox)):
         return _rights(authority, around, mode=Mode.FULL)
     return _rights(authority, around, network=ruling.network and authority.network)
 

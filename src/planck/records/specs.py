@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from planck.records.authority import Authority
+
 
 class ToolSpec(msgspec.Struct, frozen=True):
     """What a model is told of a tool: everything but the function."""
@@ -50,6 +52,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     delegator_id: str = ""
+    authority: Authority | None = None
+    """As granted at the start; None: the session's."""
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
