@@ -7,11 +7,13 @@ import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
-from planck.context.prompt import system_prompt
+from planck.context.plan import plan_tool
+from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.config import Config
 from planck.headless.models import available, endpoint, resolve_pair
 from planck.headless.permit import ceiling, gate
+from planck.headless.resources import Resources
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport
@@ -42,25 +44,26 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Wiring:
     def __init__(
         self,
-        config: Config,
-        workspace: Path,
+        resources: Resources,
         environ: Mapping[str, str],
         *,
-        home: Path,
         approver: Approver | None,
         clock: Clock,
         ids: Ids,
         doubles: Mapping[str, Provider],
     ) -> None:
-        self.config = config
-        self.workspace = workspace
+        self.resources = resources
+        self.workspace = resources.workspace
         self.environ = environ
-        self.home = home
         self.approver = approver
         self.clock = clock
         self.ids = ids
         self._doubles = doubles
         self._transport: HttpTransport | None = None
+
+    @property
+    def config(self) -> Config:
+        return self.resources.config
 
     def provider(self, model: ModelSpec) -> Provider:
         if model.provider in self._doubles:
@@ -91,10 +94,15 @@ class SessionWiring:
         self._session_id = session_id
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
-        self._gate = gate(wiring.config, wiring.home, wiring.environ, wiring.ids, wiring.approver)
+        self._gate = gate(wiring.config, wiring.resources.home, wiring.environ, wiring.ids, wiring.approver)
+        self._specs: dict[str, AgentSpec] = {}
         self._tools = {
             tool.name: tool
-            for tool in builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ)
+            for tool in (
+                *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+                *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
+                plan_tool(),
+            )
         }
 
     @property
@@ -117,6 +125,7 @@ class SessionWiring:
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
+        self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
         agent: Agent
 
@@ -143,9 +152,7 @@ class SessionWiring:
             tools=tools,
             executor=executor,
             ids=wiring.ids,
-            system=lambda: system_prompt(
-                spec.name, str(wiring.workspace), spec.system_prompt, teamwork(tools.names())
-            ),
+            system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
             cost=lambda usage: None,
             max_steps=options.max_steps,
         )
@@ -161,7 +168,7 @@ class SessionWiring:
                 self._session_id,
                 available(self._wiring.config, spec.model),
                 granted,
-                spec.skills,
+                tuple(self._wiring.resources.skills_of(spec)),
                 str(self._wiring.workspace),
                 resolve=self._resolve,
             )

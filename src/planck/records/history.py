@@ -37,6 +37,9 @@ from planck.records.outcome import Err, ErrorKind
 BYTES_PER_TOKEN = 3
 """Low for English, about right for code and other scripts: an estimate that errs towards compacting early."""
 
+_CONTINUE = user_text("Continue.", "planck")
+"""Between two answers in a row, which not every vendor takes."""
+
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 """Dialects write these as `_`: two ids are the same if they differ only there."""
 
@@ -122,6 +125,8 @@ class History:
 
     def _said(self, message: AssistantMessage) -> None:
         self.close_open_calls()
+        if self.messages and isinstance(self.messages[-1], AssistantMessage):
+            self._add(_CONTINUE)
         message = self._with_unique_ids(message)
         self._add(message)
         self._open = [_Open(call) for call in message.tool_calls]
@@ -147,7 +152,7 @@ class History:
                 case ToolMessage():
                     for result in message.results:
                         self._finish(result)
-                case UserMessage():
+                case UserMessage(parts=(_, *_)):
                     self.close_open_calls()
                     self._add(message)
         self.turn_at = len(self.messages)

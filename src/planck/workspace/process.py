@@ -92,12 +92,15 @@ def start(
     on_output: Callable[[bytes], None] | None = None,
     level: Containment | None = None,
     confinement: Confinement | None = None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int | None = None,
 ) -> "Job":
     """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends.
 
     `spill` gets the output once it is longer than `keep`; with `spill_all` from its first byte.
     `level` asks for less containment than there is. What `confinement` forbids is impossible, or nothing
-    is started.
+    is started. A long-lived peer gets `stdin` and `stdout`, descriptors that stay the caller's: the output
+    that is kept is then its stderr alone.
     """
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
@@ -115,8 +118,8 @@ def start(
             [*wrapper(level), *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=write_end,
+            stdin=stdin,
+            stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
         )
