@@ -37,7 +37,7 @@ def finished(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     if isinstance(outcome, Err):
         outcome = _storable(outcome)
         return Finished(call, outcome, _error_text(outcome), None, (), duration_ms)
-    value = dict(outcome.value)
+    value = outcome.value
     images = tuple(image for image in value.pop("images", ()) if isinstance(image, Image))
     output = value["output"] = bounded(value["output"])
     if not _encodable(value):
@@ -67,15 +67,16 @@ def _outcome(name: str, returned: Any) -> Outcome:
     match returned:
         case Err():
             return returned
-        case Ok(value=dict() as value) if all(type(key) is str for key in value):
+        case Ok(value=dict() as value):
+            value = {key: inner for key, inner in value.items() if type(key) is str}
             if type(value.get("output")) is str:
-                return returned
+                return Ok(value)
             shown = value.get("output", {key: inner for key, inner in value.items() if key != "images"})
             return Ok({**value, "output": codec.encode_str(shown)})
         case None | Ok(value=None):
             raise TypeError(f"{name} returned nothing instead of Ok or Err")
         case _:
-            return outcome_of(returned)
+            return outcome_of(returned)  # always a new map
 
 
 def _encodable(value: dict[str, Any]) -> bool:
