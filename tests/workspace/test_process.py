@@ -420,46 +420,36 @@ async def test_a_fork_bomb_is_contained_and_cleaned(tmp_path: Path) -> None:
     assert processes(tag) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="drops to nobody; without root the other tests are this one")
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes nobody; without root the other tests are this one")
 async def test_an_ordinary_user_gets_the_same_containment(tmp_path: Path) -> None:
+    """The ladder's second form, a user namespace; the runtime is killed, and its children die with it."""
     tag = a_tag()
-    tmp_path.chmod(0o777)
-    for parent in tmp_path.parents:
-        if parent != Path("/") and not parent.stat().st_mode & 0o001:
-            parent.chmod(parent.stat().st_mode | 0o011)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o055)
     program = textwrap.dedent(
         """
-        import asyncio, sys
+        import asyncio, os, sys
         from pathlib import Path
         from planck.workspace.containment import containment
         from planck.workspace.process import allowed, run, shell
+        os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
         script = f"id -u; setsid sleep {sys.argv[1]} & sleep {sys.argv[1]}"
-        done = asyncio.run(run(shell(script), cwd=Path("."), environment=allowed({}), timeout=0.5))
-        print(containment(), done.output, done.timed_out)
+        def command(timeout):
+            return run(shell(script), cwd=Path("."), environment=allowed({}), timeout=timeout)
+        done = asyncio.run(command(0.5))
+        print(containment(), done.output, done.timed_out, flush=True)
+        asyncio.run(command(600))
         """
     )
-    site = [path for path in sys.path if path]
-    done = subprocess.run(
-        [
-            "setpriv",
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            _python_for_all(),
-            "-c",
-            program,
-            tag,
-        ],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(site)},
-    )
-    if done.returncode and "Permission denied" in done.stderr:
-        pytest.skip("this Python can't be run by another user")
-    assert done.stdout.split() == ["pid_namespace", "65534", "True"], done.stderr
+    runtime = subprocess.Popen([sys.executable, "-c", program, tag], stdout=subprocess.PIPE, cwd=tmp_path)
+    assert runtime.stdout is not None
+    try:
+        said = [runtime.stdout.readline().decode() for _ in range(2)]
+        assert "".join(said).split() == ["pid_namespace", "65534", "True"]
+        while len(_sleeping(tag)) < 2:
+            await asyncio.sleep(0.02)
+    finally:
+        runtime.kill()
+        runtime.communicate()
     assert await gone(tag) == []
-
-
-def _python_for_all() -> str:
-    return os.path.realpath(sys.executable)
