@@ -253,7 +253,9 @@ def _prompt(id: str, text: str) -> list[View]:
 
 
 def _said(parts: tuple[Part, ...], known: Known, dialect: str = "") -> AssistantSaid:
-    return AssistantSaid(message=AssistantMessage(parts, dialect or known.type, known.model, StopReason.END))
+    return AssistantSaid(
+        message=AssistantMessage(parts, dialect or known.server.name, known.model, StopReason.END)
+    )
 
 
 TEXTS = st.one_of(st.text(max_size=12), st.sampled_from(["", " ", "\n", "\x00", "'\"\\", "x"]))
@@ -264,7 +266,11 @@ PARTS = st.lists(
     st.one_of(
         st.builds(Text, TEXTS),
         st.builds(Thinking, TEXTS, st.sampled_from(["", "c2ln"]), st.sampled_from(["", "ZGF0YQ=="])),
-        st.tuples(st.sampled_from(["read", "now", "gone"]), ARGUMENTS, st.sampled_from(["", "a b|c", "x.y"])),
+        st.tuples(
+            st.sampled_from(["read", "now", "gone", "", "a b.c", "ä" * 80]),
+            ARGUMENTS,
+            st.sampled_from(["", "a b|c", "x.y", "z" * 80]),
+        ),
     ),
     max_size=5,
 )

@@ -7,10 +7,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from planck.records.events import ErrorEvent, Event, TextDelta, ToolStart
+from planck.records.events import (
+    ErrorEvent,
+    Event,
+    Kind,
+    TextDelta,
+    ToolStart,
+    TurnEnd,
+    TurnStart,
+    TurnStatus,
+)
 from planck.records.outcome import ErrorKind
+from planck.records.usage import Usage
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
+from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
@@ -144,3 +155,22 @@ async def test_without_live_the_replay_ends(store: SqliteStore) -> None:
     journal = SessionJournal(store, Bus(), FixedClock())
     await journal.record("a", 1, fact("1"), fact("2"))
     assert [shown(e) async for e in journal.events(after=1, live=False)] == [(2, "2")]
+
+
+async def test_the_log_is_tidied_when_the_last_turn_ended(tmp_path: Path) -> None:
+    class Counting(MemoryStore):
+        checkpoints = 0
+
+        def checkpoint(self) -> None:
+            self.checkpoints += 1
+
+    store = Counting()
+    journal = SessionJournal(store, Bus(), FixedClock())
+    start = TurnStart(kind=Kind.PROMPT, message_id="m")
+    end = TurnEnd(status=TurnStatus.COMPLETED, text="", usage=Usage())
+    await journal.record("a", 1, start)
+    await journal.record("b", 1, start)
+    await journal.record("a", 1, end, barrier=True)
+    assert store.checkpoints == 0
+    await journal.record("b", 1, end, barrier=True)
+    assert store.checkpoints == 1

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from planck.records import codec
-from planck.records.messages import AssistantMessage, Image
+from planck.records.messages import AssistantMessage, Image, Message
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
 
@@ -188,6 +188,32 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """The whole old content; None where there was no file."""
     mode: int | None
     after_sha256: str
+
+
+class Compacted(View, frozen=True, kw_only=True):
+    """From here on the agent's history is these messages: nothing before this event is needed to go on."""
+
+    type: ClassVar[str] = "compacted"
+    messages: tuple[Message, ...]
+    tokens_before: int
+    tokens_after: int
+    how: Literal["pruned", "summarised", "digest"]
+
+
+class Rewound(View, frozen=True, kw_only=True):
+    """The agent's history is again what it was after event `to`; the events in between stay in the log."""
+
+    type: ClassVar[str] = "rewound"
+    to: int
+    messages: tuple[Message, ...]
+
+
+class Forked(View, frozen=True, kw_only=True):
+    """This log began as a copy of another one's first `at` events."""
+
+    type: ClassVar[str] = "forked"
+    session_id: str
+    at: int
 
 
 class ErrorEvent(View, frozen=True, kw_only=True):

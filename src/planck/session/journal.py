@@ -7,7 +7,7 @@ import msgspec
 
 from planck.agent.journal import Entry, Journal
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, View
+from planck.records.events import DELTAS, Draft, Event, TurnEnd, TurnStart, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
@@ -23,6 +23,7 @@ class SessionJournal:
         self._bus = bus
         self._clock = clock
         self._redact = redact
+        self._turns = 0
         # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
         store.watch(self._publish_all)
 
@@ -91,9 +92,14 @@ class SessionJournal:
         return Draft(ts, agent_id, turn, fact.type, msgspec.Raw(data))
 
     def _publish_all(self, events: Sequence[Event]) -> None:
-        if self._bus.watched:
-            for event in events:
-                self._bus.publish(event)
+        for event in events:
+            self._bus.publish(event)
+            if event.type == TurnStart.type:
+                self._turns += 1
+            elif event.type == TurnEnd.type:
+                self._turns = max(0, self._turns - 1)
+                if not self._turns:
+                    self._store.checkpoint()
 
 
 def _skip_what_was_read(subscription: Subscription, after: int) -> None:

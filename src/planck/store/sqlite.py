@@ -9,35 +9,29 @@ import hashlib
 import logging
 import os
 import sqlite3
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
+from planck.store.chain import GENESIS, BrokenChain, Row, link, verified
+from planck.store.directory import private_directory
 from planck.store.lock import WriterLock
+from planck.store.migrations import MIGRATIONS, migrate, version
 from planck.store.store import Committed, Store, StoreError
+from planck.store.witness import Witness, last_testimony
 
 log = logging.getLogger(__name__)
 
 Durability = Literal["process", "power"]
-
-GENESIS = bytes(32)
-"""The hash before the first event."""
+Queued = tuple[Sequence[Draft], asyncio.Future[list[Event]]]
 
 _PAGE = 512
 """Events read at a time: no statement stays open across an await, nor the whole log in memory."""
 
 _CHECKPOINT_BYTES = 4 << 20
-
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE events (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL, hash BLOB NOT NULL);
-INSERT INTO meta VALUES ('epoch', '0');
-PRAGMA user_version = 1;
-"""
 
 
 class Disk:
@@ -60,13 +54,18 @@ class SqliteStore:
         self._db = connection
         self._disk = disk
         self._lock = lock
-        self._queue: list[tuple[Sequence[Draft], asyncio.Future[list[Event]]]] = []
+        self._queue: list[Queued] = []
         self._committed: Committed = _nobody
         self._meta = _load_meta(connection)
-        self._epoch = self._meta.pop("epoch")
-        self._head, self._hash = _tail(connection)
+        self._epoch = self._meta.pop("epoch", "")
+        self._damage: Err | None = None
+        self._head, self._hash = self._tail()
+        self._witness = Witness(_beside(path, "witness")) if lock else None
         self._wal = -1
-        self._synced_directory = False
+        self._wal_bytes = 0
+        self._doubtful = False
+        self._directory_synced = False
+        self._notice_lost_tail()
 
     @classmethod
     def create(
@@ -78,15 +77,12 @@ class SqliteStore:
         disk: Disk | None = None,
     ) -> "SqliteStore":
         """A new log at `path`, which must not exist; its directory is made, for this user only."""
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_directory(path.parent)
+        private_directory(path.parent)
         try:
-            os.close(
-                os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            )
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         except OSError as e:
             raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"can't create the log {str(path)!r}: {e}") from e
-        return cls._writer(path, durability, disk or Disk(), meta=meta)
+        return cls._writer(path, durability, disk or Disk(), meta)
 
     @classmethod
     def open(
@@ -99,24 +95,26 @@ class SqliteStore:
     ) -> "SqliteStore":
         """The one writer; `writer_conflict` names the process that already is.
 
-        `takeover` is for a holder that is alive but stopped: its next commit is refused.
+        `takeover` is for a holder that is alive but stopped: its next commit is refused. A log of a newer
+        version opens for reading only, and `damage` says so.
         """
-        _check_directory(path.parent)
-        if not path.exists():
-            raise StoreError(ErrorKind.NOT_FOUND, f"there is no session file {str(path)!r}")
+        _must_exist(path)
+        private_directory(path.parent)
         return cls._writer(path, durability, disk or Disk(), takeover=takeover)
 
     @classmethod
     def read_only(cls, path: Path, *, disk: Disk | None = None) -> "SqliteStore":
         """A reader, also while another process writes."""
-        if not path.exists():
-            raise StoreError(ErrorKind.NOT_FOUND, f"there is no session file {str(path)!r}")
+        _must_exist(path)
         disk = disk or Disk()
+        connection = None
         try:
-            connection = disk.connect(f"{path.absolute().as_uri()}?mode=ro")
+            connection = _connect(disk, path, "ro")
             return cls(path, connection, disk, None)
-        except sqlite3.Error as e:
-            raise _unreadable(path, e) from e
+        except BaseException as e:
+            if connection:
+                connection.close()
+            raise _as_store_error(path, e) from e
 
     @classmethod
     def _writer(
@@ -124,31 +122,33 @@ class SqliteStore:
         path: Path,
         durability: Durability,
         disk: Disk,
-        *,
         meta: Mapping[str, str] | None = None,
+        *,
         takeover: bool = False,
     ) -> "SqliteStore":
-        lock = WriterLock(path.with_name(f"{path.name}.lock"), steal=takeover)
+        lock = WriterLock(_beside(path, "lock"), steal=takeover)
         connection = None
         try:
-            connection = disk.connect(f"{path.absolute().as_uri()}?mode=rw")
-            _prepare(connection, durability)
-            if meta is not None:
-                _create_tables(connection, meta)
-            connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'")
+            connection = _connect(disk, path, "rw")
+            if (newer := version(connection)) > len(MIGRATIONS):
+                store = cls(path, connection, disk, None)
+                lock.release()
+                store._damage = _from_the_future(path, newer)
+                return store
+            _configure(connection, durability)
+            migrate(connection, path)
+            _take_office(connection, meta or {})
             return cls(path, connection, disk, lock)
         except BaseException as e:
             if connection:
                 connection.close()
             lock.release()
-            if isinstance(e, sqlite3.Error):
-                raise _unreadable(path, e) from e
-            raise
+            raise _as_store_error(path, e) from e
 
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+        if self._lock is None or self._damage_inside():
+            raise self._refusal()
         loop = asyncio.get_running_loop()
-        if self._lock is None:
-            raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"{self._path.name!r} is open for reading only")
         if not self._queue:
             # One commit for everything that is handed in during this iteration of the loop.
             loop.call_soon(self._flush)
@@ -160,30 +160,72 @@ class SqliteStore:
         if self._lock is None:
             return
         try:
-            await asyncio.to_thread(self._sync)
-        except OSError as e:
+            if self._doubtful:
+                self._move_wal()
+            await asyncio.to_thread(self._sync, self._head, self._hash)
+        except (OSError, sqlite3.Error) as e:
+            # After a failed sync the kernel may call the lost pages clean, and a second sync would "succeed":
+            # copying the WAL into the file writes them again.
+            self._doubtful = True
             raise StoreError(
-                ErrorKind.LOG_WRITE_FAILED, f"the disk did not confirm {self._path.name!r}: {e}"
+                ErrorKind.LOG_WRITE_FAILED, f"the disk did not confirm {self._path.name!r}: {e}; check it"
             ) from e
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
-        previous = self._hash_at(after)
-        while rows := self._rows(after):
-            for seq, data, digest in rows:
-                previous = hashlib.sha256(previous + data).digest()
-                if seq != after + 1 or digest != previous:
-                    raise self._corrupt(after + 1, "its bytes do not match the hash chain")
-                after = seq
-                event = codec.decode_as(data, Event)
+        try:
+            for event, _ in verified(self._pages(after), after, self._hash_at(after)):
                 if agent_id is None or event.agent_id == agent_id:
                     yield event
+        except BrokenChain as e:
+            raise self._found_damage(e.seq, e.why) from e
+
+    def read_back(self, before: int | None = None, limit: int = _PAGE) -> list[Event]:
+        """The page of events that ends just before that seq (default: the newest), oldest first."""
+        last = self._head if before is None else before - 1
+        first = max(1, last - limit + 1)
+        rows = self._rows(first, last - first + 1)
+        try:
+            return [event for event, _ in verified(rows, first - 1, self._hash_at(first - 1))]
+        except BrokenChain as e:
+            raise self._found_damage(e.seq, e.why) from e
 
     def watch(self, committed: Committed) -> None:
         self._committed = committed
 
+    async def keep(self, blob: bytes) -> str:
+        """Store bytes that an event will refer to by the name returned; the same bytes are stored once."""
+        if self._lock is None or self._damage_inside():
+            raise self._refusal()
+        digest = hashlib.sha256(blob).digest()
+        try:
+            self._write([("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest, blob)])])
+        except sqlite3.Error as e:
+            raise _unwritable(self._path, e) from e
+        return digest.hex()
+
+    def blob(self, name: str) -> bytes:
+        row = self._query("SELECT bytes FROM blobs WHERE hash = ?", bytes.fromhex(name))
+        if not row:
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in {self._path.name!r}")
+        data = row[0][0]
+        if type(data) is not bytes or hashlib.sha256(data).hexdigest() != name:
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} of {self._path.name!r} is damaged")
+        return data
+
+    def blobs(self) -> list[str]:
+        return [bytes(row[0]).hex() for row in self._query("SELECT hash FROM blobs ORDER BY hash")]
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
     @property
     def head(self) -> int:
         return self._head
+
+    @property
+    def head_hash(self) -> bytes:
+        return self._hash
 
     @property
     def meta(self) -> dict[str, str]:
@@ -191,13 +233,14 @@ class SqliteStore:
 
     @property
     def damage(self) -> Err | None:
-        return None
+        return self._damage
 
     def checkpoint(self) -> None:
-        if self._lock is None or os.stat(f"{self._path}-wal").st_size < _CHECKPOINT_BYTES:
+        """Move a large WAL into the file; on this connection only, because SQLite 3.40 needs it so."""
+        if self._lock is None or self._wal_bytes < _CHECKPOINT_BYTES:
             return
         try:
-            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            self._move_wal()
         except sqlite3.Error as e:
             log.warning("checkpoint of %s failed: %s", self._path.name, e)
 
@@ -208,6 +251,10 @@ class SqliteStore:
             return
         self._flush()
         self._db.close()
+        self._testify(self._head, self._hash)
+        if self._witness:
+            self._witness.close()
+            self._witness = None
         if self._wal >= 0:
             os.close(self._wal)
             self._wal = -1
@@ -221,10 +268,10 @@ class SqliteStore:
         try:
             batches = self._commit([drafts for drafts, _ in queue])
         except sqlite3.Error as e:
-            self._refuse(queue, _unwritable(self._path, e))
+            _refuse(queue, _unwritable(self._path, e))
             return
         except StoreError as e:
-            self._refuse(queue, e)
+            _refuse(queue, e)
             return
         for (_, future), events in zip(queue, batches, strict=True):
             self._committed(events)
@@ -233,7 +280,7 @@ class SqliteStore:
 
     def _commit(self, batches: Sequence[Sequence[Draft]]) -> list[list[Event]]:
         seq, previous = self._head, self._hash
-        rows: list[tuple[int, bytes, bytes]] = []
+        rows: list[Row] = []
         numbered: list[list[Event]] = []
         for drafts in batches:
             events = []
@@ -241,123 +288,197 @@ class SqliteStore:
                 seq += 1
                 event = Event(seq, draft.ts, draft.agent_id, draft.turn, draft.type, draft.data)
                 data = codec.encode(event)
-                previous = hashlib.sha256(previous + data).digest()
+                previous = link(previous, data)
                 rows.append((seq, data, previous))
                 events.append(event)
             numbered.append(events)
-        self._write(rows)
+        self._write([("INSERT INTO events VALUES (?, ?, ?)", rows)])
         self._head, self._hash = seq, previous
+        # A commit rewrites two pages at least: the tail of the table, and the one before it now and then.
+        self._wal_bytes += 2 * 4096 + sum(len(data) for _, data, _ in rows)
         return numbered
 
-    def _write(self, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
+    def _write(self, inserts: Sequence[tuple[str, Sequence[tuple[object, ...]]]]) -> None:
         db = self._db
+        if db.in_transaction:
+            db.execute("ROLLBACK")  # the one that failed could not be rolled back either
         try:
             db.execute("BEGIN IMMEDIATE")
             (epoch,) = db.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()
-            if epoch != self._epoch:
+            if epoch.decode() != self._epoch:
                 raise StoreError(
                     ErrorKind.WRITER_CONFLICT,
                     f"another process took over {self._path.name!r}; this one may only read it now",
                 )
-            db.executemany("INSERT INTO events VALUES (?, ?, ?)", rows)
+            for statement, rows in inserts:
+                db.executemany(statement, rows)
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
 
-    def _refuse(
-        self, queue: Sequence[tuple[Sequence[Draft], asyncio.Future[list[Event]]]], why: StoreError
-    ) -> None:
-        for _, future in queue:
-            if not future.done():
-                future.set_exception(why)
-
-    def _sync(self) -> None:
+    def _sync(self, head: int, digest: bytes) -> None:
         # SQLite's locks are on the .db and the -shm: closing another descriptor of those would drop them,
         # one of the -wal does not. It lives as long as our connection, so one descriptor serves for life.
         if self._wal < 0:
             self._wal = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_CLOEXEC)
         self._disk.sync(self._wal)
-        if not self._synced_directory:
+        if not self._directory_synced:
             directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 self._disk.sync(directory)
             finally:
                 os.close(directory)
-            self._synced_directory = True
+            self._directory_synced = True
+        self._testify(head, digest)
 
-    def _rows(self, after: int) -> list[tuple[int, bytes, bytes]]:
+    def _move_wal(self) -> None:
+        # PASSIVE never waits for a reader, and SQLite syncs the WAL before and the file after.
+        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        self._wal_bytes = 0
+        self._doubtful = False
+
+    def _testify(self, head: int, digest: bytes) -> None:
         try:
-            return self._db.execute(
-                "SELECT seq, bytes, hash FROM events WHERE seq > ? ORDER BY seq LIMIT ?", (after, _PAGE)
-            ).fetchall()
+            if self._witness:
+                self._witness.testify(head, digest)
+        except OSError as e:
+            log.warning("the witness of %s was not written: %s", self._path.name, e)
+
+    def _notice_lost_tail(self) -> None:
+        seen = last_testimony(_beside(self._path, "witness"))
+        if seen is None or self._damage:
+            return
+        if seen.seq > self._head:
+            lost = seen.seq - self._head
+            self._damage = Err(
+                ErrorKind.CORRUPT_LOG_LINE,
+                f"{self._path.name!r} had {seen.seq} events and has {self._head} now: the last {lost} are "
+                "lost, by a power cut or because the file was changed. What is there is sound",
+                {"sound": self._head, "lost": lost},
+            )
+        elif seen.seq and self._hash_at(seen.seq).hex() != seen.hash:
+            self._found_damage(seen.seq, "it is not the event that was written")
+
+    def _tail(self) -> tuple[int, bytes]:
+        rows = self._query("SELECT seq, bytes, hash FROM events ORDER BY seq DESC LIMIT 2")
+        if not rows:
+            return 0, GENESIS
+        seq, data, digest = rows[0]
+        previous = rows[1][2] if len(rows) > 1 else GENESIS
+        if type(previous) is not bytes or type(data) is not bytes or link(previous, data) != digest:
+            self._found_damage(seq, "its bytes do not match the hash chain")
+        return seq, digest
+
+    def _pages(self, after: int) -> Iterator[Row]:
+        while rows := self._rows(after + 1):
+            yield from rows
+            after = rows[-1][0]
+
+    def _rows(self, first: int, limit: int = _PAGE) -> list[Row]:
+        rows: list[Row] = []
+        try:
+            cursor = self._db.execute(
+                "SELECT seq, bytes, hash FROM events WHERE seq >= ? ORDER BY seq LIMIT ?", (first, limit)
+            )
+            rows.extend(cursor)
+        except sqlite3.OperationalError as e:
+            raise _as_store_error(self._path, e) from e
         except sqlite3.DatabaseError as e:
-            if isinstance(e, sqlite3.OperationalError):
-                raise _unreadable(self._path, e) from e
-            raise self._corrupt(after + 1, str(e)) from e
+            if not rows:  # else: what came before the damaged page is served first
+                raise self._found_damage(first, str(e)) from e
+        return rows
+
+    def _query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.Error as e:
+            raise _as_store_error(self._path, e) from e
 
     def _hash_at(self, seq: int) -> bytes:
         if seq == 0:
             return GENESIS
-        row = self._db.execute("SELECT hash FROM events WHERE seq = ?", (seq,)).fetchone()
-        return bytes(row[0]) if row else b""
+        rows = self._query("SELECT hash FROM events WHERE seq = ?", seq)
+        return rows[0][0] if rows and type(rows[0][0]) is bytes else b""
 
-    def _corrupt(self, seq: int, why: str) -> StoreError:
-        return StoreError(
+    def _found_damage(self, seq: int, why: str) -> StoreError:
+        error = StoreError(
             ErrorKind.CORRUPT_LOG_LINE,
             f"event {seq} of {self._path.name!r} is damaged: {why}; the {seq - 1} events before "
             f"it are sound: fork the session at {seq - 1} to go on",
             {"seq": seq, "sound": seq - 1},
         )
+        self._damage = error.err
+        return error
+
+    def _damage_inside(self) -> bool:
+        return self._damage is not None and "seq" in self._damage.details
+
+    def _refusal(self) -> StoreError:
+        if self._damage:
+            return StoreError(self._damage.kind, self._damage.message, self._damage.details)
+        return StoreError(ErrorKind.LOG_WRITE_FAILED, f"{self._path.name!r} is not open for writing")
 
 
-def _prepare(connection: sqlite3.Connection, durability: Durability) -> None:
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.name}.{suffix}")
+
+
+def _must_exist(path: Path) -> None:
+    if not path.is_file():
+        raise StoreError(ErrorKind.NOT_FOUND, f"there is no session file {str(path)!r}")
+
+
+def _connect(disk: Disk, path: Path, mode: str) -> sqlite3.Connection:
+    connection = disk.connect(f"{path.absolute().as_uri()}?mode={mode}")
+    connection.text_factory = bytes  # a damaged file can hold text that is no UTF-8
+    return connection
+
+
+def _configure(connection: sqlite3.Connection, durability: Durability) -> None:
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
     connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
 
 
-def _create_tables(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
+def _take_office(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
+    """A new epoch: whoever held the log before is refused from here on."""
     connection.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA.strip().split(";")[:-1]:
-        connection.execute(statement)
     connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'epoch'")
     connection.execute("COMMIT")
 
 
 def _load_meta(connection: sqlite3.Connection) -> dict[str, str]:
-    return dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    rows = connection.execute("SELECT key, CAST(value AS TEXT) FROM meta").fetchall()
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in rows}
 
 
-def _tail(connection: sqlite3.Connection) -> tuple[int, bytes]:
-    row = connection.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").fetchone()
-    return (row[0], bytes(row[1])) if row else (0, GENESIS)
+def _refuse(queue: Sequence[Queued], why: StoreError) -> None:
+    for _, future in queue:
+        if not future.done():
+            future.set_exception(why)
 
 
-def _check_directory(directory: Path) -> None:
-    try:
-        found = directory.lstat()
-    except FileNotFoundError:
-        return
-    why = ""
-    if not stat.S_ISDIR(found.st_mode):
-        why = "is a link or no directory"
-    elif found.st_uid != os.geteuid():
-        why = f"belongs to user {found.st_uid}"
-    elif found.st_mode & stat.S_IWOTH:
-        why = "can be written by everybody"
-    if why:
-        raise StoreError(
-            ErrorKind.LOG_WRITE_FAILED,
-            f"the sessions directory {str(directory)!r} {why}; set `sessions_dir` to your own, mode 0700",
-        )
-
-
-def _unreadable(path: Path, e: sqlite3.Error) -> StoreError:
-    return StoreError(
-        ErrorKind.LOG_READ_FAILED, f"can't read {path.name!r}: {e}; check the disk and the file"
+def _from_the_future(path: Path, found: int) -> Err:
+    return Err(
+        ErrorKind.LOG_WRITE_FAILED,
+        f"{path.name!r} was written by a newer planck (schema {found}, this one knows {len(MIGRATIONS)}): "
+        "it is open for reading only; upgrade to go on with it",
+        {"schema": found, "known": len(MIGRATIONS)},
     )
+
+
+def _as_store_error(path: Path, e: BaseException) -> BaseException:
+    if isinstance(e, sqlite3.OperationalError | OSError):
+        return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
+    if isinstance(e, sqlite3.DatabaseError):
+        return StoreError(
+            ErrorKind.CORRUPT_LOG_LINE,
+            f"{path.name!r} is damaged: {e}; `planck sessions export` saves what can be read",
+        )
+    return e
 
 
 def _unwritable(path: Path, e: sqlite3.Error) -> StoreError:

@@ -39,7 +39,7 @@ def parse(text: str, limit: int = 1 << 20) -> dict[str, Any]:
 
 def validate(tool: Tool, args: dict[str, Any]) -> None:
     """`ToolError` with every path that is wrong, what was expected there, and near names for a typo."""
-    validator = _validator(tool)
+    validator = compiled(tool)
     checked = {key: value for key, value in args.items() if key not in tool.always} if tool.always else args
     if not validator.is_valid(checked):
         problems = [
@@ -128,7 +128,8 @@ def _check_characters(value: Any) -> None:
         raise _refused("the arguments hold half of a surrogate pair, which is no character") from None
 
 
-def _validator(tool: Tool) -> Any:
+def compiled(tool: Tool) -> Any:
+    """The validator of a tool's parameters; `ToolError` where they are no JSON Schema."""
     cached = _VALIDATORS.get(id(tool.parameters))
     if cached is None or cached[0] is not tool.parameters:
         if len(_VALIDATORS) > 4096:

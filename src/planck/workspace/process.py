@@ -81,11 +81,14 @@ def start(
     keep: int = KEEP_BYTES,
     on_output: Callable[[bytes], None] | None = None,
     level: Containment | None = None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int | None = None,
 ) -> "Job":
     """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends.
 
     `spill` gets the output once it is longer than `keep`; with `spill_all` from its first byte.
-    `level` asks for less containment than there is.
+    `level` asks for less containment than there is. A long-lived peer gets `stdin` and `stdout`, descriptors
+    that stay the caller's: the output that is kept is then its stderr alone.
     """
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
@@ -99,8 +102,8 @@ def start(
             [*wrapper(level), *_FIRST, *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=write_end,
+            stdin=stdin,
+            stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
         )

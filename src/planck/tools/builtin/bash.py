@@ -7,10 +7,11 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Spills
 from planck.tools.builtin.prose import prose
+from planck.tools.command_outcome import command_outcome
 from planck.workspace.jobs import Jobs
 from planck.workspace.output import KEEP_BYTES, visible
 from planck.workspace.paths import Root
-from planck.workspace.process import Completed, allowed, run, shell, start
+from planck.workspace.process import allowed, run, shell, start
 
 TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
@@ -48,7 +49,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                 spill=spill,
                 on_output=_throttled(ctx.progress),
             )
-        return _outcome(done, ctx.call_id, timeout_ms)
+        return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         with root.folder(args.get("cwd", ".")):
@@ -97,23 +98,6 @@ def _throttled(progress: Callable[[str], None]) -> Callable[[bytes], None]:
             waiting.clear()
 
     return tell
-
-
-def _outcome(done: Completed, call_id: str, timeout_ms: int) -> Outcome:
-    output = done.output
-    if done.spilled is not None:
-        output = f"{output.rstrip()}\n[the whole output: read path output:{call_id}]"
-    if done.timed_out or done.exit_code is None:
-        return Err(
-            ErrorKind.TIMEOUT,
-            f"the command did not finish within {timeout_ms} ms and was killed with everything it started; "
-            "give a larger timeout, or background: true for a server",
-            {"timeout_ms": timeout_ms, "output": output, "containment": str(done.containment)},
-        )
-    code = done.exit_code
-    if code != 0:
-        output = f"{output.rstrip()}\n[exit code {code}]" if output.strip() else f"[exit code {code}]"
-    return Ok({"output": output, "exit_code": code, "ok": code == 0, "containment": str(done.containment)})
 
 
 def _started(handle: str) -> dict[str, Any]:

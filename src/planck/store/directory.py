@@ -1,0 +1,42 @@
+"""The directory of the session files: private to its user, one set of files per session."""
+
+import os
+import stat
+from pathlib import Path
+
+from planck.records.outcome import ErrorKind
+from planck.store.store import StoreError
+
+
+def private_directory(directory: Path) -> None:
+    """Make it for this user alone; refuse one in which somebody else could plant a log."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = directory.lstat()
+    why = ""
+    if not stat.S_ISDIR(found.st_mode):
+        why = "is a link"
+    elif found.st_uid != os.geteuid():
+        why = f"belongs to user {found.st_uid}"
+    elif found.st_mode & stat.S_IWOTH:
+        why = "can be written by everybody"
+    if why:
+        raise StoreError(
+            ErrorKind.LOG_WRITE_FAILED,
+            f"the sessions directory {str(directory)!r} {why}; set `sessions_dir` to your own, mode 0700",
+        )
+
+
+def log_files(directory: Path) -> list[Path]:
+    """Newest first, by the time of the last write."""
+    found = [(_touched(path), path) for path in directory.glob("*.db")]
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def remove_log(path: Path) -> None:
+    """The log and everything beside it; the lock file last, so that nobody opens half of it."""
+    for companion in sorted(path.parent.glob(f"{path.name}*"), key=lambda p: p.name.endswith(".lock")):
+        companion.unlink(missing_ok=True)
+
+
+def _touched(path: Path) -> float:
+    return max((p.stat().st_mtime for p in (path, Path(f"{path}-wal")) if p.exists()), default=0.0)

@@ -1,0 +1,127 @@
+"""A TOOL.json command: `{{placeholders}}` become variables of the script, so a value is never its text.
+
+The script is fixed when the tool is loaded. A call adds positional arguments, which the script's first line
+moves into variables; each placeholder is an expansion of its variable, quoted as its place demands.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.toolkit.tool import ToolError
+from planck.tools import shell_hazards, shell_text
+from planck.tools.shell_text import Quote, Slot
+
+MAX_VALUE_BYTES = 120_000
+"""Linux takes 128 KiB in one argument of a program."""
+MAX_VALUES_BYTES = 1_000_000
+"""And about 2 MiB in all of them, the environment included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    pieces: tuple[str | Slot, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(piece.name for piece in self.pieces if isinstance(piece, Slot)))
+
+    def script(self, args: Mapping[str, Any]) -> tuple[str, list[str]]:
+        """The script, and the positional arguments that it takes."""
+        names = self.names
+        given = {name: value_text(name, args[name]) for name in names if name in args}
+        if sum(len(value.encode()) for value in given.values()) > MAX_VALUES_BYTES:
+            raise ToolError(
+                ErrorKind.LIMIT_EXCEEDED, f"the values of {', '.join(given)} are too long in all; use a file"
+            )
+        setup = [f"{_variable(name, names)}=${{{i}}}" for i, name in enumerate(given, 1)]
+        setup += [f"unset -v {_variable(name, names)}" for name in names if name not in given]
+        setup += [f"shift {len(given)}"] if given else []
+        setup += [
+            _path_variable(slot, names) for slot in self.pieces if isinstance(slot, Slot) and slot.opens_path
+        ]
+        body = "".join(piece if isinstance(piece, str) else _expansion(piece, names) for piece in self.pieces)
+        # On the author's first line, so that bash's line numbers are the author's; the newline at the end
+        # closes a comment or a continued line of theirs before anything is appended.
+        return "".join(f"{part}; " for part in setup) + body + "\n", list(given.values())
+
+    def shown(self, args: Mapping[str, Any]) -> str:
+        """The command as a person would have typed it, values quoted; for plans and questions only."""
+        return "".join(piece if isinstance(piece, str) else _quoted(piece, args) for piece in self.pieces)
+
+
+def compile_template(command: str) -> Template:
+    """Raises `ToolError` for a placeholder that a shell would evaluate."""
+    if not shell_text.PLACEHOLDER.search(command):
+        return Template((command,))
+    if "__planck_" in command:
+        raise shell_text.refused("names that start with '__planck_' are taken")
+    text = shell_text.read(command)
+    shell_hazards.check(text)
+    return Template(tuple(piece for piece in text.pieces if piece))
+
+
+def value_text(name: str, value: Any) -> str:
+    """Strings as they are, null as nothing, everything else as compact JSON."""
+    text = value if isinstance(value, str) else "" if value is None else codec.encode_str(value)
+    if "\0" in text:
+        raise ToolError(
+            ErrorKind.INVALID_ARGS, f"{name!r} holds a NUL character, which no program can be given"
+        )
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as problem:
+        raise ToolError(
+            ErrorKind.INVALID_ARGS, f"{name!r} is not valid Unicode at {problem.start}"
+        ) from problem
+    if size > MAX_VALUE_BYTES:
+        raise ToolError(
+            ErrorKind.LIMIT_EXCEEDED,
+            f"{name!r} has {size} bytes; programs take at most {MAX_VALUE_BYTES} in one argument; use a file",
+            {"bytes": size, "limit": MAX_VALUE_BYTES},
+        )
+    return text
+
+
+def _variable(name: str, names: tuple[str, ...]) -> str:
+    return f"__planck_{names.index(name)}"
+
+
+def _path_variable(slot: Slot, names: tuple[str, ...]) -> str:
+    """The value with its leading slash doubled: see `Slot.opens_path`."""
+    variable = _variable(slot.name, names)
+    return f"{variable}p=${{{variable}-}}; case ${variable}p in /*) {variable}p=/${variable}p;; esac"
+
+
+def _expansion(slot: Slot, names: tuple[str, ...]) -> str:
+    variable = _variable(slot.name, names)
+    expansion = f"${{{variable}p}}" if slot.opens_path else f"${{{variable}-}}"
+    match slot.quote:
+        case Quote.WORD:
+            return f'${{{variable}+"${variable}"}}'
+        case Quote.BARE:
+            return f'"{expansion}"'
+        case Quote.DOUBLE:
+            return expansion
+        case Quote.SINGLE:
+            return f"'\"{expansion}\"'"
+        case Quote.ANSI:
+            return f"'\"{expansion}\"$'"
+
+
+def _quoted(slot: Slot, args: Mapping[str, Any]) -> str:
+    value = value_text(slot.name, args.get(slot.name))
+    match slot.quote:
+        case Quote.WORD:
+            return shlex.quote(value) if slot.name in args else ""
+        case Quote.BARE:
+            return shlex.quote(value) if value else ""
+        case Quote.DOUBLE:
+            return "".join(f"\\{c}" if c in '\\"$`' else c for c in value)
+        case Quote.SINGLE:
+            return value.replace("'", "'\\''")
+        case Quote.ANSI:
+            return value.replace("\\", "\\\\").replace("'", "\\'")
