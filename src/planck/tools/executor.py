@@ -6,9 +6,11 @@ import inspect
 import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from planck.records.authority import Confinement
 from planck.records.events import View
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -23,8 +25,9 @@ __all__ = ["Executor", "Finished", "Permit"]
 
 log = logging.getLogger(__name__)
 
-Permit = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Err | None]]
-"""None: allowed. Asked after validation, before running; never for a dry run."""
+Permit = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Err | Confinement | None]]
+"""An error, or the rights of the call (None: as the tool has them). Asked after validation, before running;
+never for a dry run."""
 
 _GRACE = 3.0
 """Seconds a cancelled tool may take to clean up (kill its command) before it is left behind."""
@@ -106,12 +109,14 @@ class Executor:
             tool = self._find(call.name)
             args = arguments.parse(call.arguments, tool.max_arguments)
             arguments.validate(tool, args)
+            ctx = self._context(call, said)
             if not self._dry_run:
-                refusal = await self._permit(tool, args, self._context(call, said, None))
-                if refusal is not None:
-                    return refusal
+                rights = await self._permit(tool, args, ctx)
+                if isinstance(rights, Err):
+                    return rights
+                ctx = replace(ctx, confinement=rights)
             async with slots:
-                return await self._in_time(tool, args, call, said)
+                return await self._in_time(tool, args, ctx, said)
         except PlanckError as failure:
             return failure.err
         except Exception as problem:
@@ -130,19 +135,18 @@ class Executor:
             )
         return tool
 
-    def _context(self, call: ToolCall, said: "_Said", deadline: float | None) -> ToolContext:
+    def _context(self, call: ToolCall, said: "_Said") -> ToolContext:
         return ToolContext(
             self._session_id,
             self._agent_id,
             call.id,
             self._workspace,
             self._dry_run,
-            deadline,
-            said.say,
-            self._record,
+            progress=said.say,
+            record=self._record,
         )
 
-    async def _in_time(self, tool: Tool, args: dict[str, Any], call: ToolCall, said: "_Said") -> Any:
+    async def _in_time(self, tool: Tool, args: dict[str, Any], ctx: ToolContext, said: "_Said") -> Any:
         """Holds even if the tool swallows its cancellation or blocks in its thread: it is left behind."""
         if self._left_behind >= _MAX_LEFT_BEHIND:
             return Err(
@@ -150,7 +154,7 @@ class Executor:
                 f"{self._left_behind} earlier calls ignored their end and still run; restart the session",
             )
         loop = asyncio.get_running_loop()
-        ctx = self._context(call, said, loop.time() + tool.timeout)
+        ctx = replace(ctx, deadline=loop.time() + tool.timeout)
         task = loop.create_task(self._guarded(tool, args, ctx))
         try:
             done, _ = await asyncio.wait({task}, timeout=tool.timeout)
