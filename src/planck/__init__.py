@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
     from planck.records.outcome import error as error
+    from planck.sidecar.discovery import Sidecar as Sidecar
     from planck.toolkit.decorator import tool as tool
     from planck.toolkit.tool import Tool as Tool
     from planck.toolkit.tool import ToolContext as ToolContext
@@ -23,6 +24,7 @@ _HOMES = {
     "ErrorKind": "planck.records.outcome",
     "Ok": "planck.records.outcome",
     "Planck": "planck.headless.headless",
+    "Sidecar": "planck.sidecar.discovery",
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "error": "planck.records.outcome",
@@ -37,6 +39,7 @@ __all__ = [
     "ErrorKind",
     "Ok",
     "Planck",
+    "Sidecar",
     "Tool",
     "ToolContext",
     "error",

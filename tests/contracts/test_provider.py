@@ -266,7 +266,11 @@ PARTS = st.lists(
     st.one_of(
         st.builds(Text, TEXTS),
         st.builds(Thinking, TEXTS, st.sampled_from(["", "c2ln"]), st.sampled_from(["", "ZGF0YQ=="])),
-        st.tuples(st.sampled_from(["read", "now", "gone"]), ARGUMENTS, st.sampled_from(["", "a b|c", "x.y"])),
+        st.tuples(
+            st.sampled_from(["read", "now", "gone", "", "a b.c", "ä" * 80]),
+            ARGUMENTS,
+            st.sampled_from(["", "a b|c", "x.y", "z" * 80]),
+        ),
     ),
     max_size=5,
 )

@@ -58,8 +58,8 @@ async def finished(
         return [result async for result in results]
 
 
-async def called(tool: Tool, workspace: Path, *, dry_run: bool = False, **args: Any) -> Outcome:
-    [result] = await finished([tool], workspace, [(tool.name, json.dumps(args))], dry_run=dry_run)
+async def called(tool: Tool, workspace: Path, **args: Any) -> Outcome:
+    [result] = await finished([tool], workspace, [(tool.name, json.dumps(args))])
     return result.outcome
 
 

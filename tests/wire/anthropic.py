@@ -177,6 +177,8 @@ def _bad_block(block: dict[str, Any]) -> str:
             return "text content blocks must contain non-whitespace text"
         case "thinking" if not block["signature"]:
             return "thinking.signature: Field required"
+        case "tool_use" if not re.fullmatch("[a-zA-Z0-9_-]{1,200}", block["name"]):
+            return "tool_use.name: String should match pattern"
         case "tool_use" if not isinstance(block["input"], dict):
             return "tool_use.input: Input should be a valid dictionary"
         case "tool_result":

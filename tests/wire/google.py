@@ -1,5 +1,6 @@
 """Gemini's `streamGenerateContent` as a script plays it."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -158,6 +159,9 @@ def _bad_part(part: dict[str, Any]) -> str:
         return f"oneof field 'data' must have one initialized field, has {sorted(data)}"
     if part.get("text") == "" and "thoughtSignature" not in part:
         return "must have a text parameter"
+    named = part.get("functionCall") or part.get("functionResponse")
+    if named and not re.fullmatch(r"[a-zA-Z0-9_.:-]{1,64}", named["name"]):
+        return f"Invalid function name {named['name']!r}"
     if "functionCall" in part and not isinstance(part["functionCall"]["args"], dict):
         return "args must be a struct"
     return ""

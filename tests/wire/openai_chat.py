@@ -1,5 +1,6 @@
 """OpenAI Chat Completions as a script plays it; `llama.cpp` and every compatible server speak the same."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -145,6 +146,11 @@ def _bad_messages(messages: list[dict[str, Any]]) -> str:
                 return f"messages[{at}].tool_calls: empty array"
             if message.get("content") is None and not calls:
                 return f"messages[{at}].content: expected a string, got null"
+            for call in calls or ():
+                if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
+                    return f"messages[{at}].tool_calls.function.name: does not match pattern"
+                if len(call["id"]) > 64:
+                    return f"messages[{at}].tool_calls.id: string too long"
             open_calls = {call["id"] for call in calls or ()}
             if len(open_calls) != len(calls or ()):
                 return f"messages[{at}]: duplicate tool_call ids"

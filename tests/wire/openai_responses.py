@@ -1,5 +1,6 @@
 """OpenAI Responses as a script plays it: items that are added, filled and done, then the whole response."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -160,6 +161,8 @@ def _bad_input(items: Any) -> str:
             case "function_call":
                 if item["call_id"] in called:
                     return f"Duplicate item found with call id {item['call_id']}."
+                if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", item["name"]):
+                    return f"Invalid 'input[{at}].name': does not match pattern."
                 if len(item["call_id"]) > 64:
                     return f"Invalid 'input[{at}].call_id': string too long."
                 called.append(item["call_id"])

@@ -8,7 +8,7 @@ import msgspec
 from planck.llm.endpoint import Endpoint
 from planck.llm.exchange import cut, exchange
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_object, unseen, wire_id
+from planck.llm.parts import concluded, json_object, unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -34,8 +34,8 @@ DIALECT = "anthropic"
 ROOT = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 
-_MAX_TOKENS = 8192
-"""The API insists on a limit; every model since 2024 writes at least this much."""
+_MAX_TOKENS = 32_000
+"""The API insists on a limit; a model that the catalog does not know is a new one, which writes this much."""
 
 _EMPTY = "(empty)"
 _NO_OUTPUT = "(no output)"
@@ -66,7 +66,7 @@ class Anthropic:
         self._wire_key = f"{DIALECT}:{model.model}"
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        answer = _Answer(self._endpoint, self._model.model)
+        answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
         return exchange(self._transport, self._endpoint, self._url, self._headers, self.body(request), answer)
 
     def body(self, request: Request) -> list[bytes]:
@@ -163,8 +163,8 @@ def _said(part: Part, ours: bool) -> dict[str, Any] | None:
         case Text():
             return _text(part.text) if part.text.strip() else None
         case ToolCall():
-            call = {"type": "tool_use", "id": wire_id(part.provider_id or part.id), "name": part.name}
-            return {**call, "input": json_object(part.arguments)}
+            call = {"type": "tool_use", "id": wire_id(part.provider_id or part.id)}
+            return {**call, "name": wire_name(part.name), "input": json_object(part.arguments)}
         case Thinking():
             return _thought(part) if ours else None
 
@@ -239,8 +239,9 @@ class _Open:
 
 
 class _Answer:
-    def __init__(self, endpoint: Endpoint, model: str) -> None:
+    def __init__(self, endpoint: Endpoint, model: str, fallback_id: str) -> None:
         self.ended = False
+        self._fallback_id = fallback_id
         self._endpoint = endpoint
         self._model = model
         self._blocks: dict[int, _Open] = {}
@@ -277,7 +278,8 @@ class _Answer:
         stop = _STOPS.get(self._stop, StopReason.END)
         if stop is StopReason.END and any(block.half_a_call for block in self._blocks.values()):
             raise cut()
-        parts = [part for _, block in sorted(self._blocks.items()) if (part := _part(block))]
+        blocks = sorted(self._blocks.items())
+        parts = [part for at, block in blocks if (part := _part(block, f"{self._fallback_id}_{at}"))]
         return concluded(parts, stop, DIALECT, self._model, self._usage)
 
     def _start(self, index: int, block: _Block) -> Sequence[Item]:
@@ -330,7 +332,7 @@ def _newer(count: int | None, was: int) -> int:
     return was if count is None else count
 
 
-def _part(block: _Open) -> Part | None:
+def _part(block: _Open, fallback_id: str) -> Part | None:
     text = "".join(block.fragments)
     match block.block.type:
         case "text":
@@ -340,6 +342,6 @@ def _part(block: _Open) -> Part | None:
         case "redacted_thinking":
             return Thinking(data=block.block.data)
         case "tool_use":
-            return ToolCall("", block.block.id, block.block.name, text or "{}")
+            return ToolCall("", block.block.id or fallback_id, block.block.name, text or "{}")
         case _:
             return None

@@ -11,6 +11,7 @@ from planck.llm.provider import Item, ProviderError
 from planck.llm.sse import Sse
 from planck.llm.transport import Transport
 from planck.records import codec
+from planck.records.events import Status
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
 
@@ -32,6 +33,8 @@ class Answer(Protocol):
         """Raises `stream_cut` where the server did not finish."""
 
 
+_SIGN_OF_LIFE = 10.0
+"""Seconds of bytes without a delta, such as a long tool call, after which we say that it goes on."""
 _FAIR = 256
 """Events of one chunk before others run: whoever watches keeps up, and a burst starves nobody."""
 
@@ -51,14 +54,23 @@ async def exchange(
     async with aclosing(response):
         if response.status != 200:
             raise await refusal(response, endpoint)
+        now = asyncio.get_running_loop().time
+        alive = now()
         async for chunk in response.chunks():
+            silent = True
             for number, data in enumerate(feed(chunk), 1):
                 if number % _FAIR == 0:
                     await asyncio.sleep(0)
                 for item in _read(answer, data):
+                    silent = False
                     yield item
                 if answer.ended:
                     break
+            if not silent:
+                alive = now()
+            elif now() - alive > _SIGN_OF_LIFE:
+                alive = now()
+                yield Status(component="model", state="working")
             if answer.ended:
                 response.release()
                 break
@@ -68,7 +80,7 @@ async def exchange(
 def _read(answer: Answer, data: bytes) -> Sequence[Item]:
     try:
         return answer.feed(data)
-    except (codec.DecodeError, RecursionError) as error:
+    except (codec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProviderError(
             ErrorKind.STREAM_CUT,
             f"the server sent an event that can't be read: {error}; it can be tried again",

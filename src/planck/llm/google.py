@@ -10,7 +10,7 @@ from planck.llm.endpoint import Endpoint
 from planck.llm.exchange import cut, exchange
 from planck.llm.gemini_schema import declaration
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_object, unseen
+from planck.llm.parts import concluded, json_object, unseen, wire_name
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -162,7 +162,11 @@ def _image(image: Image) -> dict[str, Any]:
 
 def _result(result: ToolResult) -> dict[str, Any]:
     response = {"output" if result.ok else "error": result.output}
-    return {"functionResponse": _with_id(result.provider_id, {"name": result.name, "response": response})}
+    return {
+        "functionResponse": _with_id(
+            result.provider_id, {"name": wire_name(result.name), "response": response}
+        )
+    }
 
 
 def _with_id(id: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def _signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
 def _spoken(part: Text | ToolCall) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"text": part.text}
-    call = {"name": part.name, "args": json_object(part.arguments)}
+    call = {"name": wire_name(part.name), "args": json_object(part.arguments)}
     return {"functionCall": _with_id(part.provider_id, call)}
 
 

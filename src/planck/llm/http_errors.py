@@ -44,7 +44,7 @@ _HINTS = {
 }
 _MAX_MESSAGE = 600
 _OVERFLOW = re.compile(
-    r"context.?(length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens"
+    r"context.?(length|window|size|limit)|maximum context|(prompt|input) is too long|too many (input )?tokens"
     r"|exceeds? the (available|maximum).{0,40}(context|tokens)|input token count.{0,40}exceed"
     r"|request.?too.?large|reduce the length",
     re.I,
@@ -88,7 +88,7 @@ def _said(body: bytes) -> tuple[str, str]:
     """Code and message out of any vendor's error object; the body itself where it is none."""
     try:
         found = codec.decode(body)
-    except (codec.DecodeError, RecursionError):
+    except (codec.DecodeError, UnicodeDecodeError, RecursionError):
         return "", body.decode("utf-8", "replace")
     if isinstance(found, list) and found:
         found = found[0]

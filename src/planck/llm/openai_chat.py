@@ -8,6 +8,7 @@ import msgspec
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.exchange import cut, exchange
 from planck.llm.http_errors import provider_error
+from planck.llm.parts import unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -92,7 +93,7 @@ class OpenAIChat:
         if isinstance(part, Text):
             return {"type": "text", "text": part.text}
         if not self._model.images:
-            return {"type": "text", "text": f"[an image ({part.media_type}) that this model can't see]"}
+            return {"type": "text", "text": unseen(part)}
         url = f"data:{part.media_type};base64,{part.data}"
         return {"type": "image_url", "image_url": {"url": url}}
 
@@ -112,8 +113,9 @@ class OpenAIChat:
     def _results(self, message: ToolMessage) -> list[bytes]:
         """One message a result; images follow in a user message, since a tool's may hold text only."""
         wire = [
-            codec.encode({"role": "tool", "tool_call_id": result.provider_id, "content": result.output})
+            codec.encode({"role": "tool", "tool_call_id": wire_id(id), "content": result.output})
             for result in message.results
+            for id in (result.provider_id or result.id,)
         ]
         if images := [image for result in message.results for image in result.images]:
             parts: list[Text | Image] = [Text("Images from the tool results above:"), *images]
@@ -138,8 +140,8 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
-    return {"id": call.provider_id, "type": "function", "function": function}
+    function = {"name": wire_name(call.name), "arguments": call.arguments}
+    return {"id": wire_id(call.provider_id or call.id), "type": "function", "function": function}
 
 
 class _Function(msgspec.Struct):

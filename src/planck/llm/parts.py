@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from zlib import crc32
 
 import msgspec
 
@@ -42,11 +43,18 @@ def json_object(arguments: str) -> msgspec.Raw:
 
 
 def wire_id(id: str) -> str:
-    """The id of a call from any vendor in the alphabet that all accept; one that fits is unchanged."""
-    return id if _SAFE.fullmatch(id) else _UNSAFE.sub("_", id) or "call"
+    """The id of a call from any vendor in the alphabet and length that all accept; one that fits stays."""
+    if _SAFE.fullmatch(id):
+        return id
+    return f"{_UNSAFE.sub('_', id)[:48]}_{crc32(id.encode('utf-8', 'replace')):08x}"
 
 
-_SAFE = re.compile(r"[a-zA-Z0-9_-]+")
+def wire_name(name: str) -> str:
+    """The same for the name of a tool, which a model may have made up."""
+    return name if _SAFE.fullmatch(name) else _UNSAFE.sub("_", name)[:64] or "unnamed"
+
+
+_SAFE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 

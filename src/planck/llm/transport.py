@@ -16,6 +16,8 @@ from planck.llm.connection import (
     network_error,
     request_head,
 )
+from planck.llm.provider import ProviderError
+from planck.records.outcome import ErrorKind
 
 if TYPE_CHECKING:
     import ssl
@@ -143,10 +145,7 @@ class HttpTransport:
                 f"no connection to {origin} within {seconds:g} s; check the address"
             ) from None
         except OSError as error:  # ssl.SSLError is one
-            raise network_error(
-                f"can't connect to {origin}: {_reason(error)}; check the address, the network and, "
-                "for https, the certificate bundle"
-            ) from None
+            raise _unreachable(origin, error) from None
         if self._closed:
             connection.abort()
             raise network_error("the transport was closed while connecting; open a new one")
@@ -205,6 +204,16 @@ class HttpTransport:
 
 _NEXT_ADDRESS_SECONDS = 0.25
 """RFC 8305: how long one address may stay silent before the next is tried beside it."""
+
+
+def _unreachable(origin: Origin, error: OSError) -> ProviderError:
+    if hasattr(error, "verify_message"):  # ssl.SSLCertVerificationError, which only a loaded ssl can raise
+        return ProviderError(
+            ErrorKind.NETWORK,
+            f"the certificate of {origin} is not trusted: {_reason(error)}; check the certificate bundle",
+            {"permanent": True},
+        )
+    return network_error(f"can't connect to {origin}: {_reason(error)}; check the address and the network")
 
 
 def _reason(error: OSError) -> str:

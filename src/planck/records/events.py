@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from planck.records import codec
-from planck.records.messages import AssistantMessage, Image
+from planck.records.messages import AssistantMessage, Image, Message
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
 
@@ -169,12 +169,32 @@ class TurnEnd(View, frozen=True, kw_only=True, omit_defaults=False):
     usage: Usage
 
 
+class PermissionRequest(View, frozen=True, kw_only=True):
+    """A call waits for somebody's answer."""
+
+    type: ClassVar[str] = "permission_request"
+    id: str
+    call_id: str
+    tool: str
+    text: str
+    """The whole call as it is shown, nothing invisible in it."""
+    adds: str
+    """What an approval would allow beyond what the agent may do already."""
+    reason: str
+    digest: str
+    """Of the agent, the tool, its arguments and the rights: an answer to anything else is no answer."""
+
+
 class PermissionDecision(View, frozen=True, kw_only=True):
+    """Recorded where a call was denied, asked about, or allowed by more than the mode."""
+
     type: ClassVar[str] = "permission_decision"
     call_id: str
     tool: str
     decision: Literal["allow", "deny"]
     reason: str
+    request_id: str = ""
+    scope: Literal["", "once", "session", "rule"] = ""
 
 
 class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
@@ -188,6 +208,34 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """The whole old content; None where there was no file."""
     mode: int | None
     after_sha256: str
+
+
+class Compacted(View, frozen=True, kw_only=True):
+    """From here on the agent's history is these messages: nothing before this event is needed to go on."""
+
+    type: ClassVar[str] = "compacted"
+    messages: tuple[Message, ...]
+    turn_at: int
+    """Where the messages of the turn at hand begin."""
+    tokens_before: int
+    tokens_after: int
+    how: Literal["pruned", "summarised", "digest"]
+
+
+class Rewound(View, frozen=True, kw_only=True):
+    """The agent's history is again what it was after event `to`; the events in between stay in the log."""
+
+    type: ClassVar[str] = "rewound"
+    to: int
+    messages: tuple[Message, ...]
+
+
+class Forked(View, frozen=True, kw_only=True):
+    """This log began as a copy of another one's first `at` events."""
+
+    type: ClassVar[str] = "forked"
+    session_id: str
+    at: int
 
 
 class ErrorEvent(View, frozen=True, kw_only=True):

@@ -4,11 +4,44 @@ Any prefix of a log folds to a history that can be sent: calls left open get an 
 in the projection, so that the log is never rewritten.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 
-from planck.records.events import USER, AssistantSaid, Delivery, Envelope, ErrorData, ToolEnd, TurnEnd, View
-from planck.records.messages import Message, ToolCall, ToolMessage, ToolResult, user_text
+from msgspec.structs import replace
+
+from planck.records.events import (
+    USER,
+    AssistantSaid,
+    Compacted,
+    Delivery,
+    Envelope,
+    ErrorData,
+    Rewound,
+    ToolEnd,
+    TurnEnd,
+    TurnStart,
+    View,
+)
+from planck.records.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+    size,
+    user_text,
+)
 from planck.records.outcome import Err, ErrorKind
+
+BYTES_PER_TOKEN = 3
+"""Low for English, about right for code and other scripts: an estimate that errs towards compacting early."""
+
+_CONTINUE = user_text("Continue.", "planck")
+"""Between two answers in a row, which not every vendor takes."""
+
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
+"""Dialects write these as `_`: two ids are the same if they differ only there."""
 
 INTERRUPTED = Err(
     ErrorKind.INTERRUPTED,
@@ -18,14 +51,20 @@ INTERRUPTED = Err(
 
 
 class History:
-    """The balanced messages of one agent, and their bytes in each dialect that asked for them."""
+    """The messages of one agent, and their bytes in each dialect that asked for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.messages: list[Message] = []
         self.unread: dict[str, Envelope] = {}
         """Envelopes that were recorded and not yet consumed, in order of arrival."""
-        self._open: dict[str, tuple[ToolCall, ToolResult | None]] = {}
+        self.turn_at = 0
+        """Where the messages of the newest turn begin."""
+        self._open: list[_Open] = []
+        self._wire_ids: set[str] = set()
         self._wire: dict[str, list[bytes]] = {}
+        self._counted = 0
+        self._uncounted_bytes = 0
+        self._replace(messages)
 
     def apply(self, fact: View) -> None:
         match fact:
@@ -35,46 +74,126 @@ class History:
                 self.close_open_calls()
                 for id in fact.ids:
                     if envelope := self.unread.pop(id, None):
-                        self.messages.append(user_text(shown(envelope)))
+                        sender = "" if envelope.sender == USER else envelope.sender
+                        self._add(user_text(shown(envelope), sender))
             case Delivery():
                 for id in fact.ids:
                     self.unread.pop(id, None)
-            case AssistantSaid():
+            case TurnStart():
                 self.close_open_calls()
-                self.messages.append(fact.message)
-                self._open = {call.id: (call, None) for call in fact.message.tool_calls}
+                self.turn_at = len(self.messages)
+            case AssistantSaid():
+                self._said(fact.message)
             case ToolEnd():
-                self._finish(fact)
+                self._finish(ToolResult(fact.id, "", fact.name, fact.ok, fact.output, fact.images))
             case TurnEnd():
                 self.close_open_calls()
+            case Compacted():
+                self._replace(fact.messages)
+                self.turn_at = fact.turn_at
+            case Rewound():
+                self._replace(fact.messages)
             case _:
                 pass
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(call for call, result in self._open.values() if result is None)
+        return tuple(entry.call for entry in self._open if entry.result is None)
+
+    @property
+    def balanced(self) -> list[Message]:
+        """What can be sent now: calls that are still open have a synthetic result in it."""
+        return [*self.messages, _results(self._open)] if self._open else self.messages
+
+    def tokens(self, fixed: int = 0) -> int:
+        """What the next call takes of the window: the last real count plus the bytes since.
+
+        `fixed` is what system prompt and tools take; a real count has them in it.
+        """
+        return (self._counted or fixed) + self._uncounted_bytes // BYTES_PER_TOKEN
 
     def close_open_calls(self) -> None:
         """Give every call without a result a synthetic one; a no-op when the step is complete."""
         if self._open:
-            results = tuple(result or _unknown(call) for call, result in self._open.values())
-            self._open = {}
-            self.messages.append(ToolMessage(results))
+            results, self._open = _results(self._open), []
+            self._add(results)
 
     def wire(self, dialect: str, encode: Callable[[Message], bytes]) -> list[bytes]:
         """Each message as this dialect sends it, encoded once; the list is the caller's to read only."""
         done = self._wire.setdefault(dialect, [])
         done.extend(encode(message) for message in self.messages[len(done) :])
-        return done
+        return [*done, encode(_results(self._open))] if self._open else done
 
-    def _finish(self, fact: ToolEnd) -> None:
-        call, _ = self._open.get(fact.id, (None, None))
-        if call is None:
+    def _add(self, message: Message) -> None:
+        self.messages.append(message)
+        self._uncounted_bytes += size(message)
+
+    def _said(self, message: AssistantMessage) -> None:
+        self.close_open_calls()
+        if self.messages and isinstance(self.messages[-1], AssistantMessage):
+            self._add(_CONTINUE)
+        message = self._with_unique_ids(message)
+        self._add(message)
+        self._open = [_Open(call) for call in message.tool_calls]
+        if message.usage.context_tokens:
+            self._counted, self._uncounted_bytes = message.usage.context_tokens, 0
+
+    def _finish(self, result: ToolResult) -> None:
+        """The first result of a call counts; one that nobody asked for is not shown."""
+        entry = next((e for e in self._open if e.call.id == result.id and e.result is None), None)
+        if entry is None:
             return
-        result = ToolResult(fact.id, call.provider_id, fact.name, fact.ok, fact.output, fact.images)
-        self._open[fact.id] = (call, result)
-        if all(done for _, done in self._open.values()):
+        entry.result = replace(result, provider_id=entry.call.provider_id, name=entry.call.name)
+        if not self.open_calls:
             self.close_open_calls()
+
+    def _replace(self, messages: Iterable[Message]) -> None:
+        """Start again from a checkpoint, by the same rules, so that this too can be sent whatever it says."""
+        self.messages, self._open, self._wire_ids, self._wire = [], [], set(), {}
+        for message in messages:
+            match message:
+                case AssistantMessage():
+                    self._said(message)
+                case ToolMessage():
+                    for result in message.results:
+                        self._finish(result)
+                case UserMessage(parts=(_, *_)):
+                    self.close_open_calls()
+                    self._add(message)
+        self.turn_at = len(self.messages)
+        # The counts in these messages are of calls that were shown more.
+        self._counted, self._uncounted_bytes = 0, sum(map(size, self.messages))
+
+    def _with_unique_ids(self, message: AssistantMessage) -> AssistantMessage:
+        """No vendor takes the same call id twice; servers without ids, and a compaction, could repeat one."""
+        if not message.tool_calls:
+            return message
+        parts = tuple(
+            replace(part, provider_id=self._unique(part)) if isinstance(part, ToolCall) else part
+            for part in message.parts
+        )
+        return replace(message, parts=parts)
+
+    def _unique(self, call: ToolCall) -> str:
+        wanted = call.provider_id or call.id or "call"
+        number = 0
+        while (safe := _UNSAFE.sub("_", wanted)) in self._wire_ids:
+            number += 1
+            wanted = f"{call.id or 'call'}_{number}" if number > 1 else call.id or "call"
+        self._wire_ids.add(safe)
+        return wanted
+
+
+class _Open:
+    __slots__ = ("call", "result")
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self.result: ToolResult | None = None
+
+
+def _results(entries: Sequence[_Open]) -> ToolMessage:
+    return ToolMessage(tuple(entry.result or _unknown(entry.call) for entry in entries))
 
 
 def shown(envelope: Envelope) -> str:

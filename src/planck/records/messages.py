@@ -47,8 +47,10 @@ class StopReason(StrEnum):
     FILTER = "filter"
 
 
-class UserMessage(msgspec.Struct, frozen=True, tag="user"):
+class UserMessage(msgspec.Struct, frozen=True, tag="user", omit_defaults=True):
     parts: tuple[Text | Image, ...]
+    sender: str = ""
+    """The agent that it came from, or `SUMMARY`; empty: the user."""
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
@@ -85,5 +87,34 @@ class ToolMessage(msgspec.Struct, frozen=True, tag="tool"):
 Message = UserMessage | AssistantMessage | ToolMessage
 
 
-def user_text(text: str) -> UserMessage:
-    return UserMessage((Text(text),))
+SUMMARY = "summary"
+
+
+def user_text(text: str, sender: str = "") -> UserMessage:
+    return UserMessage((Text(text),), sender)
+
+
+def size(message: Message) -> int:
+    """About how many bytes a model is shown; an image counts as many as its usual tokens stand for."""
+    match message:
+        case UserMessage():
+            return sum(_part_size(part) for part in message.parts)
+        case AssistantMessage():
+            return sum(_part_size(part) for part in message.parts)
+        case ToolMessage():
+            return sum(len(r.output.encode()) + _IMAGE * len(r.images) + 40 for r in message.results)
+
+
+_IMAGE = 4800
+
+
+def _part_size(part: Part | Image) -> int:
+    match part:
+        case Text():
+            return len(part.text.encode()) + 20
+        case Thinking():
+            return len(part.text.encode()) + len(part.signature) + len(part.data)
+        case ToolCall():
+            return len(part.name) + len(part.arguments.encode()) + 60
+        case Image():
+            return _IMAGE

@@ -1,0 +1,146 @@
+"""A provider that tries again: what failed for a while is hidden, and every retry is seen."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from planck.llm.provider import Item, Provider, ProviderError, Request
+from planck.records.events import Status
+from planck.records.messages import AssistantMessage
+from planck.records.outcome import ErrorKind
+
+RETRIES = 5
+LONGEST_WAIT = 60.0
+_FIRST_WAIT = 1.0
+IDLE_TIMEOUT = 120.0
+"""Seconds without a sign of life inside an answer; `exchange` gives one while bytes arrive."""
+FIRST_TIMEOUT = 600.0
+"""Seconds for the first one: a local server may read a long prompt for minutes."""
+
+_PASSING = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
+
+
+class Retrying:
+    """Tries again after 429, 5xx, a network failure, a cut or a stall, and says so with `status` deltas.
+
+    An attempt that had already shown something is taken back by a `discarded` status: what it said is void.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        random: Callable[[], float],
+        *,
+        retries: int = RETRIES,
+        idle_timeout: float = IDLE_TIMEOUT,
+        first_timeout: float = FIRST_TIMEOUT,
+    ) -> None:
+        self._provider = provider
+        self._random = random
+        self._retries = retries
+        self._idle_timeout = idle_timeout
+        self._first_timeout = first_timeout
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        for attempt in range(1, self._retries + 2):
+            shown = False
+            watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
+            try:
+                async with aclosing(self._provider.stream(request)) as stream:
+                    while True:
+                        item = await watchdog.next(stream)
+                        shown = shown or not isinstance(item, Status)
+                        yield item
+                        if isinstance(item, AssistantMessage):
+                            return
+            except ProviderError as error:
+                if attempt > self._retries or not is_passing(error):
+                    error.err.details.setdefault("attempts", attempt)
+                    raise
+                failure = error
+            finally:
+                watchdog.close()
+            if shown:
+                yield _status("discarded", f"what was shown is void: {failure.err.message}")
+            seconds = self._wait(attempt, failure)
+            which = f"attempt {attempt + 1} of {self._retries + 1} in {seconds:.1f} s"
+            yield _status("retrying", f"{failure.err}; {which}")
+            await asyncio.sleep(seconds)
+
+    def _wait(self, attempt: int, failure: ProviderError) -> float:
+        """Doubling, with jitter so that a team does not come back all at once; not before the server said."""
+        usual = _FIRST_WAIT * float(2 ** (attempt - 1)) * (0.5 + self._random() / 2)
+        if failure.retry_after is not None:
+            usual = failure.retry_after + min(usual, _FIRST_WAIT)
+        return min(usual, LONGEST_WAIT)
+
+
+def is_passing(error: ProviderError) -> bool:
+    """Whether the same request may succeed later."""
+    if error.err.details.get("permanent"):
+        return False
+    status = error.err.details.get("status")
+    return error.err.kind in _PASSING or (
+        error.err.kind is ErrorKind.PROVIDER_HTTP_ERROR and isinstance(status, int) and status >= 500
+    )
+
+
+def _status(state: str, detail: str) -> Status:
+    return Status(component="model", state=state, detail=detail)
+
+
+class _Watchdog:
+    """Bounds the wait for each item with one timer for the whole stream: an item costs no timer of its own.
+
+    It counts only while we wait for the provider; a consumer that takes its time is not a stall.
+    """
+
+    def __init__(self, first: float, later: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._timeout = first
+        self._later = later
+        self._task: asyncio.Task[object] | None = None
+        self._since = self._loop.time()
+        self._cancelling = -1
+        """How often the task had been cancelled before we did; -1: we did not."""
+        self._timer = self._loop.call_later(first, self._check)
+
+    async def next(self, stream: AsyncGenerator[Item, None]) -> Item:
+        task = self._task = asyncio.current_task()
+        self._since = self._loop.time()
+        try:
+            item = await anext(stream)
+        except asyncio.CancelledError:
+            if task is not None and self._cancelling >= 0 and task.uncancel() <= self._cancelling:
+                raise self._stalled() from None
+            raise
+        except StopAsyncIteration:
+            raise ProviderError(ErrorKind.STREAM_CUT, "the stream ended without a message") from None
+        finally:
+            self._task = None
+        if self._timeout != self._later:
+            self._shorten()
+        return item
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _check(self) -> None:
+        left = self._since + self._timeout - self._loop.time() if self._task is not None else self._timeout
+        if left > 0 or self._task is None:
+            self._timer = self._loop.call_later(left, self._check)
+        else:
+            self._cancelling = self._task.cancelling()
+            self._task.cancel()
+
+    def _shorten(self) -> None:
+        self._timeout = self._later
+        self._timer.cancel()
+        self._timer = self._loop.call_later(self._later, self._check)
+
+    def _stalled(self) -> ProviderError:
+        return ProviderError(
+            ErrorKind.STREAM_CUT,
+            f"the server has sent nothing for {self._timeout:g} s; it can be tried again",
+            {"stalled": True},
+        )

@@ -1,0 +1,134 @@
+"""The entry class of a sidecar, how it is found, and its tools called in its own process."""
+
+import gc
+import inspect
+from collections.abc import Awaitable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.specs import ToolSpec
+from planck.toolkit.tool import Outcome, Tool, ToolContext, outcome_of
+
+
+class Sidecar:
+    """The entry point: a subclass is found without configuration. Its functions run in its process only."""
+
+    def tools(self) -> Sequence[Tool]:
+        """Read at every call, so that tools may come and go."""
+        return []
+
+
+class SidecarError(PlanckError):
+    """A sidecar that can't be used: it does not build, import, start or say what it is."""
+
+
+Entry = type[Sidecar] | Sidecar
+
+
+def discover() -> type[Sidecar] | None:
+    """The one class that implements `Sidecar` in this process; a find is kept, a miss is looked for again.
+
+    A class that others derive from is no entry point itself. Two entry points are a `SidecarError`.
+    """
+    if _found:
+        return _found[0]
+    entries = _entries()
+    if len(entries) > 1:
+        gc.collect()  # a class that nobody holds any more lives until then
+        entries = _entries()
+    if len(entries) > 1:
+        names = ", ".join(sorted(f"{entry.__module__}.{entry.__qualname__}" for entry in entries))
+        raise SidecarError(
+            ErrorKind.NOT_UNIQUE,
+            f"more than one class implements Sidecar: {names}; keep one, or let one derive from the other",
+            {"classes": names},
+        )
+    _found.extend(entries)
+    return entries[0] if entries else None
+
+
+@overload
+def list_tools() -> list[ToolSpec]: ...
+@overload
+def list_tools(sidecar: Entry, /) -> list[ToolSpec]: ...
+
+
+def list_tools(sidecar: Entry | None = None, /) -> list[ToolSpec]:
+    """The tools without their functions; none where there is no entry class."""
+    entry = sidecar or discover()
+    return [] if entry is None else [tool.to_ai_tool() for tool in tools_of(entry)]
+
+
+@overload
+def execute_tool(
+    name: str, agent_id: str, call_id: str, args: dict[str, Any], /
+) -> Outcome | Awaitable[Outcome]: ...
+@overload
+def execute_tool(
+    sidecar: Entry, name: str, agent_id: str, call_id: str, args: dict[str, Any], /
+) -> Outcome | Awaitable[Outcome]: ...
+
+
+def execute_tool(*call: Any) -> Outcome | Awaitable[Outcome]:
+    """Run a named tool here, in this process; of an async tool the result is to be awaited.
+
+    Nobody's schema, permission or clock is asked: that is done by whoever calls the sidecar.
+    """
+    entry, (name, agent_id, call_id, args) = (call[0], call[1:]) if len(call) == 5 else (discover(), call)
+    if entry is None:
+        return Err(ErrorKind.NOT_FOUND, "no sidecar entry module found")
+    tool = next((tool for tool in tools_of(entry) if tool.name == name), None)
+    if tool is None:
+        return Err(ErrorKind.UNKNOWN_TOOL, f"unknown tool: {name}")
+    context = ToolContext(session_id="", agent_id=agent_id, call_id=call_id, workspace=Path.cwd())
+    try:
+        value = tool.execute(args, context)
+    except Exception as problem:
+        return _failed(name, problem)
+    return _awaited(name, value) if inspect.isawaitable(value) else outcome_of(value)
+
+
+def tools_of(sidecar: Entry) -> list[Tool]:
+    """What `tools()` gives now; one object per class lives as long as the process."""
+    instance = sidecar if isinstance(sidecar, Sidecar) else _instances.get(sidecar)
+    if instance is None:
+        assert isinstance(sidecar, type)
+        instance = _instances[sidecar] = sidecar()
+    tools = list(instance.tools())
+    for tool in tools:
+        if not isinstance(tool, Tool):
+            raise SidecarError(
+                ErrorKind.INVALID_ARGS,
+                f"{type(instance).__name__}.tools() gave {tool!r}, which is no Tool; use Tool(...) or @tool",
+            )
+    return tools
+
+
+_found: list[type[Sidecar]] = []
+_instances: dict[type[Sidecar], Sidecar] = {}
+
+
+def _entries() -> list[type[Sidecar]]:
+    newest = {(entry.__module__, entry.__qualname__): entry for entry in _leaves(Sidecar)}
+    return list(newest.values())
+
+
+def _leaves(parent: type[Sidecar]) -> Iterator[type[Sidecar]]:
+    """In the order of definition, so that a module loaded again replaces its older self."""
+    for child in parent.__subclasses__():
+        grandchildren = list(_leaves(child))
+        yield from grandchildren or ([] if inspect.isabstract(child) else [child])
+
+
+async def _awaited(name: str, value: Awaitable[Outcome]) -> Outcome:
+    try:
+        return outcome_of(await value)
+    except Exception as problem:
+        return _failed(name, problem)
+
+
+def _failed(name: str, problem: Exception) -> Err:
+    if isinstance(problem, PlanckError):
+        return problem.err
+    return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {type(problem).__name__}: {problem}")

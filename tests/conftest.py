@@ -1,0 +1,14 @@
+"""`--seed N` reproduces a random test; without it the suite always uses the same one."""
+
+import pytest
+
+DEFAULT_SEED = 20261115
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, default=DEFAULT_SEED, help="seed of the random tests")
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("--seed"))
