@@ -72,9 +72,13 @@ async def compact(
     summary = await _summary(head, provider, work.room // 2, agent_id) if head else None
     if summary and (done := work.summarised(_framed(summary, notes), work.tail_at, "summarised")):
         return done
-    for tail_at in (work.tail_at, _last_step(work.messages), len(work.messages)):
-        digest = _digest(work.before(tail_at), work.room // 16)
-        if done := work.summarised(_framed(digest, truncate(notes, 2000)), tail_at, "digest"):
+    for tail_at, cut in (
+        (work.tail_at, False),
+        (_last_step(work.messages), True),
+        (len(work.messages), True),
+    ):
+        digest = _framed(_digest(work.before(tail_at), work.room // 16), truncate(notes, 2000))
+        if done := work.summarised(digest, tail_at, "digest", cut=cut):
             return done
     return work.too_big()
 
@@ -105,10 +109,13 @@ class _Work:
         """What a summary stands for: all before the tail but what must stay."""
         return [m for at, m in enumerate(self.messages[:tail_at]) if not self._pinned(at, m)]
 
-    def summarised(self, summary: UserMessage, tail_at: int, how: How) -> Compacted | None:
+    def summarised(
+        self, summary: UserMessage, tail_at: int, how: How, *, cut: bool = False
+    ) -> Compacted | None:
+        """`cut` prunes the tail too."""
         pinned = [(at, m) for at, m in enumerate(self.messages[:tail_at]) if self._pinned(at, m)]
         tail = self.messages[tail_at:]
-        if tail_at != self.tail_at:
+        if cut:
             tail = [_pruned(message) for message in tail]
         turn_at = sum(at < self._turn_at for at, _ in pinned)
         return self._done([*(m for _, m in pinned), summary, *tail], turn_at, how, self.room)
