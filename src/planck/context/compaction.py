@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from planck.llm.provider import Provider, Request
+from planck.llm.provider import Provider, ProviderError, Request
+from planck.records import codec
 from planck.records.events import Compacted
 from planck.records.history import BYTES_PER_TOKEN, History
 from planck.records.messages import (
@@ -25,6 +26,7 @@ from planck.records.messages import (
     user_text,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.specs import ToolSpec
 from planck.toolkit.truncate import truncate
 
 How = Literal["pruned", "summarised", "digest"]
@@ -81,6 +83,33 @@ async def compact(
         if done := work.summarised(digest, tail_at, "digest", cut=cut):
             return done
     return work.too_big()
+
+
+class Compactor:
+    """One agent's: asked before each of its model calls, and silent while everything fits."""
+
+    def __init__(self, provider: Provider, window: int) -> None:
+        self._provider = provider
+        self._window = window
+        self._tools: Sequence[ToolSpec] = ()
+        self._tool_bytes = 0
+
+    async def make_room(self, request: Request) -> Compacted | None:
+        """The fact to record before the call; fails with `context_overflow`, naming what is too big."""
+        fixed = (len(request.system.encode()) + self._size_of(request.tools)) // BYTES_PER_TOKEN
+        if fits(request.history, self._window, fixed=fixed):
+            return None
+        done = await compact(
+            request.history, self._window, self._provider, fixed=fixed, agent_id=request.agent_id
+        )
+        if isinstance(done, TooBig):
+            raise ProviderError(done.err.kind, done.err.message, done.err.details)
+        return done
+
+    def _size_of(self, tools: Sequence[ToolSpec]) -> int:
+        if tools is not self._tools:  # the same object until the set changes
+            self._tools, self._tool_bytes = tools, len(codec.encode(tools))
+        return self._tool_bytes
 
 
 class _Work:
