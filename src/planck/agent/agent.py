@@ -1,10 +1,10 @@
 """One agent's own things: what a turn reads, and the one way it writes."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
-from planck.agent.journal import Journal
+from planck.agent.journal import Entry, Journal
 from planck.llm.provider import Provider, Request
 from planck.records.events import AssistantSaid, Delivery, Envelope, Kind, TurnStart, UsageSpent, View
 from planck.records.history import History
@@ -44,21 +44,25 @@ class Agent:
         self.max_steps = max_steps
         self.history = History()
         self.activity = Activity.IDLE
+        self.current_tools: tuple[str, ...] = ()
         self.turn = 0
+        self.usage = Usage()
         self.turn_usage = Usage()
         self.turn_text = ""
         self._journal = journal
         self._system = system
+        self._system_text = ""
         self._cost = cost
 
     @property
     def id(self) -> str:
         return self.spec.id
 
-    async def record(self, *facts: View, barrier: bool = False) -> None:
-        """Make the facts durable, then part of the history."""
+    async def record(self, *facts: View, also: Sequence[Entry] = (), barrier: bool = False) -> None:
+        """Make the facts durable, in one commit with other agents' facts; then they are history."""
+        entries = [Entry(self.id, self.turn, fact) for fact in facts]
         try:
-            await self._journal.record(self.id, self.turn, *facts, barrier=barrier)
+            await self._journal.record_all([*entries, *also], barrier=barrier)
         except asyncio.CancelledError:
             self._apply(facts)  # the journal commits what it took, whoever still waits for it
             raise
@@ -72,13 +76,16 @@ class Agent:
         self._journal.publish(self.id, self.turn, delta)
 
     def request(self) -> Request:
-        return Request(self.id, self._system(), self.history, self.tools.specs, params=self.spec.model.params)
+        return Request(
+            self.id, self._system_text, self.history, self.tools.specs, params=self.spec.model.params
+        )
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
         self.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
+        self._system_text = self._system()
         return (
             TurnStart(kind=opening.kind, message_id=opening.id),
             Delivery(ids=(opening.id,), state="delivered"),
@@ -86,6 +93,7 @@ class Agent:
 
     async def answered(self, message: AssistantMessage) -> None:
         self.turn_usage += message.usage
+        self.usage += message.usage
         self.turn_text = message.text or self.turn_text
         model, cost = self.spec.model.label, self._cost(message.usage)
         await self.record(

@@ -43,9 +43,11 @@ async def _run_tools(agent: Agent, calls: tuple[ToolCall, ...]) -> None:
     agent.activity = Activity.EXECUTING_TOOLS
     starts = [ToolStart(id=c.id, name=c.name, args=agent.executor.arguments(c)) for c in calls]
     await agent.record(*starts)
+    agent.current_tools = tuple(call.name for call in calls)
     async with aclosing(agent.executor.run(calls)) as results:
         async for finished in results:
             await agent.record(tool_end(finished))
+            agent.current_tools = agent.current_tools[1:]
 
 
 def tool_end(done: Finished) -> ToolEnd:

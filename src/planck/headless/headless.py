@@ -11,14 +11,18 @@ import msgspec
 
 import planck
 from planck.headless import config as configuration
-from planck.headless import models, sessions
+from planck.headless import models, sessions, teams
+from planck.headless.config import Config
+from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
-from planck.headless.wiring import Options, Wiring
+from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm.provider import Provider
+from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
 from planck.records.events import Event, SessionStarted, TurnStatus, frame
+from planck.records.outcome import PlanckError
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
 from planck.session.bus import Bus
@@ -43,27 +47,44 @@ class Planck:
         flags: Mapping[str, Any] | None = None,
         trust: bool = False,
         providers: Mapping[str, Provider] | None = None,
+        approver: Approver | None = None,
     ) -> None:
-        """`providers` puts an object in the place of a provider of that name: a double, or your own."""
+        """`providers` puts an object in the place of a provider of that name: a double, or your own.
+
+        `approver` answers what agents may not decide; without one it is denied.
+        """
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
-        loaded = configuration.load(self.home, self.workspace, environ, flags, trusted=trust)
-        self.config = loaded.config
-        self.notices = loaded.notices
+        self.resources = Resources(
+            self.home,
+            self.workspace,
+            environ,
+            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=trust),
+        )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
         self._wiring = Wiring(
-            self.config,
-            self.workspace,
+            self.resources,
             environ,
+            approver=approver,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,
         )
         self._open: list[SessionHandle] = []
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force; what changes on disk is seen at an agent's next turn."""
+        return self.resources.config
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know of files that were left out, wholly or in part."""
+        return (*self.resources.loaded.notices, *self.resources.instructions().notices)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -87,17 +108,10 @@ class Planck:
         stored: bool = True,
     ) -> "SessionHandle":
         """A new session; without a team it has one orchestrator with all built-in tools."""
-        spec = AgentSpec(
-            id=self._ids.new(),
-            type="orchestrator",
-            name="orchestrator",
-            role="orchestrator",
-            model=self._model(model),
-        )
-        id, name = (
-            self._ids.new(),
-            sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids)),
-        )
+        id = self._ids.new()
+        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        specs = self._specs(team, model, wired)
+        name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         store: Store
         if stored:
@@ -108,8 +122,7 @@ class Planck:
         else:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
-        build = self._wiring.agent_builder(id, self._spill(id), self._options(mode, max_steps, dry_run))
-        session = await session_module.start(started, spec, store, journal, build, self._ids)
+        session = await session_module.start(started, specs, store, journal, wired.team(journal))
         return self._handle(session, store)
 
     async def resume(
@@ -125,9 +138,28 @@ class Planck:
         store = SqliteStore.open(path)
         id, name = store.meta["id"], store.meta["name"]
         journal = SessionJournal(store, Bus(), self._clock)
-        build = self._wiring.agent_builder(id, self._spill(id), self._options(mode, max_steps, dry_run))
-        session = await session_module.resume(id, name, planck.__version__, store, journal, build, self._ids)
+        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        session = await session_module.resume(
+            id, name, planck.__version__, store, journal, wired.team(journal)
+        )
         return self._handle(session, store)
+
+    def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
+        """The members a new session begins with, the orchestrator first."""
+        team = team or self.config.default_team
+        if team:
+            template = teams.load(teams.find(team, self.resources.team_dirs()), self._wiring.resolve_member)
+            return teams.members(template, self._ids)
+        return [
+            AgentSpec(
+                id=self._ids.new(),
+                type="orchestrator",
+                name="orchestrator",
+                role="orchestrator",
+                model=self._model(model),
+                tools=wired.tool_names,
+            )
+        ]
 
     def _model(self, name: str) -> ModelSpec:
         provider, _, model = (name or self.config.default_model).partition("/")
@@ -149,6 +181,10 @@ class Planck:
         handle = SessionHandle(session, store, self._clock)
         self._open.append(handle)
         return handle
+
+
+class PromptRefused(PlanckError):
+    """The orchestrator's inbox is full, or the prompt is too large."""
 
 
 class SessionHandle:
@@ -175,22 +211,24 @@ class SessionHandle:
 
     @property
     def orchestrator(self) -> AgentSpec:
-        return self._session.team.orchestrator.agent.spec
+        return self._session.team.orchestrator.spec
 
     @property
     def tools(self) -> list[str]:
-        return self._session.team.orchestrator.agent.tools.names()
+        return self._session.team.orchestrator.actor.agent.tools.names()
 
     def add_tool(self, tool: Tool) -> None:
         """Give the orchestrator one more tool, from its next step on."""
-        self._session.team.orchestrator.agent.tools.add(tool)
+        self._session.team.orchestrator.actor.agent.tools.add(tool)
 
     async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more."""
         began, after = self._clock.monotonic(), self.head
         try:
             async with asyncio.timeout(timeout):
-                await self._session.prompt(prompt)
+                refused = await self._session.prompt(prompt)
+                if refused:
+                    raise PromptRefused(refused.kind, refused.message, refused.details)
                 await self._session.team.settled()
         except TimeoutError:
             await self.stop(TurnStatus.TIMED_OUT)

@@ -46,13 +46,30 @@ def resolve(config: Config, name: str) -> ModelSpec:
     return ModelSpec(provider=provider, model=model, base_url=known.base_url)
 
 
+def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
+    """The model of a team's member; `base_url` counts for a bare local type only, which gets no key."""
+    _provider(config, provider)
+    for entry in config.models:
+        if entry.id == model_id and provider in (entry.provider, _provider(config, entry.provider).type):
+            return _from_entry(config, entry)
+    if base_url and provider in KEYLESS and provider not in config.providers:
+        return ModelSpec(provider=provider, model=model_id, base_url=base_url)
+    return resolve(config, f"{provider}/{model_id}")
+
+
+def available(config: Config, current: ModelSpec) -> list[ModelSpec]:
+    """The models that a team's members may use: the configured ones, and the one in use."""
+    found = [_from_entry(config, entry) for entry in config.models]
+    return found if current.label in {model.label for model in found} else [current, *found]
+
+
 def endpoint(config: Config, model: ModelSpec, environ: Mapping[str, str]) -> Endpoint:
     entry = _provider(config, model.provider)
     return Endpoint(
         name=model.provider,
         type=entry.type,
         api=entry.api,
-        base_url=entry.base_url,
+        base_url=entry.base_url or (model.base_url if model.provider in KEYLESS else ""),
         key=_key(entry, environ),
         headers=entry.headers,
     )
@@ -80,7 +97,7 @@ def _provider(config: Config, name: str) -> ProviderEntry:
 
 
 def _key(entry: ProviderEntry, environ: Mapping[str, str]) -> str:
-    if entry.type in KEYLESS and not entry.identifier:
+    if entry.withhold_key or (entry.type in KEYLESS and not entry.identifier):
         return ""
     names = (f"{entry.identifier.upper()}_API_KEY",) if entry.identifier else _VARIABLES.get(entry.type, ())
     return next((environ[name] for name in names if environ.get(name)), "")

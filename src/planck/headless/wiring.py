@@ -1,25 +1,33 @@
 """Hands each room what it needs from the others: the only place that knows them all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
-from planck.context.prompt import system_prompt
+from planck.context.plan import plan_tool
+from planck.context.skill_tools import skill_tools
+from planck.context.teamwork import teamwork
 from planck.headless.config import Config
-from planck.headless.models import endpoint
+from planck.headless.models import available, endpoint, resolve_pair
+from planck.headless.permit import ceiling, gate
+from planck.headless.resources import Resources
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport
-from planck.permissions.policy import Decision, Mode, decide
-from planck.records.events import PermissionDecision, ToolProgress
-from planck.records.outcome import Err, ErrorKind
+from planck.permissions.approver import Approver
+from planck.permissions.authority import meet
+from planck.permissions.policy import Mode
+from planck.records.authority import Authority
+from planck.records.events import ToolProgress
+from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
-from planck.toolkit.tool import Tool, ToolContext
+from planck.team.team import Team
+from planck.team.tools import orchestrator_tools, worker_tools
+from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.executor import Executor
@@ -36,87 +44,138 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Wiring:
     def __init__(
         self,
-        config: Config,
-        workspace: Path,
+        resources: Resources,
         environ: Mapping[str, str],
         *,
+        approver: Approver | None,
         clock: Clock,
         ids: Ids,
         doubles: Mapping[str, Provider],
     ) -> None:
-        self._config = config
-        self._workspace = workspace
-        self._environ = environ
-        self._clock = clock
-        self._ids = ids
+        self.resources = resources
+        self.workspace = resources.workspace
+        self.environ = environ
+        self.approver = approver
+        self.clock = clock
+        self.ids = ids
         self._doubles = doubles
         self._transport: HttpTransport | None = None
+
+    @property
+    def config(self) -> Config:
+        return self.resources.config
 
     def provider(self, model: ModelSpec) -> Provider:
         if model.provider in self._doubles:
             return self._doubles[model.provider]
         if self._transport is None:
             self._transport = HttpTransport()
-        return open_provider(endpoint(self._config, model, self._environ), model, self._transport)
+        return open_provider(endpoint(self.config, model, self.environ), model, self._transport)
 
-    def agent_builder(
-        self, session_id: str, spill: Path, options: Options
-    ) -> Callable[[AgentSpec, Journal], Agent]:
-        tools = builtin_tools(self._workspace, spill=spill, environment=self._environ)
+    def resolve_member(self, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
+        """A member's model; the provider is a key of `providers` or a type, the id an alias or its own."""
+        if provider in self._doubles:
+            return ModelSpec(provider=provider, model=model_id)
+        return resolve_pair(self.config, provider, model_id, base_url)
 
-        def build(spec: AgentSpec, journal: Journal) -> Agent:
-            toolset = ToolSet(tools)
-            agent: Agent
-
-            async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
-                decision = decide(options.mode, tool.effect)
-                if decision is Decision.ALLOW:
-                    return None
-                reason = _reason(tool.name, options.mode, decision)
-                denial = PermissionDecision(
-                    call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason
-                )
-                await journal.record(spec.id, agent.turn, denial, barrier=True)
-                return Err(ErrorKind.PERMISSION_DENIED, reason)
-
-            executor = Executor(
-                toolset,
-                clock=self._clock,
-                permit=permit,
-                session_id=session_id,
-                agent_id=spec.id,
-                workspace=self._workspace,
-                dry_run=options.dry_run,
-                progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
-                record=lambda fact: agent.record(fact),
-            )
-            agent = Agent(
-                spec,
-                journal=journal,
-                provider=self.provider(spec.model),
-                tools=toolset,
-                executor=executor,
-                ids=self._ids,
-                system=lambda: system_prompt(spec.name, str(self._workspace), spec.system_prompt),
-                cost=lambda usage: None,
-                max_steps=options.max_steps,
-            )
-            return agent
-
-        return build
+    def session(self, session_id: str, spill: Path, options: Options) -> "SessionWiring":
+        return SessionWiring(self, session_id, spill, options)
 
     async def aclose(self) -> None:
         if self._transport is not None:
             await self._transport.aclose()
 
 
-def _reason(tool: str, mode: Mode, decision: Decision) -> str:
-    if decision is Decision.DENY:
-        return (
-            f"{tool!r} has effects, which mode {mode.value!r} does not allow; "
-            "go on without it, or tell the user to choose another --permission-mode"
+class SessionWiring:
+    """What the agents of one session are made of."""
+
+    def __init__(self, wiring: Wiring, session_id: str, spill: Path, options: Options) -> None:
+        self._wiring = wiring
+        self._session_id = session_id
+        self._options = options
+        self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
+        self._gate = gate(wiring.config, wiring.resources.home, wiring.environ, wiring.ids, wiring.approver)
+        self._specs: dict[str, AgentSpec] = {}
+        self._tools = {
+            tool.name: tool
+            for tool in (
+                *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+                *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
+                plan_tool(),
+            )
+        }
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """Every tool that an agent of this session can be given."""
+        return tuple(self._tools)
+
+    def team(self, journal: Journal) -> Team:
+        return Team(
+            self._session_id,
+            journal=journal,
+            ids=self._wiring.ids,
+            clock=self._wiring.clock,
+            limits=self._wiring.config.limits,
+            build=self.build,
         )
-    return (
-        f"{tool!r} needs an approval in mode {mode.value!r}, and nobody is there to ask; "
-        "go on without it, or tell the user to choose another --permission-mode"
-    )
+
+    def _authority(self, spec: AgentSpec) -> Authority:
+        return self._ceiling if spec.authority is None else meet(self._ceiling, spec.authority)
+
+    def build(self, spec: AgentSpec, journal: Journal) -> Agent:
+        wiring, options = self._wiring, self._options
+        self._specs[spec.id] = spec
+        tools = ToolSet(self._tools_of(spec))
+        agent: Agent
+
+        executor = Executor(
+            tools,
+            clock=wiring.clock,
+            permit=self._gate.permit(
+                spec.id,
+                spec.name,
+                self._authority(spec),
+                lambda fact: journal.record(spec.id, agent.turn, fact, barrier=True),
+            ),
+            session_id=self._session_id,
+            agent_id=spec.id,
+            workspace=wiring.workspace,
+            dry_run=options.dry_run,
+            progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
+            record=lambda fact: agent.record(fact),
+        )
+        agent = Agent(
+            spec,
+            journal=journal,
+            provider=wiring.provider(spec.model),
+            tools=tools,
+            executor=executor,
+            ids=wiring.ids,
+            system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
+            cost=lambda usage: None,
+            max_steps=options.max_steps,
+        )
+        return agent
+
+    def _tools_of(self, spec: AgentSpec) -> list[Tool]:
+        granted = [self._tools[name] for name in spec.tools if name in self._tools]
+        sender = {"id": spec.id, "name": spec.name}
+        team_tools = worker_tools(self._session_id, spec.delegator_id or None, sender)
+        if spec.role == "orchestrator":
+            team_tools += orchestrator_tools(
+                self._session_id,
+                self._session_id,
+                available(self._wiring.config, spec.model),
+                granted,
+                tuple(self._wiring.resources.skills_of(spec)),
+                str(self._wiring.workspace),
+                resolve=self._resolve,
+            )
+        return [*granted, *team_tools]
+
+    def _resolve(self, provider: str, model_id: str, base_url: str) -> ModelSpec | Err:
+        try:
+            return self._wiring.resolve_member(provider, model_id, base_url)
+        except PlanckError as failure:
+            return failure.err

@@ -37,6 +37,9 @@ from planck.records.outcome import Err, ErrorKind
 BYTES_PER_TOKEN = 3
 """Low for English, about right for code and other scripts: an estimate that errs towards compacting early."""
 
+_CONTINUE = user_text("Continue.", "planck")
+"""Between two answers in a row, which not every vendor takes."""
+
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 """Dialects write these as `_`: two ids are the same if they differ only there."""
 
@@ -85,7 +88,10 @@ class History:
                 self._finish(ToolResult(fact.id, "", fact.name, fact.ok, fact.output, fact.images))
             case TurnEnd():
                 self.close_open_calls()
-            case Compacted() | Rewound():
+            case Compacted():
+                self._replace(fact.messages)
+                self.turn_at = fact.turn_at
+            case Rewound():
                 self._replace(fact.messages)
             case _:
                 pass
@@ -99,10 +105,12 @@ class History:
         """What can be sent now: calls that are still open have a synthetic result in it."""
         return [*self.messages, _results(self._open)] if self._open else self.messages
 
-    @property
-    def tokens(self) -> int:
-        """What the next call takes of the window: the last real count plus the bytes since."""
-        return self._counted + self._uncounted_bytes // BYTES_PER_TOKEN
+    def tokens(self, fixed: int = 0) -> int:
+        """What the next call takes of the window: the last real count plus the bytes since.
+
+        `fixed` is what system prompt and tools take; a real count has them in it.
+        """
+        return (self._counted or fixed) + self._uncounted_bytes // BYTES_PER_TOKEN
 
     def close_open_calls(self) -> None:
         """Give every call without a result a synthetic one; a no-op when the step is complete."""
@@ -122,6 +130,8 @@ class History:
 
     def _said(self, message: AssistantMessage) -> None:
         self.close_open_calls()
+        if self.messages and isinstance(self.messages[-1], AssistantMessage):
+            self._add(_CONTINUE)
         message = self._with_unique_ids(message)
         self._add(message)
         self._open = [_Open(call) for call in message.tool_calls]
@@ -147,7 +157,7 @@ class History:
                 case ToolMessage():
                     for result in message.results:
                         self._finish(result)
-                case UserMessage():
+                case UserMessage(parts=(_, *_)):
                     self.close_open_calls()
                     self._add(message)
         self.turn_at = len(self.messages)

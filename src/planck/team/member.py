@@ -1,0 +1,39 @@
+from collections import deque
+from collections.abc import Callable
+
+from planck.agent.actor import Actor
+from planck.records.specs import AgentSpec
+
+
+class Member:
+    """One agent of a team, and what the team keeps about it."""
+
+    def __init__(self, actor: Actor, *, depth: int, since: float) -> None:
+        self.actor = actor
+        self.depth = depth
+        """0 for those the session began with."""
+        self.idle_since = since
+        self.arriving = 0
+        """Envelopes for it that are being recorded now."""
+        self.crashes: deque[float] = deque(maxlen=8)
+        self.ending = ""
+        """Why it ends, once it does."""
+        self.after: list[Callable[[], object]] = []
+        """What happens once the end of its turn is recorded."""
+
+    @property
+    def id(self) -> str:
+        return self.actor.agent.id
+
+    @property
+    def spec(self) -> AgentSpec:
+        return self.actor.agent.spec
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def hops(self) -> int:
+        """How many envelopes led to what it does now, since the user said something."""
+        return self.actor.opening.hops if self.actor.opening else 0

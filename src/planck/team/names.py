@@ -1,0 +1,32 @@
+"""What an agent may be called: something a person and a model can tell from every other name."""
+
+import unicodedata
+
+from planck.records.outcome import Err, ErrorKind
+
+_LONGEST = 64
+_RESERVED = frozenset({"user", "system", "assistant", "tool", "developer", "planck"})
+
+
+def refuse(field: str, name: str) -> Err | None:
+    if not name.strip() or len(name) > _LONGEST:
+        return Err(ErrorKind.INVALID_ARGS, f"{field} must have 1 to {_LONGEST} characters; choose another")
+    if any(unicodedata.category(c).startswith("C") for c in name):
+        return Err(
+            ErrorKind.INVALID_ARGS, f"{field} {name!r} has control or invisible characters; leave them out"
+        )
+    if skeleton(name) in _RESERVED:
+        return Err(ErrorKind.INVALID_ARGS, f"{field} {name!r} is reserved; choose another")
+    return None
+
+
+def skeleton(name: str) -> str:
+    """Equal for names that look alike: case, width, accents' spelling and common look-alikes apart."""
+    folded = unicodedata.normalize("NFKC", name).casefold().strip()
+    return " ".join(folded.translate(_LOOKALIKES).split())
+
+
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u03bf\u03b1\u03b9\u03bd\u0131\u0501\u051b",
+    "aeopcyxijsoaividq",
+)

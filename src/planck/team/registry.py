@@ -1,0 +1,44 @@
+"""The teams of this process: a tool knows its team by id, and reaches no other."""
+
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from planck.records.outcome import Err, ErrorKind
+
+if TYPE_CHECKING:
+    from planck.team.member import Member
+    from planck.team.team import Team
+
+_teams: "WeakValueDictionary[str, Team]" = WeakValueDictionary()
+
+NOT_FOUND = Err(ErrorKind.NOT_FOUND, "Agent not found.")
+
+
+def register(team: "Team") -> None:
+    _teams[team.id] = team
+
+
+def forget(team: "Team") -> None:
+    if _teams.get(team.id) is team:
+        del _teams[team.id]
+
+
+def team(team_id: str) -> "Team | None":
+    return _teams.get(team_id)
+
+
+def team_of(agent_id: str) -> "Team | None":
+    return next((team for team in _teams.values() if team.member(agent_id)), None)
+
+
+def find(team: "Team", identifier: str, identifier_type: str) -> "Member | Err":
+    """A live member by id, name or type; of several with one type, the first that started."""
+    if not identifier or identifier_type not in ("type", "name", "id"):
+        return Err(
+            ErrorKind.INVALID_ARGS,
+            'Could not resolve target: provide identifier and identifier_type ("type", "name", or "id").',
+        )
+    for member in team.members:
+        if getattr(member.spec, identifier_type) == identifier:
+            return member
+    return NOT_FOUND

@@ -1,0 +1,49 @@
+"""An agent from its log, after a crash of its actor or of the whole process."""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from planck.agent.agent import Agent
+from planck.agent.journal import Journal
+from planck.records.events import AssistantSaid, Envelope, TurnEnd, TurnStart, TurnStatus, View
+from planck.records.history import interrupted
+from planck.records.specs import AgentSpec
+from planck.records.usage import Usage
+
+BuildAgent = Callable[[AgentSpec, Journal], Agent]
+"""How an agent gets its model and tools; the facade's wiring knows."""
+
+
+class Revived(msgspec.Struct, frozen=True):
+    agent: Agent
+    opening: Envelope | None
+    """What had started the turn that never ended, if there is one."""
+
+    def closing(self) -> list[View]:
+        """The facts that end that turn: each open call gets its one result, nothing is run again."""
+        facts: list[View] = [interrupted(call) for call in self.agent.history.open_calls]
+        if self.opening:
+            facts.append(TurnEnd(status=TurnStatus.INTERRUPTED, text="", usage=Usage()))
+        return facts
+
+
+def revive(spec: AgentSpec, facts: Iterable[View], journal: Journal, build: BuildAgent) -> Revived:
+    agent = build(spec, journal)
+    envelopes: dict[str, Envelope] = {}
+    opening: Envelope | None = None
+    for fact in facts:
+        agent.history.apply(fact)
+        match fact:
+            case Envelope():
+                envelopes[fact.id] = fact
+            case TurnStart():
+                agent.turn += 1
+                opening = envelopes.pop(fact.message_id, None)
+            case TurnEnd():
+                opening = None
+            case AssistantSaid():
+                agent.usage += fact.message.usage
+            case _:
+                pass
+    return Revived(agent, opening)
