@@ -67,10 +67,10 @@ class Ollama:
         params = {**self._model.params, **request.params}
         wanted = params.get("num_ctx", self._model.context_window)
         window = min(wanted, self._longest) if isinstance(wanted, int) and wanted > 0 else self._longest
-        if request.history.tokens > window:
+        if request.history.tokens() > window:
             raise ProviderError(
                 ErrorKind.CONTEXT_OVERFLOW,
-                f"about {request.history.tokens} tokens do not fit into the {window} that "
+                f"about {request.history.tokens()} tokens do not fit into the {window} that "
                 f"{self._model.model!r} was given; the conversation must be compacted",
                 {"window": window, "longest": self._longest},
             )
