@@ -18,6 +18,7 @@ from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm.provider import Provider
+from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
 from planck.records.events import Event, SessionStarted, TurnStatus, frame
@@ -46,8 +47,12 @@ class Planck:
         flags: Mapping[str, Any] | None = None,
         trust: bool = False,
         providers: Mapping[str, Provider] | None = None,
+        approver: Approver | None = None,
     ) -> None:
-        """`providers` puts an object in the place of a provider of that name: a double, or your own."""
+        """`providers` puts an object in the place of a provider of that name: a double, or your own.
+
+        `approver` answers what agents may not decide; without one it is denied.
+        """
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
@@ -64,6 +69,7 @@ class Planck:
         self._wiring = Wiring(
             self.resources,
             environ,
+            approver=approver,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from planck.records.authority import Authority
+
 
 class ToolSpec(msgspec.Struct, frozen=True):
     """What a model is told of a tool: everything but the function."""
@@ -51,6 +53,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     delegator_id: str = ""
+    authority: Authority | None = None
+    """As granted at the start; None: the session's."""
 
 
 _Count = Annotated[int, Meta(ge=1)]

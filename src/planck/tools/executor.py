@@ -5,6 +5,7 @@ import inspect
 import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import msgspec
 
 from planck.records import codec
+from planck.records.authority import Confinement
 from planck.records.events import View
 from planck.records.messages import Image, ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
@@ -22,8 +24,9 @@ from planck.tools import arguments
 
 log = logging.getLogger(__name__)
 
-Permit = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Err | None]]
-"""None: allowed. Asked after validation, before running; never for a dry run."""
+Permit = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Err | Confinement | None]]
+"""An error, or the rights of the call (None: as the tool has them). Asked after validation, before running;
+never for a dry run."""
 
 MAX_OUTPUT = 16_000
 _MARKER_ROOM = 1_024
@@ -123,8 +126,11 @@ class Executor:
             arguments.validate(tool, args)
             said: list[str] = []
             ctx = self._context(call, said)
-            if not self._dry_run and (refusal := await self._permit(tool, args, ctx)):
-                return refusal
+            if not self._dry_run:
+                rights = await self._permit(tool, args, ctx)
+                if isinstance(rights, Err):
+                    return rights
+                ctx = replace(ctx, confinement=rights)
             async with slots:
                 return await self._in_time(tool, args, ctx, said)
         except PlanckError as failure:
@@ -167,7 +173,7 @@ class Executor:
                 f"{len(self._abandoned)} earlier calls ignored their end and still run; restart the session",
             )
         loop = asyncio.get_running_loop()
-        ctx = _with_deadline(ctx, loop.time() + tool.timeout)
+        ctx = replace(ctx, deadline=loop.time() + tool.timeout)
         task = loop.create_task(_guarded(tool, tool.dry_run if ctx.dry_run else tool.execute, args, ctx))
         try:
             done, _ = await asyncio.wait({task}, timeout=tool.timeout)
@@ -257,19 +263,6 @@ class _Raised(Exception):
 
     def __init__(self, problem: BaseException) -> None:
         super().__init__(f"{type(problem).__name__}: {problem}")
-
-
-def _with_deadline(ctx: ToolContext, deadline: float) -> ToolContext:
-    return ToolContext(
-        ctx.session_id,
-        ctx.agent_id,
-        ctx.call_id,
-        ctx.workspace,
-        ctx.dry_run,
-        deadline,
-        ctx.progress,
-        ctx.record,
-    )
 
 
 def _broken(name: str, problem: BaseException) -> Err:

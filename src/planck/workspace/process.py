@@ -26,6 +26,7 @@ from pathlib import Path
 
 import msgspec
 
+from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
@@ -60,10 +61,18 @@ async def run(
     keep: int = KEEP_BYTES,
     on_output: Callable[[bytes], None] | None = None,
     level: Containment | None = None,
+    confinement: Confinement | None = None,
 ) -> Completed:
     """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
     job = start(
-        argv, cwd=cwd, environment=environment, spill=spill, keep=keep, on_output=on_output, level=level
+        argv,
+        cwd=cwd,
+        environment=environment,
+        spill=spill,
+        keep=keep,
+        on_output=on_output,
+        level=level,
+        confinement=confinement,
     )
     try:
         timed_out = not await job.wait(timeout)
@@ -82,20 +91,26 @@ def start(
     keep: int = KEEP_BYTES,
     on_output: Callable[[bytes], None] | None = None,
     level: Containment | None = None,
+    confinement: Confinement | None = None,
     stdin: int = subprocess.DEVNULL,
     stdout: int | None = None,
 ) -> "Job":
     """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends.
 
     `spill` gets the output once it is longer than `keep`; with `spill_all` from its first byte.
-    `level` asks for less containment than there is. A long-lived peer gets `stdin` and `stdout`, descriptors
-    that stay the caller's: the output that is kept is then its stderr alone.
+    `level` asks for less containment than there is. What `confinement` forbids is impossible, or nothing
+    is started. A long-lived peer gets `stdin` and `stdout`, descriptors that stay the caller's: the output
+    that is kept is then its stderr alone.
     """
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
             raise ProcessError(
                 ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
             )
+    if confinement is not None and confinement.mode is not Mode.FULL:
+        raise ProcessError(
+            ErrorKind.SANDBOX_UNAVAILABLE, "no sandbox works here; `planck doctor` says what to install"
+        )
     level = level or containment()
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     try:

@@ -35,7 +35,15 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                     )
                 handle_name = f"bg_{ctx.call_id}"
                 jobs.add(
-                    handle_name, start(shell(command), cwd=cwd, environment=env, spill=spill, spill_all=True)
+                    handle_name,
+                    start(
+                        shell(command),
+                        cwd=cwd,
+                        environment=env,
+                        spill=spill,
+                        spill_all=True,
+                        confinement=ctx.confinement,
+                    ),
                 )
                 return Ok(_started(handle_name))
             done = await run(
@@ -45,6 +53,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                 timeout=timeout_ms / 1000,
                 spill=spill,
                 on_output=lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+                confinement=ctx.confinement,
             )
         return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
 
@@ -76,6 +85,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         dry_run,
         effect=Effect.COMMAND,
         timeout=MAX_TIMEOUT_MS / 1000 + 10,
+        confinable=True,
     )
 
 
