@@ -21,6 +21,7 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
     await agent.record(*agent.begin_turn(opening))
     for _ in range(agent.max_steps):
         await agent.take_responses()
+        await agent.make_room()
         answer = await _ask_model(agent)
         await agent.answered(answer)
         if not answer.tool_calls:
