@@ -7,6 +7,7 @@ from planck.cli.blocks import Blocks
 from planck.cli.terminal import Terminal
 from planck.headless.headless import SessionEvent, SessionHandle
 from planck.headless.result import RunResult
+from planck.records.visible import one_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SUBJECTS = ("command", "path", "pattern", "name", "identifier", "query", "url")
@@ -95,11 +96,11 @@ class Screen:
     def _on_status(self, event: SessionEvent, data: dict[str, Any]) -> None:
         if data.get("state") == "discarded":  # a cut attempt is tried again: what was shown of it is void
             self._blocks.rest()
-        words = (data.get("component", ""), data.get("name", ""), data.get("state", ""), data.get("detail", ""))
-        self._say(event.agent_id, " ".join(word for word in words if word), "dim")
+        words = [str(data[key]) for key in ("component", "name", "state", "detail") if data.get(key)]
+        self._say(event.agent_id, " ".join(words), "dim")
 
     def _on_tool_start(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        label = _label(data["name"], data["args"])
+        label = one_line(_label(data["name"], data["args"]), max(16, self._terminal.width - 16))
         self._running[data["id"]] = (event.agent_id or "", label, asyncio.get_running_loop().time())
 
     def _on_tool_end(self, event: SessionEvent, data: dict[str, Any]) -> None:
@@ -107,9 +108,7 @@ class Screen:
         self._busy[event.agent_id or ""] = "thinking"
         mark, style = ("✓", "green") if data["ok"] else ("✗", "red")
         took = f"  {data['duration_ms'] / 1000:.1f} s" if data["duration_ms"] >= 100 else ""
-        self._terminal.parts(
-            *self._prefix(event.agent_id), (f"{mark} ", style), (label, ""), (took, "dim")
-        )
+        self._terminal.parts(*self._prefix(event.agent_id), (f"{mark} ", style), (label, ""), (took, "dim"))
         lines = data["output"].strip().splitlines()
         count = max(self._details, 3 if not data["ok"] else 0)
         if data["name"] == "update_plan":
@@ -136,7 +135,8 @@ class Screen:
             self._say(event.agent_id, f"{data['tool']} denied: {data['reason']}", "yellow")
 
     def _on_error(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._say(event.agent_id, f"{data['kind']}: {data['message']}", "red")
+        if event.agent_id != self._orchestrator:  # the run's own error is told at its end, in one line
+            self._say(event.agent_id, f"{data['kind']}: {data['message']}", "red")
 
     def _meet(self, id: str, name: str) -> None:
         self._names.setdefault(id, name)
@@ -169,9 +169,12 @@ class Screen:
             f"{self._who(agent)}{label} {now - since:.0f} s" for agent, label, since in self._running.values()
         ]
         running = {agent for agent, _, _ in self._running.values()}
-        words += [f"{self._who(id)}{what}" for id, what in self._busy.items() if id not in running]
-        waits = [f"{self._who(id)}{what}" for id, what in self._busy.items() if id in running and "waits" in what]
-        return f"{spinner} {' · '.join(words + waits)}" if words else ""
+        words += [
+            f"{self._who(id)}{what}"
+            for id, what in self._busy.items()
+            if id not in running or what.startswith("waits")
+        ]
+        return f"{spinner} {' · '.join(words)}" if words else ""
 
     def _who(self, id: str) -> str:
         return f"{self._names.get(id, '')}: " if len(self._names) > 1 else ""

@@ -30,6 +30,7 @@ class Terminal:
         """Whether the answer is rendered, and appears while it is written."""
         self.color = not variables.get("NO_COLOR") and not dumb
         self._status = ""
+        self._answering = False
         self._after: Callable[[], str] = lambda: ""
         for stream in (self.out, self.err):
             if hasattr(stream, "reconfigure"):
@@ -43,6 +44,7 @@ class Terminal:
         """One line on standard error, cut to the width where it is a terminal."""
         if self.live and not wrap:
             text = one_line(text, self.width - 1) if "\n" not in text.strip("\n") else text
+        self._answering = False
         self._erase()
         self.err.write(self._styled(plain(text), style) + "\n")
         self._redraw()
@@ -59,6 +61,7 @@ class Terminal:
             shown += self._styled(text, style)
             if left <= 0:
                 break
+        self._answering = False
         self._erase()
         self.err.write(shown + "\n")
         self._redraw()
@@ -66,6 +69,9 @@ class Terminal:
     def answer(self, markdown: str) -> None:
         """A whole piece of the answer on standard output, rendered if that is a terminal."""
         self._erase()
+        if self._answering:
+            self.out.write("\n")
+        self._answering = True
         if self.rich:
             _render(plain(markdown), self.out, self.width, self.color)
         else:
@@ -113,7 +119,5 @@ def _render(markdown: str, out: TextIO, width: int, color: bool) -> None:
     from rich.markdown import Markdown
 
     # Links are written out, not hidden behind their text: what a model links to is for the user to see.
-    console = Console(
-        file=out, width=width, color_system="standard" if color else None, highlight=False, legacy_windows=False
-    )
+    console = Console(file=out, width=width, color_system="standard" if color else None, highlight=False)
     console.print(Markdown(markdown, hyperlinks=False, code_theme="ansi_dark"))
