@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check bench soak small-model clean
+.PHONY: demo test check bench soak small-model reference clean
 
 demo: $(STAMP)
 	@$(BIN)/planck demo
@@ -35,6 +35,9 @@ $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
+
+reference: $(STAMP)
+	$(BIN)/python -m planck.cli.reference docs/reference
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
+    "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
+    "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
 
@@ -15,12 +17,10 @@ NOT_BUILT = [
     "tools",
     "teams",
     "permissions",
-    "skills",
     "models",
     "sidecar",
     "mcp",
     "auth",
-    "config",
     "doctor",
     "serve",
     "acp",
@@ -68,7 +68,9 @@ def _dispatch(name: str, args: list[str]) -> int:
     try:
         return int(module.run(options))
     except PlanckError as failure:
-        return _fail(str(failure.err), 1)
+        from planck.cli.errors import exit_code
+
+        return _fail(str(failure.err), exit_code(failure))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

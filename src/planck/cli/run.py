@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import planck
-from planck.headless.config import ConfigError
+from planck.cli.errors import UsageError, exit_code
 from planck.headless.headless import Planck, SessionHandle, frame_of
-from planck.headless.models import ModelError
 from planck.headless.result import Exit, RunResult, failed
-from planck.headless.sessions import SessionError, newest
+from planck.headless.sessions import newest
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import ErrorKind, PlanckError
@@ -45,11 +44,7 @@ def run(options: argparse.Namespace) -> int:
         prompt = _prompt(options.prompt)
         return asyncio.run(_run(options, prompt))
     except PlanckError as failure:
-        return _report(options, failed(failure.err, _exit_code(failure)))
-
-
-class UsageError(PlanckError):
-    """The command line asks for nothing that can be done."""
+        return _report(options, failed(failure.err, exit_code(failure)))
 
 
 def _prompt(argument: str | None) -> str:
@@ -197,13 +192,6 @@ def _report(options: argparse.Namespace, result: RunResult) -> int:
 def _write(line: bytes) -> None:
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
-
-
-def _exit_code(failure: PlanckError) -> Exit:
-    if failure.err.kind is ErrorKind.WRITER_CONFLICT:
-        return Exit.LOCKED
-    usage = isinstance(failure, UsageError | ConfigError | ModelError | SessionError)
-    return Exit.USAGE if usage else Exit.FAILURE
 
 
 def _positive(text: str) -> int:

@@ -12,7 +12,7 @@ You are {name}, a coding agent of Planck, at work in {workspace}.
 - When the task is done, answer in a few sentences: what you did, how you know that it works, what is left."""
 
 
-def system_prompt(name: str, workspace: str, *parts: str) -> str:
-    """The base prompt, then the non-empty parts, with blank lines between them."""
+def system_prompt(name: str, workspace: str, *prompts: str, agents_md: str = "", skills: str = "") -> str:
+    """AGENTS.md, the prompts (ours first) and the skills: the non-empty ones, blank lines between them."""
     base = BASE.format(name=name, workspace=workspace)
-    return "\n\n".join(part for part in (base, *parts) if part)
+    return "\n\n".join(part for part in (agents_md, base, *prompts, skills) if part)

@@ -2,71 +2,44 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from planck.headless.settings import KEYS, Config, ModelEntry, Permissions, ProviderEntry
 from planck.permissions.policy import Mode, stricter
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits
+
+__all__ = ["KEYS", "Config", "Limits", "ModelEntry", "Permissions", "ProviderEntry"]
+
+MERGED = ("providers", "permissions", "limits")
+"""Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""
 
 
 class ConfigError(PlanckError):
     """A configuration that can't be used; the message names file, key and the way out."""
 
 
-class ProviderEntry(msgspec.Struct, frozen=True):
-    type: str
-    api: str = ""
-    base_url: str = ""
-    identifier: str = ""
-    headers: dict[str, str] = {}
+class Layer(msgspec.Struct, frozen=True):
+    """What one place says; `source` is a path, `environment`, or `flags`."""
 
+    source: str
+    values: dict[str, Any]
 
-class ModelEntry(msgspec.Struct, frozen=True):
-    id: str
-    model: str
-    provider: str
-    name: str = ""
-    params: dict[str, Any] = {}
-    context_window: int = 0
-    max_output: int = 0
-
-
-class Permissions(msgspec.Struct, frozen=True):
-    mode: Mode = Mode.ASK
-    rules: list[dict[str, Any]] = []
-
-
-class Config(msgspec.Struct, frozen=True):
-    default_model: str = ""
-    default_team: str = ""
-    sessions_dir: str = ""
-    store: str = ""
-    skills_dirs: list[str] = []
-    teams_dirs: list[str] = []
-    tools_dirs: list[str] = []
-    sidecar: str | dict[str, str] = ""
-    mcpServers: dict[str, Any] = {}
-    hooks: dict[str, Any] = {}
-    agents_md: str = ""
-    permissions: Permissions = Permissions()
-    limits: Limits = Limits()
-    locale: str = ""
-    providers: dict[str, ProviderEntry] = {}
-    models: list[ModelEntry] = []
-
-
-KEYS = Config.__struct_fields__
+    def origin(self, key: str) -> str:
+        return f"PLANCK_{key.upper()}" if self.source == "environment" else self.source
 
 
 class Loaded(msgspec.Struct, frozen=True):
     config: Config
     notices: tuple[str, ...]
     """What the user should know: keys that were ignored, and why."""
+    layers: tuple[Layer, ...] = ()
+    """Lowest first; the project's is not there, or holds only what narrows, where it is not trusted."""
 
 
 def home_dir(environ: Mapping[str, str] | None = None) -> Path:
@@ -76,6 +49,10 @@ def home_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 def environment() -> Mapping[str, str]:
     return dict(os.environ)  # noqa: TID251 - the one owner of the environment
+
+
+def config_files(home: Path, workspace: Path) -> tuple[Path, Path]:
+    return home / "config.json", workspace / ".planck" / "config.json"
 
 
 def load(
@@ -88,69 +65,129 @@ def load(
 ) -> Loaded:
     """Merge the layers; an untrusted project's file may only narrow."""
     notices: list[str] = []
-    user = _read(home / "config.json", notices)
-    project = _read(workspace / ".planck" / "config.json", notices)
-    ceiling: Mode | None = None
-    if project and not trusted:
-        ceiling = _ceiling(project)
+    user_file, project_file = config_files(home, workspace)
+    user = Layer(str(user_file), _read(user_file, notices))
+    project = Layer(str(project_file), _read(project_file, notices) if project_file != user_file else {})
+    above = (Layer("environment", _from_environment(environ, notices)), Layer("flags", dict(flags or {})))
+    narrowing: dict[str, Any] = {}
+    if project.values and not trusted:
+        narrowing = project.values
         notices.append(
-            f"{workspace / '.planck' / 'config.json'} is not trusted: "
+            f"{project_file} is not trusted: "
             "only what narrows is taken from it; pass --trust to use it in this run"
         )
-        project = {}
+        project = Layer(project.source, {})
+    layers = (user, project, *above)
     raw: dict[str, Any] = {}
-    for layer in (user, project, _from_environment(environ), dict(flags or {})):
-        raw = _merge(raw, layer)
-    config = _convert(raw)
-    if ceiling is not None:
-        mode = stricter(ceiling, config.permissions.mode)
-        permissions = msgspec.structs.replace(config.permissions, mode=mode)
-        config = msgspec.structs.replace(config, permissions=permissions)
-    return Loaded(config, tuple(notices))
+    for layer in layers:
+        raw = _merge(raw, layer.values)
+    config = _convert(raw, layers)
+    config = _withhold(config, project, above)
+    if narrowing:
+        config, taken = _narrow(config, narrowing)
+        layers = (user, *above, Layer(f"{project_file} (narrowing)", taken))
+    return Loaded(config, tuple(notices), tuple(layer for layer in layers if layer.values))
 
 
 def _read(path: Path, notices: list[str]) -> dict[str, Any]:
     try:
         text = path.read_text("utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as failure:
-        raise ConfigError(ErrorKind.READ_FAILED, f"cannot read {str(path)!r}: {failure}") from None
+        raise ConfigError(
+            ErrorKind.READ_FAILED, f"cannot read {str(path)!r}: {failure}; correct it or move it away"
+        ) from None
     try:
         raw = json.loads(text)
-    except ValueError as failure:
+    except (ValueError, RecursionError) as failure:
         raise ConfigError(
             ErrorKind.INVALID_ARGS, f"{str(path)!r} is not valid JSON: {failure}; correct it or move it away"
         ) from None
     if not isinstance(raw, dict):
-        raise ConfigError(ErrorKind.INVALID_ARGS, f"{str(path)!r} must hold a JSON object")
-    return {key: value for key, value in raw.items() if _known(key, path, notices)}
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS,
+            f"{str(path)!r} must hold a JSON object, like {{}}; correct it or move it away",
+        )
+    raw.pop("$schema", None)
+    return _known(raw, str(path), notices)
 
 
-def _known(key: str, path: Path, notices: list[str]) -> bool:
-    if key in KEYS:
-        return True
-    near = get_close_matches(key, KEYS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    notices.append(f"{path}: unknown key {key!r} is ignored{hint}")
-    return False
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    found = {}
-    for key in KEYS:
-        value = environ.get(f"PLANCK_{key.upper()}")
-        if value is not None:
-            try:
-                found[key] = json.loads(value)
-            except ValueError:
-                found[key] = value
+def _known(raw: dict[str, Any], place: str, notices: list[str]) -> dict[str, Any]:
+    """The keys that we know, inside providers, models, permissions and limits too; a notice for others."""
+    found = _pick(raw, KEYS, place, "", notices)
+    for key, fields in (("permissions", Permissions), ("limits", Limits)):
+        if isinstance(found.get(key), dict):
+            found[key] = _pick(found[key], fields.__struct_fields__, place, f"{key}.", notices)
+    providers = found.get("providers")
+    if isinstance(providers, dict):
+        fields_of = [name for name in ProviderEntry.__struct_fields__ if name != "withhold_key"]
+        found["providers"] = {
+            name: _pick(entry, fields_of, place, f"providers.{name}.", notices)
+            if isinstance(entry, dict)
+            else entry
+            for name, entry in providers.items()
+        }
+    if isinstance(found.get("models"), list):
+        found["models"] = [
+            _pick(entry, ModelEntry.__struct_fields__, place, f"models[{n}].", notices)
+            if isinstance(entry, dict)
+            else entry
+            for n, entry in enumerate(found["models"])
+        ]
     return found
+
+
+def _pick(
+    raw: Mapping[str, Any], known: Iterable[str], place: str, prefix: str, notices: list[str]
+) -> dict[str, Any]:
+    names = list(known)
+    for key in raw:
+        if key not in names:
+            notices.append(f"{place}: unknown key {prefix + key!r} is ignored{did_you_mean(key, names)}")
+    return {key: value for key, value in raw.items() if key in names}
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    near = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+_TEXTS = frozenset({"default_model", "default_team", "sessions_dir", "store", "agents_md", "locale"})
+_LISTS = frozenset({"skills_dirs", "teams_dirs", "tools_dirs"})
+
+
+def _from_environment(environ: Mapping[str, str], notices: list[str]) -> dict[str, Any]:
+    """Texts as they are, lists of directories as JSON or separated by `:`, all else as JSON."""
+    variables = {f"PLANCK_{key.upper()}": key for key in KEYS}
+    for name in environ:
+        if name.startswith("PLANCK_") and name not in variables and name != "PLANCK_HOME":
+            near = get_close_matches(name.removeprefix("PLANCK_").lower(), [k.lower() for k in KEYS], n=1)
+            if near:  # other programs may have variables of that prefix: only a near miss is worth a line
+                notices.append(f"{name} is no variable of ours; did you mean 'PLANCK_{near[0].upper()}'?")
+    found = {key: _parsed(name, key, environ[name]) for name, key in variables.items() if environ.get(name)}
+    return _known(found, "environment", notices)
+
+
+def _parsed(name: str, key: str, text: str) -> Any:
+    if key in _TEXTS:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        if key in _LISTS:
+            return text.split(os.pathsep)
+        if key == "sidecar":
+            return text
+    raise ConfigError(
+        ErrorKind.INVALID_ARGS,
+        f"{name}={text!r} is not valid JSON; `planck config explain {key}` shows its shape",
+    )
 
 
 def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     merged = {**below, **above}
-    for key in ("providers", "permissions", "limits"):
+    for key in MERGED:
         if isinstance(below.get(key), dict) and isinstance(above.get(key), dict):
             merged[key] = {**below[key], **above[key]}
     if isinstance(below.get("models"), list) and isinstance(above.get("models"), list):
@@ -158,15 +195,61 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _convert(raw: Mapping[str, Any]) -> Config:
+def _convert(raw: Mapping[str, Any], layers: Iterable[Layer]) -> Config:
     try:
         return msgspec.convert(raw, Config)
     except msgspec.ValidationError as failure:
+        where, what = _culprit(layers, failure)
         raise ConfigError(
-            ErrorKind.INVALID_ARGS, f"configuration: {failure}; `planck config explain` shows each key"
+            ErrorKind.INVALID_ARGS, f"{where}: {what}; `planck config explain` shows each key and its shape"
         ) from None
 
 
-def _ceiling(project: Mapping[str, Any]) -> Mode | None:
-    mode = (project.get("permissions") or {}).get("mode")
-    return Mode(mode) if mode in tuple(Mode) else None
+def _culprit(layers: Iterable[Layer], failure: msgspec.ValidationError) -> tuple[str, str]:
+    """The place that is wrong by itself, so that the message can name it."""
+    for layer in layers:
+        for key, value in layer.values.items():
+            try:
+                msgspec.convert({key: value}, Config)
+            except msgspec.ValidationError as own:
+                return layer.origin(key), str(own).replace("`$.", "`")
+    return "configuration", str(failure)
+
+
+def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:
+    """A key goes to the vendor or to an address of the user's own config, never to one from a project."""
+    theirs = set(project.values.get("providers") or ())
+    for layer in above:
+        theirs -= set(layer.values.get("providers") or ())
+    providers = {
+        name: msgspec.structs.replace(entry, withhold_key=True)
+        if name in theirs and entry.base_url
+        else entry
+        for name, entry in config.providers.items()
+    }
+    return msgspec.structs.replace(config, providers=providers)
+
+
+def _narrow(config: Config, project: Mapping[str, Any]) -> tuple[Config, dict[str, Any]]:
+    """Take from an untrusted project what takes rights away: a stricter mode, lower limits."""
+    taken: dict[str, Any] = {}
+    asked = project.get("permissions")
+    mode = asked.get("mode") if isinstance(asked, dict) else None
+    if mode in tuple(Mode) and stricter(Mode(mode), config.permissions.mode) is not config.permissions.mode:
+        permissions = msgspec.structs.replace(config.permissions, mode=Mode(mode))
+        config = msgspec.structs.replace(config, permissions=permissions)
+        taken["permissions"] = {"mode": mode}
+    limits = project.get("limits")
+    lower = {
+        key: value
+        for key, value in (limits.items() if isinstance(limits, dict) else ())
+        if type(value) is int and 0 <= value < getattr(config.limits, key)
+    }
+    if lower:
+        try:
+            narrowed = msgspec.convert({**msgspec.to_builtins(config.limits), **lower}, Limits)
+        except msgspec.ValidationError:
+            return config, taken
+        config = msgspec.structs.replace(config, limits=narrowed)
+        taken["limits"] = lower
+    return config, taken

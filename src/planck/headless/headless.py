@@ -12,10 +12,13 @@ import msgspec
 import planck
 from planck.headless import config as configuration
 from planck.headless import models, sessions, teams
+from planck.headless.config import Config
+from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm.provider import Provider
+from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
 from planck.records.events import Event, SessionStarted, TurnStatus, frame
@@ -44,32 +47,44 @@ class Planck:
         flags: Mapping[str, Any] | None = None,
         trust: bool = False,
         providers: Mapping[str, Provider] | None = None,
+        approver: Approver | None = None,
     ) -> None:
-        """`providers` puts an object in the place of a provider of that name: a double, or your own."""
+        """`providers` puts an object in the place of a provider of that name: a double, or your own.
+
+        `approver` answers what agents may not decide; without one it is denied.
+        """
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
-        loaded = configuration.load(self.home, self.workspace, environ, flags, trusted=trust)
-        self.config = loaded.config
-        self.notices = loaded.notices
+        self.resources = Resources(
+            self.home,
+            self.workspace,
+            environ,
+            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=trust),
+        )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
-        self.teams_dirs = [
-            *(Path(folder).expanduser() for folder in self.config.teams_dirs),
-            self.workspace / ".planck" / "teams",
-            self.home / "teams",
-        ]
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
         self._wiring = Wiring(
-            self.config,
-            self.workspace,
+            self.resources,
             environ,
+            approver=approver,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,
         )
         self._open: list[SessionHandle] = []
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force; what changes on disk is seen at an agent's next turn."""
+        return self.resources.config
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know of files that were left out, wholly or in part."""
+        return (*self.resources.loaded.notices, *self.resources.instructions().notices)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -133,7 +148,7 @@ class Planck:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
         if team:
-            template = teams.load(teams.find(team, self.teams_dirs), self._wiring.resolve_member)
+            template = teams.load(teams.find(team, self.resources.team_dirs()), self._wiring.resolve_member)
             return teams.members(template, self._ids)
         return [
             AgentSpec(

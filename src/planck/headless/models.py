@@ -97,7 +97,7 @@ def _provider(config: Config, name: str) -> ProviderEntry:
 
 
 def _key(entry: ProviderEntry, environ: Mapping[str, str]) -> str:
-    if entry.type in KEYLESS and not entry.identifier:
+    if entry.withhold_key or (entry.type in KEYLESS and not entry.identifier):
         return ""
     names = (f"{entry.identifier.upper()}_API_KEY",) if entry.identifier else _VARIABLES.get(entry.type, ())
     return next((environ[name] for name in names if environ.get(name)), "")

@@ -2,27 +2,32 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
-from planck.context.prompt import system_prompt
+from planck.context.plan import plan_tool
+from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.config import Config
 from planck.headless.models import available, endpoint, resolve_pair
+from planck.headless.permit import ceiling, gate
+from planck.headless.resources import Resources
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport
-from planck.permissions.policy import Decision, Mode, decide
-from planck.records.events import PermissionDecision, ToolProgress
-from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.permissions.approver import Approver
+from planck.permissions.authority import meet
+from planck.permissions.policy import Mode
+from planck.records.authority import Authority
+from planck.records.events import ToolProgress
+from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
-from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.executor import Executor
@@ -39,21 +44,26 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Wiring:
     def __init__(
         self,
-        config: Config,
-        workspace: Path,
+        resources: Resources,
         environ: Mapping[str, str],
         *,
+        approver: Approver | None,
         clock: Clock,
         ids: Ids,
         doubles: Mapping[str, Provider],
     ) -> None:
-        self.config = config
-        self.workspace = workspace
+        self.resources = resources
+        self.workspace = resources.workspace
         self.environ = environ
+        self.approver = approver
         self.clock = clock
         self.ids = ids
         self._doubles = doubles
         self._transport: HttpTransport | None = None
+
+    @property
+    def config(self) -> Config:
+        return self.resources.config
 
     def provider(self, model: ModelSpec) -> Provider:
         if model.provider in self._doubles:
@@ -83,9 +93,16 @@ class SessionWiring:
         self._wiring = wiring
         self._session_id = session_id
         self._options = options
+        self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
+        self._gate = gate(wiring.config, wiring.resources.home, wiring.environ, wiring.ids, wiring.approver)
+        self._specs: dict[str, AgentSpec] = {}
         self._tools = {
             tool.name: tool
-            for tool in builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ)
+            for tool in (
+                *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+                *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
+                plan_tool(),
+            )
         }
 
     @property
@@ -103,24 +120,24 @@ class SessionWiring:
             build=self.build,
         )
 
+    def _authority(self, spec: AgentSpec) -> Authority:
+        return self._ceiling if spec.authority is None else meet(self._ceiling, spec.authority)
+
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
+        self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
         agent: Agent
-
-        async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
-            decision = decide(options.mode, tool.effect)
-            if decision is Decision.ALLOW:
-                return None
-            reason = _reason(tool.name, options.mode, decision)
-            denial = PermissionDecision(call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason)
-            await journal.record(spec.id, agent.turn, denial, barrier=True)
-            return Err(ErrorKind.PERMISSION_DENIED, reason)
 
         executor = Executor(
             tools,
             clock=wiring.clock,
-            permit=permit,
+            permit=self._gate.permit(
+                spec.id,
+                spec.name,
+                self._authority(spec),
+                lambda fact: journal.record(spec.id, agent.turn, fact, barrier=True),
+            ),
             session_id=self._session_id,
             agent_id=spec.id,
             workspace=wiring.workspace,
@@ -135,9 +152,7 @@ class SessionWiring:
             tools=tools,
             executor=executor,
             ids=wiring.ids,
-            system=lambda: system_prompt(
-                spec.name, str(wiring.workspace), spec.system_prompt, teamwork(tools.names())
-            ),
+            system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
             cost=lambda usage: None,
             max_steps=options.max_steps,
         )
@@ -153,7 +168,7 @@ class SessionWiring:
                 self._session_id,
                 available(self._wiring.config, spec.model),
                 granted,
-                spec.skills,
+                tuple(self._wiring.resources.skills_of(spec)),
                 str(self._wiring.workspace),
                 resolve=self._resolve,
             )
@@ -164,15 +179,3 @@ class SessionWiring:
             return self._wiring.resolve_member(provider, model_id, base_url)
         except PlanckError as failure:
             return failure.err
-
-
-def _reason(tool: str, mode: Mode, decision: Decision) -> str:
-    if decision is Decision.DENY:
-        return (
-            f"{tool!r} has effects, which mode {mode.value!r} does not allow; "
-            "go on without it, or tell the user to choose another --permission-mode"
-        )
-    return (
-        f"{tool!r} needs an approval in mode {mode.value!r}, and nobody is there to ask; "
-        "go on without it, or tell the user to choose another --permission-mode"
-    )

@@ -1,35 +1,117 @@
-"""Mode and effect -> allow, deny or ask. A pure function: the executor asks it before every call."""
+"""Mode, effect and rules -> allow, deny or ask, and the rights the call then has. A pure function."""
 
-from enum import StrEnum
+from collections.abc import Mapping
+from typing import Any
 
+import msgspec
+
+from planck.permissions.authority import holds
+from planck.permissions.authority import stricter as stricter
+from planck.permissions.rules import Decision as Decision
+from planck.permissions.rules import Ruling, Sourced, rule
+from planck.records.authority import STRICTNESS as STRICTNESS
+from planck.records.authority import Authority, Confinement
+from planck.records.authority import Mode as Mode
 from planck.toolkit.tool import Effect
 
 
-class Mode(StrEnum):
-    READ_ONLY = "read-only"
-    ASK = "ask"
-    WORKSPACE = "workspace"
-    FULL = "full"
+class Surroundings(msgspec.Struct, frozen=True):
+    """What holds for every call of a session."""
+
+    rules: tuple[Sourced, ...] = ()
+    masked: tuple[str, ...] = ()
+    sandbox: bool = False
+    """Whether a backend was found that really confines a command."""
 
 
-STRICTNESS = (Mode.READ_ONLY, Mode.ASK, Mode.WORKSPACE, Mode.FULL)
+class Verdict(msgspec.Struct, frozen=True):
+    decision: Decision
+    confinement: Confinement
+    """Under what the call runs once it is allowed."""
+    why: str
+    """The deciding rule and its source, or the mode."""
+    by_rule: bool = False
 
 
-class Decision(StrEnum):
-    ALLOW = "allow"
-    DENY = "deny"
-    ASK = "ask"
+def judge(
+    authority: Authority,
+    around: Surroundings,
+    tool: str,
+    effect: Effect,
+    confinable: bool,
+    args: Mapping[str, Any],
+) -> Verdict:
+    """Rules can narrow every mode and answer what would be asked; none lifts what a mode denies."""
+    if not holds(authority.tools, tool):
+        return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
+    sandboxed = confinable and around.sandbox
+    base = decide(authority.mode, effect, sandboxed=sandboxed)
+    if base is Decision.DENY:
+        return Verdict(
+            base, _rights(authority, around), _mode_says(authority.mode, effect, confinable, around.sandbox)
+        )
+    ruling = rule(around.rules, tool, args) if around.rules else Ruling(None)
+    decision = _combined(base, ruling, effect)
+    why = str(ruling.by) if ruling.by else _mode_says(authority.mode, effect, confinable, around.sandbox)
+    if ruling.unreadable:
+        why += "; the command is more than plain words, so no rule can vouch for it"
+    rights = _confinement(authority, around, effect, decision, ruling)
+    return Verdict(decision, rights, why, ruling.by is not None)
 
 
-def decide(mode: Mode, effect: Effect) -> Decision:
+def decide(mode: Mode, effect: Effect, *, sandboxed: bool = False) -> Decision:
+    """By mode alone; `sandboxed`: the call can't get past what the mode allows."""
     if effect in (Effect.NONE, Effect.TEAM) or mode is Mode.FULL:
         return Decision.ALLOW
+    contained = effect is Effect.COMMAND and sandboxed
     if mode is Mode.READ_ONLY:
-        return Decision.DENY
-    if mode is Mode.WORKSPACE and effect is Effect.FILES:
+        return Decision.ALLOW if contained else Decision.DENY
+    if mode is Mode.WORKSPACE and (contained or effect is Effect.FILES):
         return Decision.ALLOW
     return Decision.ASK
 
 
-def stricter(one: Mode, other: Mode) -> Mode:
-    return min(one, other, key=STRICTNESS.index)
+def _combined(base: Decision, ruling: Ruling, effect: Effect) -> Decision:
+    if ruling.decision is None:
+        return base
+    if effect in (Effect.NONE, Effect.TEAM) and ruling.decision is Decision.ALLOW:
+        return base
+    return ruling.decision
+
+
+def _confinement(
+    authority: Authority, around: Surroundings, effect: Effect, decision: Decision, ruling: Ruling
+) -> Confinement:
+    """An approved command runs as the user's own, and so does an allowed one where nothing can confine it;
+    else an allowed one gets what its rule says, or what the mode does."""
+    if effect is not Effect.COMMAND or authority.mode is Mode.READ_ONLY:
+        return _rights(authority, around)
+    if decision is Decision.ASK or (decision is Decision.ALLOW and (ruling.unconfined or not around.sandbox)):
+        return _rights(authority, around, mode=Mode.FULL)
+    return _rights(authority, around, network=ruling.network and authority.network)
+
+
+def _rights(
+    authority: Authority, around: Surroundings, *, mode: Mode | None = None, network: bool = False
+) -> Confinement:
+    mode = mode or authority.mode
+    writable = () if mode is Mode.READ_ONLY else authority.roots
+    return Confinement(mode, writable, masked=around.masked, network=network or mode is Mode.FULL)
+
+
+def _mode_says(mode: Mode, effect: Effect, confinable: bool, sandbox: bool) -> str:
+    missing = ", and no sandbox works here (`planck doctor` says what to install)"
+    no_sandbox = missing if confinable and not sandbox else ""
+    match mode, effect:
+        case (Mode.FULL, _) | (_, Effect.NONE | Effect.TEAM):
+            return f"mode {mode.value!r} allows it"
+        case (Mode.READ_ONLY | Mode.WORKSPACE, Effect.COMMAND) if confinable and sandbox:
+            return f"mode {mode.value!r}: it runs in the sandbox"
+        case Mode.READ_ONLY, _:
+            return f"mode 'read-only' allows no effects{no_sandbox}"
+        case Mode.WORKSPACE, Effect.FILES:
+            return "mode 'workspace': files inside the workspace"
+        case Mode.WORKSPACE, _:
+            return f"mode 'workspace': what can't be confined needs an approval{no_sandbox}"
+        case _:
+            return "mode 'ask': effects need an approval"

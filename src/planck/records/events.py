@@ -169,12 +169,32 @@ class TurnEnd(View, frozen=True, kw_only=True, omit_defaults=False):
     usage: Usage
 
 
+class PermissionRequest(View, frozen=True, kw_only=True):
+    """A call waits for somebody's answer."""
+
+    type: ClassVar[str] = "permission_request"
+    id: str
+    call_id: str
+    tool: str
+    text: str
+    """The whole call as it is shown, nothing invisible in it."""
+    adds: str
+    """What an approval would allow beyond what the agent may do already."""
+    reason: str
+    digest: str
+    """Of the agent, the tool, its arguments and the rights: an answer to anything else is no answer."""
+
+
 class PermissionDecision(View, frozen=True, kw_only=True):
+    """Recorded where a call was denied, asked about, or allowed by more than the mode."""
+
     type: ClassVar[str] = "permission_decision"
     call_id: str
     tool: str
     decision: Literal["allow", "deny"]
     reason: str
+    request_id: str = ""
+    scope: Literal["", "once", "session", "rule"] = ""
 
 
 class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
@@ -195,6 +215,8 @@ class Compacted(View, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "compacted"
     messages: tuple[Message, ...]
+    turn_at: int
+    """Where the messages of the turn at hand begin."""
     tokens_before: int
     tokens_after: int
     how: Literal["pruned", "summarised", "digest"]

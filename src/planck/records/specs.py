@@ -1,8 +1,11 @@
 """What an agent, a tool and a model are, before anything runs."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
+
+from planck.records.authority import Authority
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
@@ -50,16 +53,20 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     delegator_id: str = ""
+    authority: Authority | None = None
+    """As granted at the start; None: the session's."""
+
+
+_Count = Annotated[int, Meta(ge=1)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What keeps a team within bounds; the user may change it, a model never."""
 
-    live_agents: int = 8
-    """The orchestrator included."""
-    total_agents: int = 64
-    spawn_depth: int = 1
-    inbox: int = 100
-    envelope_bytes: int = 262_144
-    hops: int = 16
-    steps: int = 100
+    live_agents: Annotated[_Count, Meta(description="alive at once in a team, the orchestrator too")] = 8
+    total_agents: Annotated[_Count, Meta(description="ever started in a session")] = 64
+    spawn_depth: Annotated[int, Meta(ge=0, description="how deep agents may spawn agents")] = 1
+    inbox: Annotated[_Count, Meta(description="envelopes that may wait for one agent")] = 100
+    envelope_bytes: Annotated[_Count, Meta(description="of one message between agents")] = 262_144
+    hops: Annotated[_Count, Meta(description="how often a message may cause another")] = 16
+    steps: Annotated[_Count, Meta(description="model calls in one turn")] = 100

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from planck.records import codec
+from planck.records.authority import Confinement
 from planck.records.events import View
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.specs import ToolSpec
@@ -43,6 +44,8 @@ class ToolContext:
     progress: Callable[[str], None] = field(default=lambda text: None)
     record: Callable[[View], Awaitable[None]] = _unrecorded
     """Returns once the fact is durable: a before-image is recorded before the change."""
+    confinement: Confinement | None = None
+    """What this call may touch; None: nobody decided, so nothing protected and no sandbox (`tools call`)."""
 
 
 Outcome = Ok[dict[str, Any]] | Err
@@ -70,6 +73,7 @@ class Tool:
         max_arguments: int = 1 << 20,
         always: Iterable[str] = (),
         plain_schema: bool = False,
+        confinable: bool = False,
     ) -> None:
         self.name = name
         self.description = description
@@ -84,6 +88,8 @@ class Tool:
         """Keys that pass beside the schema, unvalidated: `cwd` and `timeout` of TOOL.json, `timeout_ms`."""
         self.plain_schema = plain_schema
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
+        self.confinable = confinable
+        """Its effects happen under `ctx.confinement`, or in a sandbox already."""
 
     def to_ai_tool(self) -> ToolSpec:
         """The spec without the functions."""

@@ -60,12 +60,12 @@ class Root:
     @contextmanager
     def writing(self, path: str, *, create: bool = True) -> Iterator["Slot"]:
         """The place of a file to be written: its directory held open, missing parents made, links refused."""
-        relative = self.relative(path)
-        parent, name = os.path.split(relative.rstrip("/"))
-        if name in ("", ".", ".."):
-            raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
-        self._refuse_protected(relative, path)
         with self._fd() as root:
+            relative = _as_listed(root, self.relative(path))
+            parent, name = os.path.split(relative.rstrip("/"))
+            if name in ("", ".", ".."):
+                raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
+            self._refuse_protected(relative, path)
             fd = self._open_parent(root, parent or ".", path, create)
         try:
             self._refuse_protected(_real_relative(fd, self.path, parent, name), path)
@@ -151,15 +151,10 @@ class Root:
             os.close(fd)
 
     def _open(self, root: int, path: str, flags: int) -> int:
-        relative = self.relative(path)
+        relative = _as_listed(root, self.relative(path))
         try:
             return _beneath(root, relative, flags)
         except OSError as problem:
-            if problem.errno == errno.ENOENT and (raw := unescape(relative)) != relative:
-                try:
-                    return _beneath(root, raw, flags)
-                except OSError:
-                    pass
             raise self._failure(root, path, relative, problem) from None
 
     def _open_parent(self, root: int, parent: str, path: str, create: bool) -> int:
@@ -385,6 +380,20 @@ def _encodable(path: str) -> str:
     except UnicodeEncodeError:
         raise WorkspaceError(ErrorKind.INVALID_ARGS, f"{path!r} is no text") from None
     return path
+
+
+def _as_listed(root: int, relative: str) -> str:
+    """A name that was listed escaped, as it really is; one that is there literally stays."""
+    raw = unescape(relative)
+    if raw == relative:
+        return relative
+    for spelling in (relative, raw):
+        try:
+            os.close(_beneath(root, spelling, _LOOK))
+        except OSError:
+            continue
+        return spelling
+    return relative
 
 
 def _beneath(root: int, relative: str, flags: int) -> int:

@@ -17,7 +17,6 @@ descendant along, or else a process group, which a `setsid` escapes: `containmen
 
 import asyncio
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from pathlib import Path
 
 import msgspec
 
+from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
@@ -60,10 +60,18 @@ async def run(
     keep: int = KEEP_BYTES,
     on_output: Callable[[bytes], None] | None = None,
     level: Containment | None = None,
+    confinement: Confinement | None = None,
 ) -> Completed:
     """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
     job = start(
-        argv, cwd=cwd, environment=environment, spill=spill, keep=keep, on_output=on_output, level=level
+        argv,
+        cwd=cwd,
+        environment=environment,
+        spill=spill,
+        keep=keep,
+        on_output=on_output,
+        level=level,
+        confinement=confinement,
     )
     try:
         timed_out = not await job.wait(timeout)
@@ -82,25 +90,31 @@ def start(
     keep: int = KEEP_BYTES,
     on_output: Callable[[bytes], None] | None = None,
     level: Containment | None = None,
+    confinement: Confinement | None = None,
     stdin: int = subprocess.DEVNULL,
     stdout: int | None = None,
 ) -> "Job":
     """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends.
 
     `spill` gets the output once it is longer than `keep`; with `spill_all` from its first byte.
-    `level` asks for less containment than there is. A long-lived peer gets `stdin` and `stdout`, descriptors
-    that stay the caller's: the output that is kept is then its stderr alone.
+    `level` asks for less containment than there is. What `confinement` forbids is impossible, or nothing
+    is started. A long-lived peer gets `stdin` and `stdout`, descriptors that stay the caller's: the output
+    that is kept is then its stderr alone.
     """
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
             raise ProcessError(
                 ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
             )
+    if confinement is not None and confinement.mode is not Mode.FULL:
+        raise ProcessError(
+            ErrorKind.SANDBOX_UNAVAILABLE, "no sandbox works here; `planck doctor` says what to install"
+        )
     level = level or containment()
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     try:
         process = subprocess.Popen(
-            [*wrapper(level), *argv],
+            [*wrapper(level), *_FIRST, *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
             stdin=stdin,
@@ -113,17 +127,12 @@ def start(
         raise _not_started(argv, problem) from problem
     finally:
         os.close(write_end)
-    _limit(process.pid)
     return Job(process, read_end, level, Kept(keep, spill, spill_all=spill_all), on_output)
 
 
 def shell(script: str) -> list[str]:
-    """The argv that runs `script` without anybody's profile.
-
-    The last line keeps bash from exec'ing the last command, which would make it the namespace's PID 1:
-    deaf to TERM, and reaping nothing.
-    """
-    return [bash(), "--noprofile", "--norc", "-c", f"{script}\nexit $?"]
+    """The argv that runs `script` without anybody's profile."""
+    return [bash(), "--noprofile", "--norc", "-c", script]
 
 
 def allowed(environment: Mapping[str, str]) -> dict[str, str]:
@@ -268,6 +277,12 @@ class Job:
         self._drained.set()
 
 
+_FIRST = (
+    *("/bin/sh", "-c", 'ulimit -c 0; ulimit -f "$1"; shift; "$@"; exit $?'),
+    *("sh", str(MAX_FILE // 512)),
+)
+"""Sets the limits, then stays as the namespace's PID 1: a command in that place is deaf to TERM and reaps
+nothing. (A `preexec_fn` costs 2 ms more and is unsafe with threads; `prlimit` from outside is too late.)"""
 _CHUNK = 1 << 16
 _KILL_TIMEOUT = 2.0
 _DRAIN_TIMEOUT = 0.2
@@ -306,15 +321,6 @@ def _folder_path(fd: int) -> str:
 
         return fcntl.fcntl(fd, 50, b"\0" * 1024).rstrip(b"\0").decode()  # F_GETPATH
     return f"/proc/self/fd/{fd}"
-
-
-def _limit(pid: int) -> None:
-    """From outside, while the wrapper still starts: a `preexec_fn` costs 2 ms and is unsafe with threads."""
-    try:
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
-    except (AttributeError, OSError, ValueError):
-        pass
 
 
 def _children(pid: int) -> list[int]:

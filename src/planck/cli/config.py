@@ -1,0 +1,46 @@
+"""`planck config`: the values in force, and where each comes from."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from planck.headless.headless import Planck
+from planck.headless.origins import Origin, explain, shown
+
+EXAMPLE = "planck config explain limits.steps"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("show", "explain"), help="the values, or where they come from")
+    parser.add_argument("key", nargs="?", default="", help="explain this key only, e.g. permissions.mode")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    loaded = Planck(workspace=Path(options.directory), trust=options.trust).resources.loaded
+    for notice in loaded.notices:
+        print(f"planck: {notice}", file=sys.stderr)
+    if options.action == "show":
+        print(json.dumps(shown(loaded.config), indent=2, ensure_ascii=False))
+        return 0
+    origins = explain(loaded, options.key)
+    if options.json:
+        rows = [
+            {f: getattr(origin, f) for f in ("key", "value", "source", "overruled", "description")}
+            for origin in origins
+        ]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return 0
+    print("\n".join(_lines(origin) for origin in origins))
+    return 0
+
+
+def _lines(origin: Origin) -> str:
+    value = json.dumps(origin.value, ensure_ascii=False)
+    lines = [f"{origin.key} = {value}", f"    from {origin.source}: {origin.description}"]
+    if origin.overruled:
+        lines.append(f"    over {', '.join(reversed(origin.overruled))}")
+    return "\n".join(lines)

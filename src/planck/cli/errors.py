@@ -1,0 +1,18 @@
+"""How a failure that ends a command becomes an exit code."""
+
+from planck.headless.config import ConfigError
+from planck.headless.models import ModelError
+from planck.headless.result import Exit
+from planck.headless.sessions import SessionError
+from planck.records.outcome import ErrorKind, PlanckError
+
+
+class UsageError(PlanckError):
+    """The command line asks for nothing that can be done."""
+
+
+def exit_code(failure: PlanckError) -> Exit:
+    if failure.err.kind is ErrorKind.WRITER_CONFLICT:
+        return Exit.LOCKED
+    usage = isinstance(failure, UsageError | ConfigError | ModelError | SessionError)
+    return Exit.USAGE if usage else Exit.FAILURE

@@ -1,0 +1,57 @@
+"""`planck skills`: which skills there are, from where, and what they say."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from planck.cli.errors import UsageError
+from planck.headless.headless import Planck
+from planck.headless.inspection import Skill, skill_text
+from planck.records.outcome import ErrorKind
+from planck.records.visible import one_line, plain
+
+EXAMPLE = "planck skills show pdf-forms"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show"))
+    parser.add_argument("name", nargs="?", default="", help="the skill to show")
+    parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    catalog = Planck(workspace=Path(options.directory)).resources.skills()
+    if options.action == "show":
+        if options.name not in catalog.skills:
+            raise UsageError(
+                ErrorKind.NOT_FOUND, f"no skill {options.name!r}; `planck skills list` shows them"
+            )
+        print(plain(skill_text(catalog.skills[options.name], options.resource)))
+        return 0
+    rows = [_row(skill, False) for skill in catalog.skills.values()]
+    rows += [_row(skill, True) for skill in catalog.shadowed]
+    if options.json:
+        print(json.dumps({"skills": rows, "problems": catalog.problems}, indent=2, ensure_ascii=False))
+        return 0
+    for row in rows:
+        note = " (shadowed)" if row["shadowed"] else ""
+        print(f"{row['name']}  {row['scope']}{note}  {row['path']}")
+        print(f"    {one_line(str(row['description']), 100)}")
+    if not rows:
+        print("No skills. Put one at .planck/skills/NAME/SKILL.md; docs/guides/skills.md has an example.")
+    for problem in catalog.problems:
+        print(f"planck: {plain(problem)}", file=sys.stderr)
+    return 0
+
+
+def _row(skill: Skill, shadowed: bool) -> dict[str, object]:
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "scope": skill.scope,
+        "path": str(skill.folder),
+        "shadowed": shadowed,
+    }

@@ -1,0 +1,100 @@
+"""AGENTS.md: what a project says to whoever works on it."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from planck.context.texts import MAX_BYTES, read_text
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+"""In each folder the first that is there counts."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    text: str
+    paths: tuple[Path, ...] = ()
+    """Nearest last: in the order in which the texts stand."""
+    notices: tuple[str, ...] = ()
+
+
+def find(cwd: Path, workspace: Path, *, chain: bool = False) -> Found:
+    """The nearest file up to the end of the walk, or (`chain`) all of them, the outermost first."""
+    notices: list[str] = []
+    texts: list[tuple[Path, str]] = []
+    left = MAX_BYTES
+    top = _top(cwd, workspace)
+    for folder in _upwards(cwd, top):
+        read = _read(folder, top, workspace, left, notices)
+        if read is None:
+            continue
+        texts.insert(0, read)
+        left -= len(read[1].encode())
+        if not chain or left <= 0:
+            break
+    text = "\n\n".join(_headed(path, text) if chain else text for path, text in texts if text)
+    return Found(text, tuple(path for path, _ in texts), tuple(notices))
+
+
+def candidates(cwd: Path, workspace: Path) -> Iterator[Path]:
+    """Every place that decides what `find` gives, for whoever watches for a change."""
+    for folder in _upwards(cwd, _top(cwd, workspace)):
+        yield folder / ".git"
+        yield from (folder / name for name in NAMES)
+
+
+def _top(cwd: Path, workspace: Path) -> Path:
+    """The first folder upwards that holds `.git`, a file or a directory; else the workspace's root."""
+    for folder in (cwd, *cwd.parents):
+        if os.path.lexists(folder / ".git"):
+            return folder
+    return workspace if workspace in (cwd, *cwd.parents) else cwd
+
+
+def _upwards(cwd: Path, top: Path) -> Iterator[Path]:
+    for folder in (cwd, *cwd.parents):
+        yield folder
+        if folder == top:
+            return
+
+
+def _read(
+    folder: Path, top: Path, workspace: Path, limit: int, notices: list[str]
+) -> tuple[Path, str] | None:
+    for name in NAMES:
+        path = folder / name
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as failure:
+            notices.append(f"{path} is not used: {failure.strerror}")
+            continue
+        try:
+            refusal = _refusal(fd, path, top, workspace)
+            if refusal:
+                notices.append(f"{path} is not used: {refusal}")
+                continue
+            return path, read_text(fd, limit).strip()
+        finally:
+            os.close(fd)
+    return None
+
+
+def _refusal(fd: int, path: Path, top: Path, workspace: Path) -> str:
+    """Why a file that is there may not speak: somebody else's, from elsewhere, or no file at all."""
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        return "it is no regular file"
+    real = Path(os.path.realpath(path))
+    if not any(real.is_relative_to(os.path.realpath(place)) for place in (top, workspace)):
+        return f"it is a link to {str(real)!r}, outside the project"
+    if found.st_uid not in (os.geteuid(), 0, os.stat(workspace).st_uid):
+        return f"it belongs to another user (uid {found.st_uid})"
+    return ""
+
+
+def _headed(path: Path, text: str) -> str:
+    return f"Instructions from {path}:\n\n{text}"

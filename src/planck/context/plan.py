@@ -1,0 +1,50 @@
+"""`update_plan`: the steps an agent has in mind, kept where the user can see them."""
+
+from typing import Any
+
+from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+_SYNONYMS = {"todo": "pending", "doing": "in_progress", "done": "completed"}
+
+
+def plan_tool() -> Tool:
+    return Tool(
+        "update_plan",
+        "Show the user your plan: all steps, each with its status. Call it again, with every step, when one "
+        "changes. For work of three steps and more; at most one step is in_progress.",
+        {
+            "type": "object",
+            "properties": {
+                "steps": {
+                    "type": "array",
+                    "maxItems": 100,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "text": {"type": "string"},
+                            "status": {"type": "string", "description": ", ".join(MARKS)},
+                        },
+                        "required": ["text", "status"],
+                    },
+                }
+            },
+            "required": ["steps"],
+        },
+        _update,
+        _update,
+        effect=Effect.NONE,
+    )
+
+
+async def _update(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+    lines = []
+    for step in args["steps"]:
+        status = _SYNONYMS.get(step["status"], step["status"])
+        if status not in MARKS:
+            return Err(
+                ErrorKind.INVALID_ARGS, f"{step['status']!r} is no status; use one of {', '.join(MARKS)}"
+            )
+        lines.append(f"{MARKS[status]} {step['text']}")
+    return Ok({"output": "\n".join(lines) or "The plan is empty."})

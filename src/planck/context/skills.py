@@ -1,0 +1,195 @@
+"""Skills by the public SKILL.md standard: name and description always, the rest when it is asked for."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from planck.context import frontmatter
+from planck.context.texts import MAX_BYTES, read_text
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.paths import Root, WorkspaceError, escape
+
+Scope = Literal["project", "home"]
+MAX_SKILLS = 512
+MAX_DESCRIPTION = 1024
+_MAX_LISTED = 100
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class SkillError(PlanckError):
+    """The skill, or a file of it, can't be had; the message says what can."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A folder of skills; a project's must not lead out of it."""
+
+    path: Path
+    scope: Scope
+    within: Path | None = None
+
+
+class Skill(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    folder: Path
+    scope: Scope
+    within: Path | None = None
+    license: str = ""
+    compatibility: str = ""
+    allowed_tools: str = ""
+    metadata: dict[str, str] = {}
+
+
+class Catalog(msgspec.Struct, frozen=True):
+    """What was found: the skills by name, those that an earlier folder hides, and what could not be read."""
+
+    skills: dict[str, Skill] = {}
+    shadowed: tuple[Skill, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def discover(places: Iterable[Place]) -> Catalog:
+    """Look through the folders in order; the first of a name wins."""
+    skills: dict[str, Skill] = {}
+    shadowed: list[Skill] = []
+    problems: list[str] = []
+    for place in places:
+        for folder in _folders(place):
+            found = _skill(place, folder)
+            if isinstance(found, str):
+                problems.append(found)
+            elif found.name in skills:
+                shadowed.append(found)
+            elif len(skills) < MAX_SKILLS:
+                skills[found.name] = found
+            else:
+                problems.append(f"{folder}: more than {MAX_SKILLS} skills; this one is left out")
+    return Catalog(skills, tuple(shadowed), tuple(problems))
+
+
+def section(skills: Sequence[Skill]) -> str:
+    """What the system prompt says of them: enough to choose one, no more."""
+    if not skills:
+        return ""
+    rows = "\n".join(
+        f"- {skill.name} ({skill.scope}): {' '.join(skill.description.split())}" for skill in skills
+    )
+    return (
+        "Skills: instructions for particular kinds of work. Before work that one describes, "
+        f"call load_skill with its name and follow what it says.\n{rows}"
+    )
+
+
+def body(skill: Skill) -> str:
+    """The instructions, then the names of the skill's other files."""
+    parsed = frontmatter.split(_text(skill, "SKILL.md"))
+    listed = resources(skill)
+    text = parsed[1] if parsed else ""
+    if listed:
+        rows = "\n".join(f"- {name}" for name in listed)
+        text += f"\n\nFiles of this skill, to be read with load_skill and `resource`:\n{rows}"
+    return f"{text}\n\nThe skill lies in {escape(str(skill.folder))}".strip()
+
+
+def resource(skill: Skill, path: str) -> str:
+    """One file of the skill; no path leads out of its folder."""
+    return _text(skill, path)
+
+
+def resources(skill: Skill) -> list[str]:
+    found: list[str] = []
+    for folder, folders, files in os.walk(skill.folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            relative = os.path.relpath(os.path.join(folder, name), skill.folder)
+            if relative != "SKILL.md" and not name.startswith("."):
+                found.append(escape(relative))
+        if len(found) > _MAX_LISTED:
+            return [*found[:_MAX_LISTED], "… and more"]
+    return found
+
+
+def signature(places: Iterable[Place]) -> tuple[Any, ...]:
+    """Differs when a skill came, went or changed its SKILL.md."""
+    return tuple(
+        (str(folder), *_stamp(folder / "SKILL.md")) for place in places for folder in _folders(place)
+    )
+
+
+def _folders(place: Place) -> Iterator[Path]:
+    try:
+        with os.scandir(place.path) as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+    except OSError:
+        return
+    for name in names:
+        if os.path.lexists(place.path / name / "SKILL.md"):
+            yield place.path / name
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _skill(place: Place, folder: Path) -> Skill | str:
+    """The skill of a folder, or why it is none."""
+    bare = Skill(folder.name, "", folder, place.scope, place.within)
+    try:
+        parsed = frontmatter.split(_text(bare, "SKILL.md"))
+    except SkillError as failure:
+        return f"{folder / 'SKILL.md'}: {failure.err.message}"
+    if parsed is None:
+        return f"{folder / 'SKILL.md'}: no head between two lines of `---`; add one with name and description"
+    fields = parsed[0]
+    name = _word(fields, "name") or folder.name
+    if not _NAME.fullmatch(name):
+        return f"{folder / 'SKILL.md'}: {name!r} can't be a skill's name; use a-z, 0-9 and '-', at most 64"
+    description = _word(fields, "description")
+    if not description:
+        return f"{folder / 'SKILL.md'}: no `description`; say what the skill does and when to use it"
+    metadata = fields.get("metadata")
+    return msgspec.structs.replace(
+        bare,
+        name=name,
+        description=description[:MAX_DESCRIPTION],
+        license=_word(fields, "license"),
+        compatibility=_word(fields, "compatibility"),
+        allowed_tools=_word(fields, "allowed-tools"),
+        metadata=metadata if isinstance(metadata, dict) else {},
+    )
+
+
+def _word(fields: dict[str, Any], key: str) -> str:
+    value = fields.get(key, "")
+    return " ".join(value) if isinstance(value, list) else value.strip() if isinstance(value, str) else ""
+
+
+def _text(skill: Skill, path: str) -> str:
+    """A file of a skill, opened beneath its folder (and, a project's, beneath the project)."""
+    if skill.within and not _inside(skill.folder, skill.within):
+        raise SkillError(
+            ErrorKind.OUTSIDE_WORKSPACE,
+            f"skill {skill.name!r} is a link that leads out of {str(skill.within)!r}",
+        )
+    try:
+        with Root(skill.folder).reading(path) as fd:
+            return read_text(fd, MAX_BYTES)
+    except WorkspaceError as failure:
+        if failure.err.kind is not ErrorKind.NOT_FOUND:
+            raise SkillError(failure.err.kind, failure.err.message) from None
+        raise SkillError(
+            ErrorKind.RESOURCE_MISSING,
+            f"skill {skill.name!r} has no file {path!r}; load_skill without `resource` lists them",
+        ) from None
+
+
+def _inside(folder: Path, root: Path) -> bool:
+    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))

@@ -1,0 +1,81 @@
+"""Where each value of the configuration comes from."""
+
+from typing import Any
+
+import msgspec
+
+from planck.headless.config import MERGED, ConfigError, Loaded, did_you_mean
+from planck.headless.settings import KEYS, Config, description
+from planck.records.outcome import ErrorKind
+
+_SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """One value: what it is, which place decided it, and which places were overruled, lowest first."""
+
+    key: str
+    value: Any
+    source: str
+    overruled: tuple[str, ...]
+    description: str
+
+
+def shown(config: Config) -> dict[str, Any]:
+    """The effective configuration without secrets."""
+    values: dict[str, Any] = _redacted(msgspec.to_builtins(config))
+    for entry in values["providers"].values():
+        entry.pop("withhold_key")
+    return values
+
+
+def explain(loaded: Loaded, key: str = "") -> list[Origin]:
+    """Every key, or one (`limits` or `limits.steps`)."""
+    wanted = [k for k in _keys(loaded) if not key or k == key or k.startswith(f"{key}.")]
+    if not wanted:
+        raise ConfigError(
+            ErrorKind.NOT_FOUND,
+            f"{key!r} is no key of the configuration{did_you_mean(key, _keys(loaded))}; "
+            "`planck config explain` lists them",
+        )
+    return [_origin(loaded, k) for k in wanted]
+
+
+def _keys(loaded: Loaded) -> list[str]:
+    values = shown(loaded.config)
+    found: list[str] = []
+    for key in KEYS:
+        if key in MERGED:
+            found += [f"{key}.{part}" for part in values[key]] or [key]
+        else:
+            found.append(key)
+    return found
+
+
+def _origin(loaded: Loaded, key: str) -> Origin:
+    top, _, part = key.partition(".")
+    sources = [layer.origin(top) for layer in loaded.layers if _says(layer.values, top, part)]
+    value = shown(loaded.config)[top]
+    if part:
+        value = value[part]
+    if top == "models":  # concatenated: every place counts, none is overruled
+        return Origin(key, value, ", ".join(reversed(sources)) or "built-in", (), description(key))
+    last = sources[-1] if sources else "built-in"
+    return Origin(key, value, last, tuple(sources[:-1]), description(key))
+
+
+def _says(values: dict[str, Any], top: str, part: str) -> bool:
+    if top not in values:
+        return False
+    return not part or (isinstance(values[top], dict) and part in values[top])
+
+
+def _redacted(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        hidden = name in ("headers", "env")
+        return {k: "…" if hidden and isinstance(v, str) else _redacted(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_redacted(item) for item in value]
+    if isinstance(value, str) and value and any(word in name.lower() for word in _SECRET):
+        return "…"
+    return value

@@ -1,0 +1,228 @@
+"""The permit of each agent: judge the call, ask the user where there is one, and record what was said."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from planck.headless.config import Config
+from planck.permissions.approver import Answer, Approvals, Approver, Question, Scope, digest, visible
+from planck.permissions.policy import Surroundings, Verdict, judge
+from planck.permissions.rules import Decision, Rule, Sourced, load
+from planck.permissions.words import segments
+from planck.records import codec
+from planck.records.authority import Authority, Confinement, Mode
+from planck.records.events import PermissionDecision, PermissionRequest, View
+from planck.records.outcome import Err, ErrorKind
+from planck.records.ports import Ids
+from planck.toolkit.tool import Effect, Tool, ToolContext
+from planck.tools.executor import Permit
+
+Record = Callable[[View], Awaitable[object]]
+"""Returns once the fact is durable."""
+
+
+def ceiling(mode: Mode, workspace: Path, spawn_depth: int) -> Authority:
+    """What no agent of the session exceeds."""
+    return Authority(mode, roots=(os.path.realpath(workspace),), network=True, spawn_depth=spawn_depth)
+
+
+def gate(
+    config: Config, home: Path, environ: Mapping[str, str], ids: Ids, approver: Approver | None
+) -> "Gate":
+    rules = load(config.permissions.rules, "permissions.rules of the configuration")
+    around = cache(lambda: Surroundings(rules, masked_places(home, environ), sandbox=False))
+    return Gate(around, ids=ids, approvals=None if approver is None else Approvals(approver))
+
+
+SECRETS = (
+    *(
+        ".ssh",
+        ".gnupg",
+        ".aws",
+        ".azure",
+        ".config/gcloud",
+        ".kube",
+        ".docker",
+        ".terraform.d",
+        ".vault-token",
+    ),
+    *(".netrc", ".npmrc", ".pypirc", ".cargo/credentials.toml", ".gem/credentials", ".pgpass", ".my.cnf"),
+    *(
+        ".git-credentials",
+        ".config/git/credentials",
+        ".config/gh",
+        ".password-store",
+        ".local/share/keyrings",
+    ),
+    *(".mozilla", ".config/google-chrome", ".config/chromium", ".config/op"),
+)
+"""In the user's home: no command of an agent reads them."""
+_READABLE = frozenset({"tools", "skills", "teams", "sidecar"})
+"""In Planck's own home: what agents may use. All else is ours: keys, sessions, approvals."""
+
+
+def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Canonical paths that exist and that a confined command can't read."""
+    user = Path(environ.get("HOME") or Path.home())
+    places = [user / secret for secret in SECRETS]
+    if home.is_dir():
+        places += [entry for entry in home.iterdir() if entry.name not in _READABLE]
+    if agent := environ.get("SSH_AUTH_SOCK"):
+        places.append(Path(agent).parent)
+    return tuple(sorted({os.path.realpath(place) for place in places if place.exists()}))
+
+
+class Gate:
+    """One per session: what holds for all its agents, and the one queue of questions."""
+
+    def __init__(
+        self,
+        around: Callable[[], Surroundings],
+        *,
+        ids: Ids,
+        approvals: Approvals | None = None,
+        keep: Callable[[Rule], str] | None = None,
+    ) -> None:
+        """`around` is called when a call is judged; `keep` makes a rule last and says where it is now."""
+        self._around = around
+        self._ids = ids
+        self._approvals = approvals
+        self._keep = keep
+        self._session_rules: dict[str, tuple[Sourced, ...]] = {}
+
+    def permit(self, agent_id: str, name: str, authority: Authority, record: Record) -> Permit:
+        async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
+            verdict = self._judge(agent_id, authority, tool, args)
+            match verdict.decision:
+                case Decision.ALLOW:
+                    if verdict.by_rule:
+                        await record(_decision(ctx, tool, "allow", verdict.why))
+                    return verdict.confinement
+                case Decision.DENY:
+                    return await _deny(record, ctx, tool, verdict.why)
+            if self._approvals is None:
+                return await _deny(record, ctx, tool, f"{verdict.why}, and nobody is there to ask")
+            question = self._question(agent_id, name, tool, args, verdict)
+            return await self._ask(question, tool, ctx, verdict, record, self._approvals)
+
+        return permit
+
+    def _judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
+        around = self._around()
+        if mine := self._session_rules.get(agent_id):
+            around = Surroundings((*around.rules, *mine), around.masked, around.sandbox)
+        return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
+
+    def _question(
+        self, agent_id: str, name: str, tool: Tool, args: Mapping[str, Any], verdict: Verdict
+    ) -> Question:
+        return Question(
+            id=self._ids.new(),
+            agent_id=agent_id,
+            agent=visible(name),
+            tool=tool.name,
+            text=visible(_call_text(tool, args)),
+            adds=_adds(tool, args, verdict.confinement),
+            reason=verdict.why,
+            digest=digest(agent_id, tool.name, args, verdict.confinement),
+            rule=_lasting(tool, args, verdict),
+        )
+
+    async def _ask(
+        self,
+        question: Question,
+        tool: Tool,
+        ctx: ToolContext,
+        verdict: Verdict,
+        record: Record,
+        approvals: Approvals,
+    ) -> Err | Confinement:
+        await record(
+            PermissionRequest(
+                id=question.id,
+                call_id=ctx.call_id,
+                tool=question.tool,
+                text=question.text,
+                adds=question.adds,
+                reason=question.reason,
+                digest=question.digest,
+            )
+        )
+        answer = await approvals.ask(question)
+        if not answer.allow:
+            return await _deny(record, ctx, tool, "the user said no", question.id)
+        where = self._remember(question, answer)
+        reason = f"the user said yes{where}"
+        await record(_decision(ctx, tool, "allow", reason, question.id, answer.scope))
+        return verdict.confinement
+
+    def _remember(self, question: Question, answer: Answer) -> str:
+        """Lasting approvals become rules of that agent; they never flow to another, child or parent."""
+        if answer.scope is Scope.ONCE or question.rule is None:
+            return ""
+        source = "approved in this session"
+        if answer.scope is Scope.RULE and self._keep is not None:
+            source = self._keep(question.rule)
+        rules = load([codec.decode(codec.encode(question.rule))], source)
+        mine = self._session_rules.get(question.agent_id, ())
+        self._session_rules[question.agent_id] = (*mine, *rules)
+        return f", from now on: {rules[0]}"
+
+
+def _decision(
+    ctx: ToolContext, tool: Tool, decision: str, reason: str, request_id: str = "", scope: str = ""
+) -> PermissionDecision:
+    return PermissionDecision(
+        call_id=ctx.call_id,
+        tool=tool.name,
+        decision="allow" if decision == "allow" else "deny",
+        reason=reason,
+        request_id=request_id,
+        scope=Scope(scope).value if scope else "",
+    )
+
+
+async def _deny(record: Record, ctx: ToolContext, tool: Tool, why: str, request_id: str = "") -> Err:
+    reason = (
+        f"{tool.name!r} is not permitted: {why}; "
+        "go on without it, or tell the user to choose another --permission-mode or add a rule"
+    )
+    await record(_decision(ctx, tool, "deny", reason, request_id))
+    return Err(ErrorKind.PERMISSION_DENIED, reason)
+
+
+def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
+    """A command as it is typed, what else was given below it; any other call as its arguments."""
+    command = args.get("command")
+    if tool.name != "bash" or not isinstance(command, str):
+        return f"{tool.name} {codec.encode_str(dict(args))}"
+    rest = {key: value for key, value in args.items() if key != "command"}
+    return f"{command}\n{codec.encode_str(rest)}" if rest else command
+
+
+def _adds(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> str:
+    if tool.effect is Effect.FILES:
+        return visible(f"changes {args.get('path', 'files')!r} in the workspace")
+    if rights.mode is Mode.FULL:
+        return "runs outside the sandbox: it may change any file of yours and use the network"
+    network = "with" if rights.network else "without"
+    return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network"
+
+
+def _lasting(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
+    """The rule that would allow this again; none where words can't say what was approved, or a rule asks."""
+    if verdict.by_rule:
+        return None
+    if tool.effect is Effect.FILES:
+        return Rule(tool=tool.name, decision=Decision.ALLOW)
+    unconfined = verdict.confinement.mode is Mode.FULL
+    if tool.name != "bash":
+        return Rule(tool=tool.name, decision=Decision.ALLOW, unconfined=unconfined)
+    parts = segments(str(args.get("command", "")))
+    if parts is None or len(parts) != 1 or not all(word.literal for word in parts[0]):
+        return None
+    return Rule(
+        tool="bash", decision=Decision.ALLOW, command=str(args["command"]).strip(), unconfined=unconfined
+    )

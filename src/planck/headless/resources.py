@@ -1,0 +1,144 @@
+"""What an agent is given from files: configuration, AGENTS.md, skills and tools, seen anew at every turn."""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from planck.context import agents_md, skills
+from planck.context.prompt import system_prompt
+from planck.context.skills import Catalog, Place, Skill
+from planck.headless import config as configuration
+from planck.headless.config import Config, ConfigError, Loaded
+from planck.records.specs import AgentSpec
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Resources:
+    """Owns the configuration in force; a file that became wrong leaves the last good values, and a notice."""
+
+    def __init__(
+        self, home: Path, workspace: Path, environ: Mapping[str, str], load: Callable[[], Loaded]
+    ) -> None:
+        self.home = home
+        self.workspace = workspace
+        self.loaded = load()
+        self.problem = ""
+        """Why the newest state of the configuration is not the one in force."""
+        self._load = load
+        self._user_home = Path(environ.get("HOME") or Path.home())
+        self._stamps = self._config_stamps()
+        self._skills = _Kept(lambda: skills.discover(self.skill_places()))
+        self._instructions = _Kept(self._find_instructions)
+
+    @property
+    def config(self) -> Config:
+        return self.loaded.config
+
+    def refresh(self) -> None:
+        """Take in what changed on disk since the last turn."""
+        stamps = self._config_stamps()
+        if stamps == self._stamps:
+            return
+        self._stamps = stamps
+        try:
+            self.loaded = self._load()
+            self.problem = ""
+        except ConfigError as failure:
+            self.problem = failure.err.message
+            log.warning("the configuration is kept as it was: %s", failure.err.message)
+
+    def system(self, spec: AgentSpec, *more: str) -> str:
+        """The system layer of an agent, as the files are now."""
+        self.refresh()
+        return system_prompt(
+            spec.name,
+            str(self.workspace),
+            spec.system_prompt,
+            *more,
+            agents_md=self.instructions().text,
+            skills=skills.section(list(self.skills_of(spec).values())),
+        )
+
+    def instructions(self) -> agents_md.Found:
+        places = agents_md.candidates(self.workspace, self.workspace)
+        return self._instructions.get((self.config.agents_md, _stamps(places)))
+
+    def skills(self) -> Catalog:
+        places = self.skill_places()
+        return self._skills.get((places, skills.signature(places)))
+
+    def skills_of(self, spec: AgentSpec) -> Mapping[str, Skill]:
+        """The named ones; an orchestrator that names none has all."""
+        found = self.skills().skills
+        if not spec.skills and spec.role == "orchestrator":
+            return found
+        return {name: found[name] for name in spec.skills if name in found}
+
+    def skill_places(self) -> tuple[Place, ...]:
+        usual = [self.workspace / name for name in (".planck/skills", ".agents/skills", ".claude/skills")]
+        usual += [self.home / "skills", *(self._user_home / n / "skills" for n in (".agents", ".claude"))]
+        return tuple(self._place(path) for path in self._directories(self.config.skills_dirs, usual))
+
+    def tool_dirs(self) -> list[Path]:
+        """In order; those inside the project are the project's own: only for a folder that is trusted."""
+        usual = [self.workspace / ".planck" / "tools", self.home / "tools"]
+        return self._directories(self.config.tools_dirs, usual)
+
+    def team_dirs(self) -> list[Path]:
+        usual = [self.workspace / ".planck" / "teams", self.home / "teams"]
+        return self._directories(self.config.teams_dirs, usual)
+
+    def _directories(self, configured: Iterable[str], usual: Iterable[Path]) -> list[Path]:
+        """What the configuration names instead of the usual places; relative to the workspace, or `~`."""
+        named = [self.workspace / self._expanded(name) for name in configured]
+        return list(dict.fromkeys(named or usual))
+
+    def _expanded(self, name: str) -> Path:
+        if name == "~" or name.startswith("~/"):
+            return self._user_home / name[2:]
+        return Path(name).expanduser()
+
+    def _place(self, path: Path) -> Place:
+        if path.is_relative_to(self.workspace):
+            return Place(path, "project", self.workspace)
+        return Place(path, "home")
+
+    def _find_instructions(self) -> agents_md.Found:
+        mode = self.config.agents_md
+        if mode == "off":
+            return agents_md.Found("")
+        return agents_md.find(self.workspace, self.workspace, chain=mode == "chain")
+
+    def _config_stamps(self) -> tuple[Any, ...]:
+        return _stamps(configuration.config_files(self.home, self.workspace))
+
+
+class _Kept(Generic[T]):
+    """A value that is made again when what it came from is another."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._from: Any = None
+        self._value: T | None = None
+
+    def get(self, source: Any) -> T:
+        if self._value is None or source != self._from:
+            self._value = self._make()
+            self._from = source
+        return self._value
+
+
+def _stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for path in paths:
+        try:
+            stat = os.stat(path)
+            found.append((stat.st_mtime_ns, stat.st_size, stat.st_ino))
+        except OSError:
+            found.append(None)
+    return tuple(found)

@@ -1,0 +1,100 @@
+"""The shape of the configuration: every key, its type, its default and one sentence about it."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from planck.permissions.policy import Mode
+from planck.records.specs import Limits
+
+
+class ProviderEntry(msgspec.Struct, frozen=True):
+    type: Annotated[str, Meta(description="anthropic, openai, google, ollama or llama_cpp")]
+    api: Annotated[str, Meta(description="openai only: chat (default with a base_url) or responses")] = ""
+    base_url: Annotated[str, Meta(description="another address than the vendor's own")] = ""
+    identifier: Annotated[str, Meta(description="the key is read from <IDENTIFIER>_API_KEY")] = ""
+    headers: Annotated[dict[str, str], Meta(description="sent with every request")] = {}
+    withhold_key: bool = False
+    """Set by the loader alone: this address came from a project's file, which must not see a key."""
+
+
+class ModelEntry(msgspec.Struct, frozen=True):
+    id: Annotated[str, Meta(description="your name for it, used with -m and in teams")]
+    model: Annotated[str, Meta(description="the provider's own name for it")]
+    provider: Annotated[str, Meta(description="a key of providers, or a provider type")]
+    name: str = ""
+    params: Annotated[dict[str, Any], Meta(description="sent with every request, e.g. temperature")] = {}
+    context_window: int = 0
+    max_output: int = 0
+
+
+class Permissions(msgspec.Struct, frozen=True):
+    mode: Annotated[Mode, Meta(description="read-only, ask, workspace or full")] = Mode.ASK
+    rules: Annotated[list[dict[str, Any]], Meta(description="allow, deny or ask, by tool and argument")] = []
+
+
+class Config(msgspec.Struct, frozen=True):
+    default_model: Annotated[str, Meta(description="used where no model is named")] = ""
+    default_team: Annotated[str, Meta(description="used where no team is named")] = ""
+    sessions_dir: Annotated[
+        str, Meta(description="where sessions are kept; default: sessions in the home")
+    ] = ""
+    store: Annotated[str, Meta(description="a postgresql:// URL instead of files")] = ""
+    skills_dirs: Annotated[list[str], Meta(description="where skills are; replaces the usual places")] = []
+    teams_dirs: Annotated[list[str], Meta(description="where teams are; replaces the usual places")] = []
+    tools_dirs: Annotated[list[str], Meta(description="where tools are; replaces the usual places")] = []
+    sidecar: Annotated[str | dict[str, str], Meta(description="a path, or a map of names to paths")] = ""
+    mcpServers: Annotated[dict[str, Any], Meta(description="MCP servers by name: command or url")] = {}
+    hooks: Annotated[dict[str, Any], Meta(description="commands that run at events of a session")] = {}
+    agents_md: Annotated[
+        Literal["nearest", "chain", "off"],
+        Meta(description="which AGENTS.md a prompt carries: the nearest, all from the root to here, or none"),
+    ] = "nearest"
+    permissions: Annotated[Permissions, Meta(description="what may be done without a question")] = (
+        Permissions()
+    )
+    limits: Annotated[Limits, Meta(description="what a team may use; a model can't raise them")] = Limits()
+    locale: Annotated[str, Meta(description="the language of the interface")] = ""
+    providers: Annotated[dict[str, ProviderEntry], Meta(description="where models are, by name")] = {}
+    models: Annotated[list[ModelEntry], Meta(description="models with a name and settings of yours")] = []
+
+
+KEYS = Config.__struct_fields__
+
+
+def description(key: str) -> str:
+    """The sentence about a key: `limits.steps` has one of its own."""
+    found = schema()["properties"]
+    text = ""
+    for part in key.split("."):
+        text = found.get(part, {}).get("description", text)
+        found = _properties(found.get(part, {}))
+    return text
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON Schema; editors take it from `$schema` in a config file."""
+    (found,), components = msgspec.json.schema_components([Config], ref_template="#/$defs/{name}")
+    body = components.pop(found["$ref"].rsplit("/", 1)[1])
+    components["ProviderEntry"]["properties"].pop("withhold_key")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Planck configuration",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"$schema": {"type": "string"}, **body["properties"]},
+        "$defs": {name: _closed(part) for name, part in components.items()},
+    }
+
+
+def _closed(part: dict[str, Any]) -> dict[str, Any]:
+    return {**part, "additionalProperties": False} if "properties" in part else part
+
+
+def _properties(entry: dict[str, Any]) -> dict[str, Any]:
+    reference = entry.get("$ref") or next((e["$ref"] for e in entry.get("allOf", ()) if "$ref" in e), "")
+    if not reference:
+        return {}
+    found: dict[str, Any] = schema()["$defs"].get(reference.rsplit("/", 1)[1], {}).get("properties", {})
+    return found

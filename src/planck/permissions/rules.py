@@ -1,0 +1,230 @@
+"""The user's rules: which calls are allowed, asked or denied beyond what the mode says. Strictest wins."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from planck.permissions.words import Segment, segments
+from planck.records.outcome import ErrorKind, PlanckError
+
+
+class RuleError(PlanckError):
+    """A rule that can't be used; the message names it, its source and what to change."""
+
+
+class Decision(StrEnum):
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+_ORDER = (Decision.ALLOW, Decision.ASK, Decision.DENY)
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`{"tool": "bash", "command": "git push", "decision": "ask"}`: `command` is a prefix, in words."""
+
+    tool: str
+    decision: Decision
+    command: str = ""
+    network: bool = False
+    """An allowed command may use the network, inside the sandbox."""
+    unconfined: bool = False
+    """An allowed command runs outside the sandbox."""
+    match: tuple[str, ...] = ()
+    """Examples it must match, checked when it is loaded: commands, or tool names without `command`."""
+    not_match: tuple[str, ...] = ()
+
+
+class Sourced(msgspec.Struct, frozen=True):
+    rule: Rule
+    source: str
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        what = f"{self.rule.tool} {' '.join(self.words)}".strip()
+        return f"{self.rule.decision} {what!r} ({self.source})"
+
+
+class Match(StrEnum):
+    NO = "no"
+    MAYBE = "maybe"
+    """The words do not tell; good enough to ask, never to allow."""
+    YES = "yes"
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """What the rules say of one call; `decision` None: nothing."""
+
+    decision: Decision | None
+    by: Sourced | None = None
+    network: bool = False
+    unconfined: bool = False
+    unreadable: bool = False
+    """The command could not be taken apart, so a rule that denies or asks might have matched."""
+
+
+def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[Sourced, ...]:
+    """Parse the rules of one place and prove each by its own examples."""
+    return tuple(_load(entry, f"{source}, rule {number}") for number, entry in enumerate(raw, 1))
+
+
+def rule(rules: Sequence[Sourced], tool: str, args: Mapping[str, Any]) -> Ruling:
+    """Each segment of a command by itself, the strictest of all: one that is allowed vouches for no other."""
+    mine = [one for one in rules if fnmatchcase(tool, one.rule.tool)]
+    if not mine:
+        return Ruling(None)
+    command = args.get("command")
+    parts: tuple[Segment, ...] | None = ((),)
+    if isinstance(command, str) and any(one.words for one in mine):
+        parts = segments(command)
+        if parts is None:
+            return _unreadable(mine)
+    assert parts is not None
+    rulings = [_one(mine, segment) for segment in parts]
+    if any(ruling.decision is None for ruling in rulings):
+        rulings = [ruling for ruling in rulings if ruling.decision not in (None, Decision.ALLOW)]
+        if not rulings:
+            return Ruling(None)
+    worst = max(rulings, key=lambda ruling: _strictness(ruling.decision))
+    return msgspec.structs.replace(
+        worst,
+        network=all(ruling.network for ruling in rulings),
+        unconfined=all(ruling.unconfined for ruling in rulings),
+    )
+
+
+def _one(rules: Sequence[Sourced], segment: Segment) -> Ruling:
+    """The strictest rule for one simple command; of equals the first. The rights it gives are those that
+    every allowing rule gives."""
+    found: list[tuple[Decision, Sourced]] = []
+    for one in rules:
+        match _matches(one, segment):
+            case Match.YES:
+                found.append((one.rule.decision, one))
+            case Match.MAYBE if one.rule.decision is not Decision.ALLOW:
+                found.append((Decision.ASK, one))
+    if not found:
+        return Ruling(None)
+    decision, by = max(found, key=lambda pair: _strictness(pair[0]))
+    allowing = [one.rule for of, one in found if of is Decision.ALLOW]
+    return Ruling(
+        decision,
+        by,
+        network=bool(allowing) and all(one.network for one in allowing),
+        unconfined=bool(allowing) and all(one.unconfined for one in allowing),
+    )
+
+
+def _unreadable(rules: Sequence[Sourced]) -> Ruling:
+    """No rule with words can vouch; one that denies or asks might be meant; those without words hold."""
+    whole = [one for one in rules if not one.words]
+    ruling = _one(whole, ()) if whole else Ruling(None)
+    narrowing = next((one for one in rules if one.words and one.rule.decision is not Decision.ALLOW), None)
+    if narrowing is not None and _strictness(ruling.decision) < _strictness(Decision.ASK):
+        return Ruling(Decision.ASK, narrowing, unreadable=True)
+    return msgspec.structs.replace(ruling, unreadable=True)
+
+
+_LAUNCHERS = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "exec", "command", "builtin", "env", "sudo", "doas"}
+    | {
+        "su",
+        "xargs",
+        "nohup",
+        "nice",
+        "ionice",
+        "setsid",
+        "timeout",
+        "stdbuf",
+        "watch",
+        "parallel",
+        "busybox",
+    }
+    | {"python", "python3", "perl", "ruby", "node", "awk", "find", "source", ".", "script", "strace", "time"}
+    | {"unshare", "setpriv", "chroot", "ssh", "make"}
+)
+"""Programs that start others: a narrowing rule can't see through them, so it asks."""
+
+
+def _matches(one: Sourced, segment: Segment) -> Match:
+    if not one.words:
+        return Match.YES
+    head = segment[: len(one.words)]
+    if all(word.literal for word in head) and tuple(word.text for word in head) == one.words:
+        return Match.YES
+    if one.rule.decision is Decision.ALLOW:
+        return Match.NO
+    return Match.MAYBE if _might(one.words, segment) else Match.NO
+
+
+def _might(words: tuple[str, ...], segment: Segment) -> bool:
+    """Whether a narrowing rule could be meant: options between its words, a path before them, an expansion
+    in their place, or a program that starts others."""
+    program = segment[0]
+    name = program.text.rpartition("/")[2]
+    if not program.literal:
+        return True
+    if name != words[0]:
+        return name in _LAUNCHERS
+    if len(words) == 1:
+        return True
+    texts = iter([word.text if word.literal else None for word in segment[1:]])
+    return all(any(text is None or text == word for text in texts) for word in words[1:])
+
+
+def _load(entry: Mapping[str, Any], source: str) -> Sourced:
+    try:
+        rule = msgspec.convert(entry, Rule)
+    except msgspec.ValidationError as problem:
+        raise RuleError(
+            ErrorKind.INVALID_ARGS, f"{source}: {problem}; see docs/guides/permissions.md"
+        ) from None
+    words: tuple[str, ...] = ()
+    if rule.command:
+        if not fnmatchcase("bash", rule.tool):
+            raise RuleError(
+                ErrorKind.INVALID_ARGS,
+                f"{source}: only bash has a `command`; drop it or the tool {rule.tool!r}",
+            )
+        parts = segments(rule.command)
+        if parts is None or len(parts) != 1 or not all(word.literal for word in parts[0]):
+            raise RuleError(
+                ErrorKind.INVALID_ARGS,
+                f"{source}: {rule.command!r} is not the beginning of one plain command; use words only",
+            )
+        words = tuple(word.text for word in parts[0])
+    if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
+        raise RuleError(
+            ErrorKind.INVALID_ARGS,
+            f"{source}: `network` and `unconfined` are rights; only `allow` gives them",
+        )
+    sourced = Sourced(rule, source, words)
+    _check_examples(sourced)
+    return sourced
+
+
+def _check_examples(one: Sourced) -> None:
+    for examples, wanted in ((one.rule.match, True), (one.rule.not_match, False)):
+        for example in examples:
+            if _example_matches(one, example) is not wanted:
+                says = "does not match" if wanted else "matches"
+                raise RuleError(
+                    ErrorKind.INVALID_ARGS,
+                    f"{one.source}: {one.rule.command or one.rule.tool!r} {says} its own example "
+                    f"{example!r}; correct one of the two",
+                )
+
+
+def _example_matches(one: Sourced, example: str) -> bool:
+    if not one.words:
+        return fnmatchcase(example, one.rule.tool)
+    parts = segments(example)
+    return parts is not None and any(_matches(one, segment) is Match.YES for segment in parts)
+
+
+def _strictness(decision: Decision | None) -> int:
+    return -1 if decision is None else _ORDER.index(decision)

@@ -1,0 +1,45 @@
+"""What an agent may do, and what one call may touch: facts that policy decides and the kernel enforces."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Mode(StrEnum):
+    READ_ONLY = "read-only"
+    ASK = "ask"
+    WORKSPACE = "workspace"
+    FULL = "full"
+
+
+STRICTNESS = (Mode.READ_ONLY, Mode.ASK, Mode.WORKSPACE, Mode.FULL)
+
+PROTECTED = (".git", ".planck", ".agents", ".mcp.json")
+"""Names under a writable root, at any depth and also when absent, that only mode `full` writes."""
+
+
+class Authority(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an agent may do at most; `permissions.authority` shrinks it on the way down, nothing widens it."""
+
+    mode: Mode
+    tools: tuple[str, ...] | None = None
+    """Sorted names; None: every tool there is."""
+    skills: tuple[str, ...] | None = None
+    roots: tuple[str, ...] = ()
+    """Canonical absolute folders that may be written."""
+    network: bool = False
+    """Whether a rule may give a command the network."""
+    spawn_depth: int = 0
+    """How many generations may still be spawned below this agent."""
+
+
+class Confinement(msgspec.Struct, frozen=True):
+    """The rights of one call, the same for the file tools and for the sandbox around a command."""
+
+    mode: Mode
+    """`full` is unconfined: the user said so, for the session or for this very call."""
+    writable: tuple[str, ...] = ()
+    protected: tuple[str, ...] = PROTECTED
+    masked: tuple[str, ...] = ()
+    """Canonical absolute files and folders that can't even be read."""
+    network: bool = False

@@ -1,0 +1,43 @@
+"""Text from outside made safe to show: no control byte acts on a terminal, nothing stays invisible."""
+
+import re
+
+# C0 but newline and tab, DEL and C1, bidirectional and zero-width controls, fillers, tags, lone surrogates.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
+)
+# CSI, then OSC, DCS, SOS, PM and APC up to their end, then the two-byte escapes.
+_SEQUENCES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
+    "|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
+    "|\x1b[ -/]+[0-~]|\x1b[0-Z=>^-~]"
+)
+
+
+def visible(text: str) -> str:
+    """Every control and invisible character spelled out, as `\\x1b` or `\\u202e`; newlines and tabs stay."""
+    return _UNSEEN.sub(_spelled, text.replace("\r\n", "\n"))
+
+
+def plain(text: str) -> str:
+    """For a terminal: whole escape sequences (colours, titles, links) are dropped, all else is spelled out.
+
+    A carriage return begins a new line, so that nothing already shown is overwritten.
+    """
+    if "\x1b" in text or not text.isascii():
+        text = _SEQUENCES.sub("", text)
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def one_line(text: str, width: int) -> str:
+    """At most `width` characters on one line."""
+    line = " ".join(plain(text).split())
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,63 @@
+"""Whatever a tool or a model writes, no byte of it acts on the terminal."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planck.records.visible import one_line, plain, visible
+
+SEQUENCES = [
+    "\x1b[2J",
+    "\x1b[31;1m",
+    "\x1b[?1049h",
+    "\x1b]0;title\x07",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b]8;;http://evil.invalid\x1b\\",
+    "\x1bP1$r\x1b\\",
+    "\x1b_apc\x1b\\",
+    "\x1b^pm\x1b\\",
+    "\x1bXsos\x1b\\",
+    "\x1b(0",
+    "\x1bc",
+    "\x1b7",
+    "\x1b[c",
+    "\x1b[201~",
+    "\x9b31m",
+    "\x9d0;t\x9c",
+    "\x90q\x9c",
+]
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_a_whole_sequence_is_dropped_and_the_text_around_it_stays(sequence: str) -> None:
+    assert plain(f"before{sequence}after") == "beforeafter"
+
+
+@pytest.mark.parametrize(
+    "sequence", ["\x1b[2", "\x1b]0;no end", "\x1b", "\x9b", "\x07", "\x08", "\x7f", "\x85"]
+)
+def test_what_is_not_whole_is_spelled_out(sequence: str) -> None:
+    assert plain(f"a{sequence}\n").startswith("a\\x")
+
+
+@settings(derandomize=True, max_examples=300)
+@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("\x1b\x9b[]0;mJ\x07\\\r\n")), max_size=40))
+def test_nothing_that_acts_is_left(text: str) -> None:
+    for shown in (plain(text), visible(text)):
+        assert not [c for c in shown if (ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
+        shown.encode()
+
+
+def test_a_carriage_return_overwrites_nothing() -> None:
+    assert plain("safe\r\x1b[2Kevil\r\n") == "safe\nevil\n"
+    assert visible("safe\revil") == "safe\\x0devil"
+
+
+def test_ordinary_text_stays_as_it_is() -> None:
+    text = "Grüße, 你好\n\tπ ≈ 3 👍"
+    assert (plain(text), visible(text)) == (text, text)
+
+
+def test_one_line_is_one_line_within_the_width() -> None:
+    assert one_line("a\n  b\x1b[0m c", 40) == "a b c"
+    assert one_line("x" * 50, 10) == "x" * 9 + "…"
