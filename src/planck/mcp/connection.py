@@ -50,6 +50,7 @@ class Connection:
         self._life = anyio.CancelScope()
         self._suspect = False
         self._legacy: Client | None = None
+        self._link: Link | None = None
 
     async def run(self, open_link: Callable[[], AbstractAsyncContextManager[Link]]) -> Err:
         """Returns why it ended; `FinalError` where another life would end the same way."""
@@ -71,10 +72,12 @@ class Connection:
             timer.cancel()
         return self.over or self._failed("it ended")
 
-    def end(self, reason: Err) -> None:
+    def end(self, reason: Err, *, polite: bool = False) -> None:
         """Asked for by whoever knows; the first reason stays."""
         if self.over is None:
             self.over = reason
+        if self._link is not None:
+            self._link.polite = polite
         self._life.cancel()
 
     def restart(self) -> None:
@@ -104,6 +107,7 @@ class Connection:
         async with Client(link.transport, client_info=me, message_handler=self._heard, cache=None) as client:
             tools = await self._list(client)
             timer.cancel()
+            self._link = link
             self._terms.on_connected(tools)
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch_link, link)
@@ -121,7 +125,7 @@ class Connection:
                     self.in_flight.add(call)
                     group.start_soon(self._perform, client, call)
             if self.afresh and not self.in_flight:
-                self.end(self._failed("it is started afresh"))
+                self.end(self._failed("it is started afresh"), polite=True)
             if self._suspect:
                 self._suspect = False
                 group.start_soon(self._probe, client)

@@ -27,6 +27,7 @@ class Lines:
             self._searched = 0
         if len(buffer) > self._limit:
             buffer.clear()
+            self._searched = 0
             raise LineTooLong(self._limit)
         self._searched = len(buffer)
         return lines

@@ -5,7 +5,9 @@ import os
 import shutil
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
 from planck.mcp.framing import MAX_LINE
@@ -39,6 +41,9 @@ class Link(Protocol):
     def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
         """For the SDK's client, once."""
 
+    polite: bool
+    """Leaving gives the peer a moment to end by itself."""
+
     @property
     def over(self) -> bool: ...
 
@@ -59,31 +64,41 @@ async def process_link(
         raise FinalError(
             ErrorKind.NOT_FOUND, f"there is no program {argv[0]!r}; install it, or give its path as `command`"
         )
-    their_input, our_output = os.pipe2(os.O_CLOEXEC)
-    our_input, their_output = os.pipe2(os.O_CLOEXEC)
-    try:
-        job = start(
-            argv, cwd=cwd, environment=environment, stdin=their_input, stdout=their_output, keep=16_000
-        )
-    except PlanckError as failure:
-        os.close(our_input)
-        os.close(our_output)
-        raise FinalError(failure.err.kind, failure.err.message) from failure
-    finally:
-        os.close(their_input)
-        os.close(their_output)
-    wire = Wire(our_input, our_output)
-    try:
-        yield _ProcessLink(job, wire)
-    finally:
-        with anyio.CancelScope(shield=True):
-            wire.end("closed")
+    with TemporaryDirectory(prefix="planck-peer-") as folder:
+        # A pipe with a name, which the peer alone opens: the process that contains it holds all that it was
+        # given itself, so that a peer that closes its output would go unnoticed.
+        pipe = os.path.join(folder, "output")
+        os.mkfifo(pipe, 0o600)
+        their_input, our_output = os.pipe2(os.O_CLOEXEC)
+        our_input = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        held_open = os.open(pipe, os.O_WRONLY | os.O_CLOEXEC)
+        wire = Wire(our_input, our_output, on_first=partial(os.close, held_open))
+        try:
+            command = ("/bin/sh", "-c", 'exec "$@" >"$0"', pipe, *argv)
+            job = start(command, cwd=cwd, environment=environment, stdin=their_input, keep=16_000)
+        except PlanckError as failure:
+            wire.end("not started")
             wire.close_output()
-            await job.wait(_GRACE)
-            await job.kill()
+            raise FinalError(failure.err.kind, failure.err.message) from failure
+        finally:
+            os.close(their_input)
+        link = _ProcessLink(job, wire)
+        following = asyncio.ensure_future(link.follow())
+        try:
+            yield link
+        finally:
+            following.cancel()
+            with anyio.CancelScope(shield=True):
+                wire.end("closed")
+                wire.close_output()
+                if link.polite:
+                    await job.wait(_GRACE)
+                await job.kill()
 
 
 class _ProcessLink:
+    polite = False
+
     def __init__(self, job: Job, wire: "Wire") -> None:
         self._job = job
         self._wire = wire
@@ -96,21 +111,21 @@ class _ProcessLink:
     def over(self) -> bool:
         return self._wire.ended.is_set() or not self._job.running
 
-    async def ended(self) -> tuple[ErrorKind, str]:
-        exit = asyncio.ensure_future(self._job.wait())
-        silence = asyncio.ensure_future(self._wire.ended.wait())
+    async def follow(self) -> None:
+        """The process is what counts: whoever it left behind may hold its output open."""
+        await self._job.wait()
+        self._wire.begun()
         try:
-            await asyncio.wait({exit, silence}, return_when=asyncio.FIRST_COMPLETED)
-            # Whichever came first, the other tells the rest: the exit code, or the last messages.
-            await asyncio.wait({exit, silence}, timeout=_DRAIN)
-        finally:
-            exit.cancel()
-            silence.cancel()
-        self._wire.end("its process ended")
+            async with asyncio.timeout(_DRAIN):
+                await self._wire.ended.wait()
+        except TimeoutError:
+            self._wire.end("its process ended")
+
+    async def ended(self) -> tuple[ErrorKind, str]:
+        await self._wire.ended.wait()
         kind, reason = self._wire.why
-        if not self._job.running and kind is ErrorKind.PEER_FAILED:
-            code = self._job.completed().exit_code
-            reason = f"its process ended with exit code {code}"
+        if kind is ErrorKind.PEER_FAILED and await self._job.wait(_DRAIN):
+            reason = f"its process ended with exit code {self._job.completed().exit_code}"
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
         return kind, f"{reason}; it last said:\n{words}" if words else reason
 
@@ -138,6 +153,7 @@ async def http_link(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link
 
 class _HttpLink:
     over = False
+    polite = False
 
     def __init__(self, url: str, client: "httpx2.AsyncClient") -> None:
         self._url = url

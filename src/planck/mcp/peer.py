@@ -144,7 +144,7 @@ class Peer:
         """End the peer and everything it started; calls in flight fail."""
         self._closing.set()
         if self._life is not None:
-            self._life.end(Err(ErrorKind.PEER_FAILED, f"{self.label} was closed"))
+            self._life.end(Err(ErrorKind.PEER_FAILED, f"{self.label} was closed"), polite=True)
         if self._task is not None:
             done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_TIMEOUT)
             if not done:

@@ -7,6 +7,7 @@ before the SDK sees anything, matches answers strictly, and never blocks on a pe
 import asyncio
 import os
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -26,7 +27,8 @@ _READ_AHEAD = 1 << 20
 class Wire:
     """Owns both descriptors, which must be pipes, sockets or terminals."""
 
-    def __init__(self, read_end: int, write_end: int) -> None:
+    def __init__(self, read_end: int, write_end: int, on_first: Callable[[], None] = lambda: None) -> None:
+        """`on_first` is called once: when the first bytes come, or none will."""
         self.ended = asyncio.Event()
         self.why = (ErrorKind.PEER_FAILED, "")
         """Once it ended: as the end of a sentence."""
@@ -47,6 +49,7 @@ class Wire:
         self._drained = asyncio.Event()
         self._drained.set()
         self._paused = False
+        self._on_first: Callable[[], None] | None = on_first
         for descriptor in (read_end, write_end):
             os.set_blocking(descriptor, False)
         self._loop.add_reader(read_end, self._readable)
@@ -60,6 +63,7 @@ class Wire:
             self._loop.remove_reader(self._read_end)
             os.close(self._read_end)
             self._read_end = None
+        self.begun()
         self._arrived.set()
 
     def close_output(self) -> None:
@@ -109,6 +113,7 @@ class Wire:
         if not chunk:
             self.end("it closed its output")
             return
+        self.begun()
         try:
             lines = self._lines.feed(chunk)
         except LineTooLong:
@@ -121,6 +126,11 @@ class Wire:
             self._paused = True
             self._loop.remove_reader(self._read_end)
         self._arrived.set()
+
+    def begun(self) -> None:
+        first, self._on_first = self._on_first, None
+        if first is not None:
+            first()
 
     def _resume(self) -> None:
         if self._paused and self._read_end is not None and self._queued <= _READ_AHEAD // 2:

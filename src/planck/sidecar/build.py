@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -25,12 +26,12 @@ _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "ht
 async def python_for(
     project: Project, cache: Path, environment: Mapping[str, str], progress: Callable[[str], None]
 ) -> str:
-    """The interpreter; a build tells its progress, and raises `SidecarError` with the installer's last words."""
+    """The interpreter; a failed build raises `SidecarError` with the installer's last words."""
     if not project.requirements:
         return sys.executable
     folder = cache / _digest(project)
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with Path(f"{folder}.lock").open("a") as lock:
+    with _lock_file(folder) as lock:
         await _locked(lock.fileno())
         if not (folder / _READY).exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -40,7 +41,7 @@ async def python_for(
 
 
 def runtime_paths() -> list[str]:
-    """Where this Planck and what it needs is imported from: a sidecar gets these, never a download by name."""
+    """Where this Planck and what it needs come from: a sidecar gets these, never a download by name."""
     found = []
     for name in ("planck", "msgspec", "jsonschema_rs", "mcp", "mcp_types", "pydantic"):
         spec = importlib.util.find_spec(name)
@@ -52,6 +53,10 @@ def runtime_paths() -> list[str]:
 def _digest(project: Project) -> str:
     parts = [sys.version, sys.executable, runtime_paths(), sorted(project.requirements)]
     return hashlib.sha256(codec.encode(parts)).hexdigest()[:24]
+
+
+def _lock_file(folder: Path) -> IO[str]:
+    return Path(f"{folder}.lock").open("a")
 
 
 async def _locked(descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""The sidecar's own process: loads the user's module and serves its tools over MCP on the descriptors it was given.
+"""The sidecar's own process: loads the user's module and serves its tools over MCP.
 
 Nothing that user code prints can reach the protocol: the two descriptors are taken before it is imported.
 """

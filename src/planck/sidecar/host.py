@@ -72,8 +72,10 @@ class _Host:
         return process_link(argv, cwd=self._workspace, environment=allowed(self._environment))
 
     async def changed(self) -> None:
-        while await asyncio.to_thread(fingerprint, self._path) == self._started_with:
+        while True:
             await asyncio.sleep(self._poll)
+            if await asyncio.to_thread(fingerprint, self._path) != self._started_with:
+                return
 
 
 def sidecar_tool(peer: Peer, listed: Listed) -> Tool:
