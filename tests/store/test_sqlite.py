@@ -18,8 +18,9 @@ import pytest
 
 from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
+from planck.store.database import Disk
 from planck.store.migrations import MIGRATIONS
-from planck.store.sqlite import Disk, SqliteStore
+from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
 SEED = 20261115

@@ -10,7 +10,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.messages import AssistantMessage, Image, Message
-from planck.records.specs import AgentSpec
+from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
 
 
@@ -236,6 +236,17 @@ class Forked(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "forked"
     session_id: str
     at: int
+
+
+class ModelChanged(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "model_changed"
+    model: ModelSpec
+
+
+class ToolsChanged(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "tools_changed"
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 class ErrorEvent(View, frozen=True, kw_only=True):
