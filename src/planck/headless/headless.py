@@ -13,6 +13,7 @@ import planck
 from planck.headless import config as configuration
 from planck.headless import models, sessions, teams
 from planck.headless.config import Config
+from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
@@ -66,10 +67,12 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
+        self.peers = Peers(self.resources, environ, trusted=trust, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
             approver=approver,
+            peers=self.peers,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,
@@ -84,7 +87,7 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices)
+        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -157,7 +160,7 @@ class Planck:
                 name="orchestrator",
                 role="orchestrator",
                 model=self._model(model),
-                tools=wired.tool_names,
+                tools=(*wired.tool_names, EVERY_TOOL),
             )
         ]
 
