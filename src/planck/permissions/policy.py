@@ -96,7 +96,9 @@ def _rights(
 ) -> Confinement:
     mode = mode or authority.mode
     writable = () if mode is Mode.READ_ONLY else authority.roots
-    return Confinement(mode, writable, masked=around.masked, network=network or mode is Mode.FULL)
+    return Confinement(
+        mode, authority.roots, writable, masked=around.masked, network=network or mode is Mode.FULL
+    )
 
 
 def _mode_says(mode: Mode, effect: Effect, confinable: bool, sandbox: bool) -> str:
