@@ -103,7 +103,12 @@ FACT: st.SearchStrategy[View] = st.one_of(
     st.builds(ToolEnd, id=ID, name=st.just("read"), ok=st.booleans(), output=TEXT, duration_ms=st.just(1)),
     st.builds(TurnEnd, status=st.sampled_from(TurnStatus), text=TEXT, usage=st.just(Usage())),
     st.builds(
-        Compacted, messages=MESSAGES, tokens_before=st.just(9), tokens_after=st.just(1), how=st.just("digest")
+        Compacted,
+        messages=MESSAGES,
+        tokens_before=st.just(9),
+        tokens_after=st.just(1),
+        turn_at=st.integers(-1, 9),
+        how=st.just("digest"),
     ),
     st.builds(Rewound, to=st.just(1), messages=MESSAGES),
 )
@@ -217,13 +222,13 @@ def test_a_checkpoint_stands_for_everything_before_it() -> None:
     told.apply(_said(*CALLS, usage=Usage(5000, 5)))
     kept = (user_text("go"), user_text("what happened", "summary"))
     for fact in (
-        Compacted(messages=kept, tokens_before=5005, tokens_after=20, how="digest"),
+        Compacted(messages=kept, tokens_before=5005, tokens_after=20, turn_at=1, how="digest"),
         _said(Text("done")),
     ):
         told.apply(fact)
         later.apply(fact)
     assert told.messages == later.messages == [*kept, _said(Text("done")).message]
-    assert told.tokens == later.tokens < 100
+    assert told.tokens() == later.tokens() < 100
 
 
 def test_a_rewind_shows_what_was_there_then() -> None:
@@ -240,12 +245,13 @@ def test_a_rewind_shows_what_was_there_then() -> None:
 def test_tokens_are_the_last_real_count_and_the_bytes_since() -> None:
     told = History()
     _prompt(told, "x" * 300)
-    assert 100 <= told.tokens < 120
+    assert 100 <= told.tokens() < 120
     told.apply(_said(*CALLS, usage=Usage(1000, 50, cache_read_tokens=200)))
-    assert told.tokens == 1250
+    assert told.tokens() == 1250
+    assert told.tokens(fixed=900) == 1250
     told.apply(_end("t1", "y" * 3000))
     told.apply(_end("t2", "y" * 3000))
-    assert 1250 + 2000 <= told.tokens < 1250 + 2000 + 200 // BYTES_PER_TOKEN
+    assert 1250 + 2000 <= told.tokens() < 1250 + 2000 + 200 // BYTES_PER_TOKEN
 
 
 def test_messages_of_other_agents_say_who_sent_them() -> None:

@@ -44,7 +44,7 @@ _HINTS = {
 }
 _MAX_MESSAGE = 600
 _OVERFLOW = re.compile(
-    r"context.?(length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens"
+    r"context.?(length|window|size|limit)|maximum context|(prompt|input) is too long|too many (input )?tokens"
     r"|exceeds? the (available|maximum).{0,40}(context|tokens)|input token count.{0,40}exceed"
     r"|request.?too.?large|reduce the length",
     re.I,

@@ -215,6 +215,8 @@ class Compacted(View, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "compacted"
     messages: tuple[Message, ...]
+    turn_at: int
+    """Where the messages of the turn at hand begin."""
     tokens_before: int
     tokens_after: int
     how: Literal["pruned", "summarised", "digest"]

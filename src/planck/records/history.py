@@ -88,7 +88,10 @@ class History:
                 self._finish(ToolResult(fact.id, "", fact.name, fact.ok, fact.output, fact.images))
             case TurnEnd():
                 self.close_open_calls()
-            case Compacted() | Rewound():
+            case Compacted():
+                self._replace(fact.messages)
+                self.turn_at = fact.turn_at
+            case Rewound():
                 self._replace(fact.messages)
             case _:
                 pass
@@ -102,10 +105,12 @@ class History:
         """What can be sent now: calls that are still open have a synthetic result in it."""
         return [*self.messages, _results(self._open)] if self._open else self.messages
 
-    @property
-    def tokens(self) -> int:
-        """What the next call takes of the window: the last real count plus the bytes since."""
-        return self._counted + self._uncounted_bytes // BYTES_PER_TOKEN
+    def tokens(self, fixed: int = 0) -> int:
+        """What the next call takes of the window: the last real count plus the bytes since.
+
+        `fixed` is what system prompt and tools take; a real count has them in it.
+        """
+        return (self._counted or fixed) + self._uncounted_bytes // BYTES_PER_TOKEN
 
     def close_open_calls(self) -> None:
         """Give every call without a result a synthetic one; a no-op when the step is complete."""

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, system_program
-from planck.workspace.sandbox import SandboxError, Wrapped, inside
+from planck.workspace.paths import inside
+from planck.workspace.sandbox import SandboxError, Wrapped
 
 _PRIVATE = ("/tmp", "/run", "/var/tmp")
 """Each command has its own: sockets of the desktop, of docker and of agents live there."""
@@ -40,18 +41,8 @@ class Bubblewrap:
         words = [*_as_owner(writable or roots), self._program, *_NAMESPACES]
         if not confinement.network:
             words.append("--unshare-net")
-        words += (
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--ro-bind",
-            "/proc/sys",
-            "/proc/sys",
-        )
+        words += ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+        words += ("--ro-bind", "/proc/sys", "/proc/sys")  # root could write there, capabilities or not
         for folder in _PRIVATE:
             if os.path.isdir(folder) and not os.path.islink(folder):
                 words += ("--tmpfs", folder)
@@ -61,7 +52,7 @@ class Bubblewrap:
             words += ("--ro-bind", root, root)
         for root in sorted(writable):
             words += ("--bind", root, root)
-        words += _masks((*confinement.masked, *_sockets()), roots)
+        words += _masks((*confinement.masked, *_sockets(roots)), roots)
         stubs = Stubs(writable)
         try:
             for root in sorted(writable):
@@ -215,14 +206,16 @@ def _masks(places: Sequence[str], roots: Sequence[str]) -> Iterator[str]:
         yield from ("--tmpfs", place) if stat.S_ISDIR(found.st_mode) else ("--ro-bind", "/dev/null", place)
 
 
-def _sockets() -> list[str]:
-    """Sockets of the machine that a command could talk to by their path: a read-only mount does not stop it."""
+def _sockets(roots: Sequence[str]) -> list[str]:
+    """Sockets elsewhere that a command could talk to by their path: a read-only mount does not stop it."""
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
             paths = {line.rstrip("\n").partition("/")[2] for line in table if "/" in line}
     except OSError:
         return []
-    return [path for path in (f"/{path}" for path in paths) if _is_open_socket(path)]
+    return [
+        path for path in (f"/{path}" for path in paths) if not inside(path, roots) and _is_open_socket(path)
+    ]
 
 
 def _is_open_socket(path: str) -> bool:
@@ -246,15 +239,8 @@ def _as_owner(roots: Sequence[str]) -> Iterator[str]:
     owner = os.stat(roots[0])
     setpriv = system_program("setpriv")
     if owner.st_uid != 0 and setpriv is not None:
-        yield from (
-            setpriv,
-            "--reuid",
-            str(owner.st_uid),
-            "--regid",
-            str(owner.st_gid),
-            "--clear-groups",
-            "--",
-        )
+        yield from (setpriv, "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid))
+        yield from ("--clear-groups", "--")
 
 
 def _require_sound(root: str) -> None:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -125,7 +125,3 @@ def _try(sandbox: Sandbox, rights: Confinement, script: str) -> str:
     finally:
         wrapped.release()
     return done.stdout.decode(errors="replace")
-
-
-def inside(path: str, roots: Sequence[str]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)

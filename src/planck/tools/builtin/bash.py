@@ -1,5 +1,6 @@
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from planck.records.outcome import Err, ErrorKind, Ok
@@ -8,12 +9,14 @@ from planck.tools.builtin.files import Spills
 from planck.tools.builtin.prose import prose
 from planck.tools.command_outcome import command_outcome
 from planck.workspace.jobs import Jobs
-from planck.workspace.output import KEEP_BYTES
+from planck.workspace.output import KEEP_BYTES, visible
 from planck.workspace.paths import Root
 from planck.workspace.process import allowed, run, shell, start
 
 TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
+_PROGRESS_EVERY = 0.1
+_PROGRESS_BYTES = 2_000
 _KILL = re.compile(r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*")
 
 
@@ -52,7 +55,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                 environment=env,
                 timeout=timeout_ms / 1000,
                 spill=spill,
-                on_output=lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+                on_output=_throttled(ctx.progress),
                 confinement=ctx.confinement,
             )
         return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
@@ -87,6 +90,24 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         timeout=MAX_TIMEOUT_MS / 1000 + 10,
         confinable=True,
     )
+
+
+def _throttled(progress: Callable[[str], None]) -> Callable[[bytes], None]:
+    """A few times a second, and the end of each burst only: `yes` writes gigabytes."""
+    loop = asyncio.get_running_loop()
+    following = loop.time()
+    waiting = bytearray()
+
+    def tell(chunk: bytes) -> None:
+        nonlocal following
+        waiting.extend(chunk[-_PROGRESS_BYTES:])
+        del waiting[:-_PROGRESS_BYTES]
+        if loop.time() >= following:
+            following = loop.time() + _PROGRESS_EVERY
+            progress(visible(waiting.decode(errors="replace")))
+            waiting.clear()
+
+    return tell
 
 
 def _started(handle: str) -> dict[str, Any]:

@@ -1,0 +1,101 @@
+"""Whatever a tool returned, as an outcome that can be stored and a text that a model may read."""
+
+from typing import Any
+
+import msgspec
+
+from planck.records import codec
+from planck.records.messages import Image, ToolCall
+from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.tool import Outcome, outcome_of
+from planck.toolkit.truncate import DEFAULT_MAX, repair, truncate
+
+_MARKER_ROOM = 1_024
+"""A tool that bounds its own output adds a marker and a hint; that is not cut a second time."""
+_MAX_VALUE = 1 << 20
+_MAX_DETAILS = 4 * DEFAULT_MAX
+
+
+class Finished(msgspec.Struct, frozen=True):
+    call: ToolCall
+    outcome: Outcome
+    output: str
+    """What the model reads, bounded."""
+    exit_code: int | None
+    images: tuple[Image, ...]
+    duration_ms: int
+
+    @property
+    def ok(self) -> bool:
+        """False for an error, and for a command that ran and failed."""
+        return not isinstance(self.outcome, Err) and self.outcome.value.get("ok", True) is not False
+
+
+def finished(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
+    """May raise whatever a hostile value raises: the executor stands behind it."""
+    outcome = _outcome(call.name, returned)
+    if isinstance(outcome, Err):
+        outcome = _storable(outcome)
+        return Finished(call, outcome, _error_text(outcome), None, (), duration_ms)
+    value = outcome.value
+    images = tuple(image for image in value.pop("images", ()) if isinstance(image, Image))
+    output = value["output"] = bounded(value["output"])
+    if not _encodable(value):
+        value = {"output": output}
+    code = value.get("exit_code")
+    return Finished(call, Ok(value), output, code if type(code) is int else None, images, duration_ms)
+
+
+def broken(name: str, problem: BaseException) -> Err:
+    """An exception as a result; its text may be hostile too."""
+    try:
+        text = truncate(f"{type(problem).__name__}: {problem}", 2_000)
+    except BaseException:
+        text = type(problem).__name__
+    return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {text}")
+
+
+def bounded(text: str) -> str:
+    if len(text) <= DEFAULT_MAX + _MARKER_ROOM:
+        text = repair(text)
+        if text.isascii() or len(text.encode()) <= DEFAULT_MAX + _MARKER_ROOM:
+            return text
+    return truncate(text)
+
+
+def _outcome(name: str, returned: Any) -> Outcome:
+    match returned:
+        case Err():
+            return returned
+        case Ok(value=dict() as value):
+            value = {key: inner for key, inner in value.items() if type(key) is str}
+            if type(value.get("output")) is str:
+                return Ok(value)
+            shown = value.get("output", {key: inner for key, inner in value.items() if key != "images"})
+            return Ok({**value, "output": codec.encode_str(shown)})
+        case None | Ok(value=None):
+            raise TypeError(f"{name} returned nothing instead of Ok or Err")
+        case _:
+            return outcome_of(returned)  # always a new map
+
+
+def _encodable(value: dict[str, Any]) -> bool:
+    try:
+        return len(codec.encode(value)) <= _MAX_VALUE
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _storable(err: Err) -> Err:
+    message = bounded(err.message)
+    try:
+        size = len(codec.encode(err.details))
+    except (TypeError, ValueError, RecursionError):
+        return Err(err.kind, message, {"lost": "details that could not be stored"})
+    details = err.details if size <= _MAX_DETAILS else {"lost": f"{size} bytes of details"}
+    return Err(err.kind, message, details)
+
+
+def _error_text(err: Err) -> str:
+    text = f"{err.kind}: {err.message}"
+    return bounded(f"{text}\n{codec.encode_str(err.details)}" if err.details else text)

@@ -1,0 +1,119 @@
+"""A workspace with the built-in tools behind the executor, beside a folder that nobody may reach."""
+
+import hashlib
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from planck.headless.system import SystemClock
+from planck.records.events import View
+from planck.records.messages import ToolCall
+from planck.records.outcome import Err
+from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.toolset import ToolSet
+from planck.tools.builtin.catalog import builtin_tools
+from planck.tools.executor import Executor, Finished
+from planck.workspace.jobs import Jobs
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "FOO_API_KEY": "canary-4711"}
+
+
+async def permitted(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
+    return None
+
+
+class Room:
+    def __init__(self, folder: Path, tools: Iterable[Tool] | None = None, **options: Any) -> None:
+        self.ws = folder / "ws"
+        self.out = folder / "out"
+        self.spill = folder / "spill"
+        for place in (self.ws, self.out, self.spill):
+            place.mkdir(exist_ok=True)
+        (self.out / "secret").write_text("the secret\n")
+        self.jobs = Jobs()
+        self.facts: list[View] = []
+        self.progress: list[tuple[str, str]] = []
+        self.tools = ToolSet(tools if tools is not None else self.builtin())
+        self._options = options
+        self.executor = self.agent("agent-1")
+        self._count = 0
+
+    def builtin(self, **options: Any) -> list[Tool]:
+        return builtin_tools(self.ws, spill=self.spill, environment=ENVIRONMENT, jobs=self.jobs, **options)
+
+    def agent(self, agent_id: str, record: Callable[[View], Awaitable[None]] | None = None) -> Executor:
+        return Executor(
+            self.tools,
+            clock=SystemClock(),
+            session_id="session-1",
+            agent_id=agent_id,
+            workspace=self.ws,
+            record=record or self._record,
+            progress=lambda call_id, text: self.progress.append((call_id, text)),
+            **{"permit": permitted, **self._options},
+        )
+
+    async def call(self, name: str, args: Any = None, *, by: Executor | None = None) -> Finished:
+        (only,) = await self.step((name, args), by=by)
+        return only
+
+    async def step(self, *calls: tuple[str, Any], by: Executor | None = None) -> list[Finished]:
+        async with aclosing((by or self.executor).run([self.tool_call(*call) for call in calls])) as results:
+            return [finished async for finished in results]
+
+    def tool_call(self, name: str, args: Any = None) -> ToolCall:
+        self._count += 1
+        text = args if isinstance(args, str) else json.dumps({} if args is None else args)
+        return ToolCall(id=f"c{self._count}", provider_id="p", name=name, arguments=text)
+
+    async def _record(self, fact: View) -> None:
+        self.facts.append(fact)
+
+
+def kind(finished: Finished) -> str:
+    return str(finished.outcome.kind) if isinstance(finished.outcome, Err) else "ok"
+
+
+def value(finished: Finished) -> dict[str, Any]:
+    assert not isinstance(finished.outcome, Err), finished.output
+    return finished.outcome.value
+
+
+def details(finished: Finished) -> dict[str, Any]:
+    assert isinstance(finished.outcome, Err), finished.output
+    return finished.outcome.details
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Everything below with its content, kind and mode: what must not change."""
+    found = {}
+    for top, folders, files in os.walk(os.fsencode(folder)):
+        for name in sorted(folders + files):
+            path = os.path.join(top, name)
+            state = os.lstat(path)
+            content = b""
+            if os.path.islink(path):
+                content = os.readlink(path)
+            elif os.path.isfile(path):
+                with open(path, "rb") as file:
+                    content = file.read()
+            stamp = (state.st_mode, state.st_ino, state.st_mtime_ns, hashlib.sha256(content).hexdigest())
+            found[os.fsdecode(path)] = repr(stamp)
+    return found
+
+
+def processes(tag: str) -> list[int]:
+    """Every process of the machine whose command line holds the tag."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                command = Path(f"/proc/{entry}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if tag.encode() in command and int(entry) != os.getpid():
+                found.append(int(entry))
+    return found
