@@ -194,6 +194,27 @@ def test_one_huge_call_in_the_last_step_does_not_stop_the_agent() -> None:
     assert fits(after(history, done), WINDOW)
 
 
+def test_a_last_step_with_too_much_output_is_cut_and_stays() -> None:
+    calls = [ToolCall(f"c{n}", f"c{n}", "read", "{}") for n in range(12)]
+    ends = [ToolEnd(id=call.id, name="read", ok=True, output="z" * 16_000, duration_ms=1) for call in calls]
+    history = told(*turn(1, ended=False), _said(*calls), *ends)
+    done = run(history, [Err(ErrorKind.NETWORK, "down")])
+    assert isinstance(done, Compacted)
+    assert isinstance(last := done.messages[-1], ToolMessage)
+    assert len(last.results) == 12
+    assert fits(after(history, done), WINDOW)
+
+
+def test_a_last_step_too_big_even_for_that_is_told_in_the_digest() -> None:
+    call = ToolCall("t", "p", "write", '{"content":"' + "y" * 100_000 + '"}')
+    end = ToolEnd(id="t", name="write", ok=True, output="z" * 20_000, duration_ms=1)
+    history = told(*turn(1, ended=False), _said(call), end)
+    done = run(history, [Err(ErrorKind.NETWORK, "down")])
+    assert isinstance(done, Compacted)
+    assert "calls write(" in str(done.messages[-1])
+    assert fits(after(history, done), WINDOW)
+
+
 STEP = st.tuples(st.integers(0, 4000), st.integers(0, 3), st.sampled_from([USER, "b"]), st.booleans())
 
 

@@ -15,6 +15,7 @@ from planck.records.specs import ModelSpec
 from tests.wire.anthropic import Anthropic
 from tests.wire.google import Google
 from tests.wire.openai_chat import OpenAIChat
+from tests.wire.openai_responses import OpenAIResponses
 from tests.wire.script import Dialect
 
 KEY = "sk-secret-key-0123456789"
@@ -67,6 +68,13 @@ KNOWN = (
         replays=_google_signatures,
     ),
     Known(OpenAIChat(), "openai", "chat"),
+    Known(
+        OpenAIResponses(),
+        "openai",
+        "responses",
+        thoughts=(Thinking("well, let me see", "rs_1", "c2lnbmVk"),),
+        replays=lambda body: [item for item in body["input"] if item.get("type") == "reasoning"],
+    ),
 )
 
 

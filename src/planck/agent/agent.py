@@ -1,12 +1,21 @@
 """One agent's own things: what a turn reads, and the one way it writes."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
 
 from planck.agent.journal import Entry, Journal
 from planck.llm.provider import Provider, Request
-from planck.records.events import AssistantSaid, Delivery, Envelope, Kind, TurnStart, UsageSpent, View
+from planck.records.events import (
+    AssistantSaid,
+    Compacted,
+    Delivery,
+    Envelope,
+    Kind,
+    TurnStart,
+    UsageSpent,
+    View,
+)
 from planck.records.history import History
 from planck.records.messages import AssistantMessage
 from planck.records.ports import Ids
@@ -14,6 +23,9 @@ from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor
+
+MakeRoom = Callable[[Request], Awaitable[Compacted | None]]
+"""What to record before a call so that it fits; the wiring knows who makes it."""
 
 
 class Activity(StrEnum):
@@ -35,6 +47,7 @@ class Agent:
         system: Callable[[], str],
         cost: Callable[[Usage], float | None],
         max_steps: int,
+        make_room: MakeRoom | None = None,
     ) -> None:
         self.spec = spec
         self.provider = provider
@@ -53,6 +66,7 @@ class Agent:
         self._system = system
         self._system_text = ""
         self._cost = cost
+        self._make_room = make_room
 
     @property
     def id(self) -> str:
@@ -79,6 +93,11 @@ class Agent:
         return Request(
             self.id, self._system_text, self.history, self.tools.specs, params=self.spec.model.params
         )
+
+    async def make_room(self) -> None:
+        """Compact the history if the next call would not fit the model's window."""
+        if self._make_room and (fact := await self._make_room(self.request())):
+            await self.record(fact)
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""

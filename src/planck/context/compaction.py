@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from planck.llm.provider import Provider, Request
+from planck.llm.provider import Provider, ProviderError, Request
+from planck.records import codec
 from planck.records.events import Compacted
 from planck.records.history import BYTES_PER_TOKEN, History
 from planck.records.messages import (
@@ -25,6 +26,7 @@ from planck.records.messages import (
     user_text,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.specs import ToolSpec
 from planck.toolkit.truncate import truncate
 
 How = Literal["pruned", "summarised", "digest"]
@@ -72,11 +74,42 @@ async def compact(
     summary = await _summary(head, provider, work.room // 2, agent_id) if head else None
     if summary and (done := work.summarised(_framed(summary, notes), work.tail_at, "summarised")):
         return done
-    for tail_at in (work.tail_at, _last_step(work.messages), len(work.messages)):
-        digest = _digest(work.before(tail_at), work.room // 16)
-        if done := work.summarised(_framed(digest, truncate(notes, 2000)), tail_at, "digest"):
+    for tail_at, cut in (
+        (work.tail_at, False),
+        (_last_step(work.messages), True),
+        (len(work.messages), True),
+    ):
+        digest = _framed(_digest(work.before(tail_at), work.room // 16), truncate(notes, 2000))
+        if done := work.summarised(digest, tail_at, "digest", cut=cut):
             return done
     return work.too_big()
+
+
+class Compactor:
+    """One agent's: asked before each of its model calls, and silent while everything fits."""
+
+    def __init__(self, provider: Provider, window: int) -> None:
+        self._provider = provider
+        self._window = window
+        self._tools: Sequence[ToolSpec] = ()
+        self._tool_bytes = 0
+
+    async def make_room(self, request: Request) -> Compacted | None:
+        """The fact to record before the call; fails with `context_overflow`, naming what is too big."""
+        fixed = (len(request.system.encode()) + self._size_of(request.tools)) // BYTES_PER_TOKEN
+        if fits(request.history, self._window, fixed=fixed):
+            return None
+        done = await compact(
+            request.history, self._window, self._provider, fixed=fixed, agent_id=request.agent_id
+        )
+        if isinstance(done, TooBig):
+            raise ProviderError(done.err.kind, done.err.message, done.err.details)
+        return done
+
+    def _size_of(self, tools: Sequence[ToolSpec]) -> int:
+        if tools is not self._tools:  # the same object until the set changes
+            self._tools, self._tool_bytes = tools, len(codec.encode(tools))
+        return self._tool_bytes
 
 
 class _Work:
@@ -105,10 +138,13 @@ class _Work:
         """What a summary stands for: all before the tail but what must stay."""
         return [m for at, m in enumerate(self.messages[:tail_at]) if not self._pinned(at, m)]
 
-    def summarised(self, summary: UserMessage, tail_at: int, how: How) -> Compacted | None:
+    def summarised(
+        self, summary: UserMessage, tail_at: int, how: How, *, cut: bool = False
+    ) -> Compacted | None:
+        """`cut` prunes the tail too."""
         pinned = [(at, m) for at, m in enumerate(self.messages[:tail_at]) if self._pinned(at, m)]
         tail = self.messages[tail_at:]
-        if tail_at != self.tail_at:
+        if cut:
             tail = [_pruned(message) for message in tail]
         turn_at = sum(at < self._turn_at for at, _ in pinned)
         return self._done([*(m for _, m in pinned), summary, *tail], turn_at, how, self.room)

@@ -7,6 +7,7 @@ import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
+from planck.context.compaction import Compactor
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
@@ -152,16 +153,18 @@ class SessionWiring:
             progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
             record=lambda fact: agent.record(fact),
         )
+        provider = wiring.provider(spec.model)
         agent = Agent(
             spec,
             journal=journal,
-            provider=wiring.provider(spec.model),
+            provider=provider,
             tools=tools,
             executor=executor,
             ids=wiring.ids,
             system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
             cost=lambda usage: None,
             max_steps=options.max_steps,
+            make_room=Compactor(provider, spec.model.context_window).make_room,
         )
         return agent
 

@@ -1,6 +1,6 @@
 """A configured endpoint and a model -> the provider that speaks to it; only the dialect in use is loaded."""
 
-from planck.llm.endpoint import Endpoint
+from planck.llm.endpoint import LLAMA_CPP_ROOT, Endpoint
 from planck.llm.provider import Provider, ProviderError
 from planck.llm.transport import Transport
 from planck.records.outcome import ErrorKind
@@ -16,6 +16,18 @@ def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) ->
             from planck.llm.openai_chat import OpenAIChat
 
             return OpenAIChat(endpoint, model, transport)
+        case "openai":
+            from planck.llm.openai_responses import OpenAIResponses
+
+            return OpenAIResponses(endpoint, model, transport)
+        case "llama_cpp":
+            from planck.llm.openai_chat import OpenAIChat
+
+            return OpenAIChat(_with_default(endpoint, LLAMA_CPP_ROOT), model, transport)
+        case "ollama":
+            from planck.llm.ollama import Ollama
+
+            return Ollama(endpoint, model, transport)
         case "anthropic":
             from planck.llm.anthropic import Anthropic
 
@@ -28,6 +40,13 @@ def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) ->
         ErrorKind.INVALID_ARGS,
         f"provider {endpoint.name!r} has type {endpoint.type!r}; it must be one of {', '.join(TYPES)}",
     )
+
+
+def _with_default(endpoint: Endpoint, base_url: str) -> Endpoint:
+    """A server without a vendor's address has one of its own."""
+    if endpoint.base_url:
+        return endpoint
+    return Endpoint(endpoint.name, endpoint.type, "", base_url, endpoint.key, endpoint.headers)
 
 
 def _api(endpoint: Endpoint) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.exchange import cut, exchange
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import unseen, wire_id, wire_name
+from planck.llm.parts import concluded, unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -232,16 +232,11 @@ class _Answer:
     def message(self) -> AssistantMessage:
         if not self._finish:
             raise cut()
-        parts: list[Part] = []
-        if self._thinking:
-            parts.append(Thinking("".join(self._thinking)))
-        if self._text:
-            parts.append(Text("".join(self._text)))
+        parts: list[Part] = [Thinking("".join(self._thinking))] if self._thinking else []
+        parts.append(Text("".join(self._text)))
+        parts += [call.build(f"{self._fallback_id}_{n}") for n, call in enumerate(self._calls)]
         stop = StopReason.REFUSAL if self._refused else _STOPS.get(self._finish, StopReason.END)
-        if self._calls and stop is StopReason.END:
-            parts += [call.build(f"{self._fallback_id}_{n}") for n, call in enumerate(self._calls)]
-            stop = StopReason.TOOL_CALLS
-        return AssistantMessage(tuple(parts), DIALECT, self._model, stop, self._usage)
+        return concluded(parts, stop, DIALECT, self._model, self._usage)
 
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from typing import Any
 
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records.events import Status
@@ -79,10 +80,15 @@ def is_passing(error: ProviderError) -> bool:
     """Whether the same request may succeed later."""
     if error.err.details.get("permanent"):
         return False
-    status = error.err.details.get("status")
-    return error.err.kind in _PASSING or (
-        error.err.kind is ErrorKind.PROVIDER_HTTP_ERROR and isinstance(status, int) and status >= 500
-    )
+    if error.err.kind is ErrorKind.PROVIDER_HTTP_ERROR:
+        return _server_side(error.err.details)
+    return error.err.kind in _PASSING
+
+
+def _server_side(details: dict[str, Any]) -> bool:
+    """5xx, and what breaks a stream (status 0) after the server had accepted the request."""
+    status, code = details.get("status", 400), str(details.get("code", ""))
+    return status >= 500 if status else not code.startswith("invalid")
 
 
 def _status(state: str, detail: str) -> Status:

@@ -5,7 +5,7 @@ Failures are `ProviderError`: `network` until the answer's head is there, `strea
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from planck.llm.address import Network, Origin, locate
 from planck.llm.connection import (
@@ -77,6 +77,8 @@ class HttpTransport:
         self._open: set[Connection] = set()
         self._tls: ssl.SSLContext | None = None
         self._closed = False
+        self._leaving: set[asyncio.Task[Any]] = set()
+        """Connections that are still being made though nobody wants them any more."""
 
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: Sequence[bytes] | bytes = b""
@@ -100,6 +102,8 @@ class HttpTransport:
     async def aclose(self) -> None:
         self._closed = True
         self._idle.clear()
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=1.0)
         closing = [connection.closed for connection in self._open]
         for connection in tuple(self._open):
             connection.abort()
@@ -161,13 +165,28 @@ class HttpTransport:
             await self._tunnel(connection, origin, origin.proxy)
 
     async def _dial(self, connection: Connection, to: Origin) -> None:
-        await asyncio.get_running_loop().create_connection(
-            lambda: connection,
-            to.host,
-            to.port,
-            ssl=self._context() if to.tls else None,
-            happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
+        loop = asyncio.get_running_loop()
+        dialling = loop.create_task(
+            loop.create_connection(
+                lambda: connection,
+                to.host,
+                to.port,
+                ssl=self._context() if to.tls else None,
+                happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
+            )
         )
+        try:
+            await asyncio.shield(dialling)
+        except asyncio.CancelledError:
+            # CPython's race between addresses loses a socket when it is cancelled: let it end, then hang up.
+            self._leaving.add(dialling)
+            dialling.add_done_callback(self._hang_up)
+            raise
+
+    def _hang_up(self, dialling: "asyncio.Task[Any]") -> None:
+        self._leaving.discard(dialling)
+        if not dialling.cancelled() and dialling.exception() is None:
+            dialling.result()[0].abort()
 
     async def _tunnel(self, connection: Connection, origin: Origin, proxy: Origin) -> None:
         plain = Connection(self, origin)

@@ -237,14 +237,15 @@ class Mail:
         deadline: str | None = None,
         hops: int | None = None,
     ) -> Envelope:
+        id = self._ids.new()
         return Envelope(
-            id=self._ids.new(),
+            id=id,
             kind=kind,
             sender=sender.id,
             sender_name=sender.name,
             receiver=receiver.id,
             text=text,
-            correlation_id=correlation,
+            correlation_id=correlation or (id if kind in (Kind.ASK, Kind.TASK) else None),
             deadline=deadline,
             hops=sender.hops + 1 if hops is None else hops,
         )

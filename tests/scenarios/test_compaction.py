@@ -1,0 +1,55 @@
+"""A session that outgrows its model's window, through the facade."""
+
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from planck import Planck
+from planck.llm.provider import Request
+from planck.llm.scripted import Say, ScriptedProvider
+from planck.records.usage import Usage
+
+WINDOW = 128_000
+
+
+async def test_a_long_turn_goes_on_after_it_filled_the_window(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
+    shown: list[int] = []
+
+    def answer(request: Request) -> Any:
+        if "memory of a coding agent" in request.system:
+            return "I read big.txt several times."
+        shown.append(request.history.tokens(5000))
+        if len(shown) >= 20:
+            return "done"
+        # A model that counts many more tokens than the bytes suggest.
+        return Say(
+            calls=[("read", {"path": "big.txt", "offset": len(shown)})], usage=Usage(shown[-1] + 25_000, 20)
+        )
+
+    double = ScriptedProvider(answer)
+    async with Planck(tmp_path / "home", tmp_path / "work", environ={}, providers={"double": double}) as p:
+        session = await p.start(model="double/m", mode="full")
+        result = await session.run("read it again and again")
+        assert (result.status, result.text) == ("completed", "done")
+        before = await _events(session)
+        await session.aclose()
+        again = await p.resume(session.id)
+        assert (await again.run("and now?")).status == "completed"
+    compacted = [event["data"] for event in before if event["type"] == "compacted"]
+    assert len(compacted) > 2
+    assert all(data["tokens_after"] < data["tokens_before"] for data in compacted)
+    assert max(shown) < WINDOW
+    assert "read it again and again" in str(double.asked[-1].messages)
+    assert "left out; call read again" in str(double.asked[-1].messages)
+
+
+async def _events(session: Any) -> list[Any]:
+    events = []
+    async with aclosing(session.events()) as stream:
+        async for event in stream:
+            events.append(event)
+            if event.seq == session.head:
+                break
+    return events

@@ -1,0 +1,212 @@
+"""Teams for tests: over a real socket with a scripted chat server, or in memory on the virtual loop."""
+
+import itertools
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from planck.agent.agent import Agent
+from planck.agent.journal import Journal
+from planck.headless.headless import Planck, SessionHandle
+from planck.llm.provider import Request
+from planck.llm.scripted import Script, Scripted, ScriptedProvider
+from planck.records.events import Event, View, view
+from planck.records.specs import AgentSpec, Limits, ModelSpec
+from planck.session.bus import Bus
+from planck.session.journal import SessionJournal
+from planck.store.memory import MemoryStore
+from planck.team.team import Team
+from planck.team.tools import orchestrator_tools, worker_tools
+from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.toolset import ToolSet
+from planck.tools.executor import Executor
+from tests.wire import chat
+from tests.wire.server import Asked, Reply
+
+Brain = Sequence[Reply] | Callable[[list[dict[str, Any]]], Reply]
+"""What one agent says: replies in order, or a function of the messages that it is shown."""
+
+
+class Brains:
+    """The script of a wire server: each agent by its name, which its system prompt begins with."""
+
+    def __init__(self, brains: Mapping[str, Brain]) -> None:
+        self._brains = brains
+        self._next: dict[str, int] = {}
+        self.seen: list[tuple[str, list[dict[str, Any]]]] = []
+
+    def __call__(self, asked: Asked) -> Reply:
+        system, *messages = asked.json["messages"]
+        name = system["content"].split(",")[0].removeprefix("You are ")
+        self.seen.append((name, messages))
+        brain = self._brains[name]
+        if callable(brain):
+            return brain(messages)
+        number = self._next.get(name, 0)
+        self._next[name] = number + 1
+        return brain[number] if number < len(brain) else chat.text(f"{name} has no more to say")
+
+    def last(self, name: str) -> list[dict[str, Any]]:
+        """What an agent was shown in its newest request."""
+        return next(messages for who, messages in reversed(self.seen) if who == name)
+
+
+def open_planck(folder: Path, url: str, **flags: Any) -> Planck:
+    (folder / "work").mkdir(exist_ok=True)
+    providers = {"local": {"type": "openai", "base_url": url}}
+    return Planck(
+        home=folder / "home",
+        workspace=folder / "work",
+        environ={"PATH": "/usr/bin:/bin"},
+        flags={"default_model": "local/m", "providers": providers, "permissions": {"mode": "full"}, **flags},
+    )
+
+
+def spawned(name: str, type: str = "", **more: Any) -> tuple[str, dict[str, Any]]:
+    return (
+        "spawn_agent",
+        {
+            "type": type or name,
+            "name": name,
+            "description": f"the {name}",
+            "system_prompt": f"be {name}",
+            "provider": "local",
+            "model_id": "m",
+            "base_url": "",
+            **more,
+        },
+    )
+
+
+def ask(name: str, question: str = "?", **more: Any) -> tuple[str, dict[str, Any]]:
+    return ("ask_agent", {"identifier": name, "identifier_type": "name", "question": question, **more})
+
+
+def delegate(name: str, task: str = "work") -> tuple[str, dict[str, Any]]:
+    return ("delegate_task", {"identifier": name, "identifier_type": "name", "task": task})
+
+
+def target(tool: str, name: str) -> tuple[str, dict[str, Any]]:
+    return (tool, {"identifier": name, "identifier_type": "name"})
+
+
+def write_team(folder: Path, *members: Mapping[str, Any]) -> str:
+    """A TEAM.json with these members; each gets the local model."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [{"provider": "local", "model_id": "m", **member} for member in members]
+    (folder / "TEAM.json").write_text(json.dumps({"name": "t", "members": rows}))
+    return str(folder)
+
+
+async def facts(session: SessionHandle) -> list[tuple[str, dict[str, Any]]]:
+    """Everything recorded so far, as (type, data)."""
+    found = []
+    async for event in session.events():
+        found.append((event.type, event.data))
+        if event.seq == session.head:
+            break
+    return found
+
+
+class FixedClock:
+    """Stands still: what needs time to pass uses the loop's."""
+
+    def now(self) -> str:
+        return "2026-01-01T00:00:00.000Z"
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class CountedIds:
+    def __init__(self) -> None:
+        self._count = itertools.count(1)
+
+    def new(self) -> str:
+        return f"{next(self._count):016x}"
+
+
+MODEL = ModelSpec(provider="s", model="m")
+
+
+class Crew:
+    """A team in memory with a scripted model: an orchestrator `lead`, and workers by name."""
+
+    def __init__(
+        self,
+        script: Script | Callable[[Request], Scripted | Awaitable[Scripted]],
+        *workers: str,
+        limits: Limits | None = None,
+        journal: Callable[[SessionJournal], Journal] = lambda journal: journal,
+    ) -> None:
+        self.provider = ScriptedProvider(script)
+        self.store = MemoryStore()
+        self.ids = CountedIds()
+        self.clock = FixedClock()
+        self.journal = journal(SessionJournal(self.store, Bus(), self.clock))
+        self.team = Team(
+            f"team-{id(self)}",
+            journal=self.journal,
+            ids=self.ids,
+            clock=self.clock,
+            limits=limits or Limits(live_agents=10_000, total_agents=100_000),
+            build=self._build,
+        )
+        self.names = ("lead", *workers)
+
+    async def start(self) -> None:
+        for name in self.names:
+            lead = name == "lead"
+            await self.team.add(
+                AgentSpec(
+                    id=name,
+                    type=name,
+                    name=name,
+                    role="orchestrator" if lead else "worker",
+                    model=MODEL,
+                    delegator_id="" if lead else "lead",
+                )
+            )
+
+    async def run(self, text: str = "go") -> None:
+        assert await self.team.mail.prompt(self.team.orchestrator, text) is None
+        await self.team.settled()
+
+    async def aclose(self) -> None:
+        await self.team.aclose()
+
+    def recorded(self, type: str = "") -> list[View]:
+        return [fact for event in self.events() if (not type or event.type == type) and (fact := view(event))]
+
+    def events(self) -> list[Event]:
+        return list(self.store.read())
+
+    def _build(self, spec: AgentSpec, journal: Journal) -> Agent:
+        tools = ToolSet(worker_tools(self.team.id, spec.delegator_id or None))
+        if spec.role == "orchestrator":
+            for tool in orchestrator_tools("session", self.team.id, [MODEL]):
+                tools.add(tool)
+        executor = Executor(
+            tools,
+            clock=self.clock,
+            permit=_allow,
+            session_id="session",
+            agent_id=spec.id,
+            workspace=Path("/"),
+        )
+        return Agent(
+            spec,
+            journal=journal,
+            provider=self.provider,
+            tools=tools,
+            executor=executor,
+            ids=self.ids,
+            system=lambda: spec.name,
+            cost=lambda usage: None,
+            max_steps=50,
+        )
+
+
+async def _allow(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> None:
+    return None
