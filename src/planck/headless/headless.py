@@ -13,6 +13,7 @@ import planck
 from planck.headless import config as configuration
 from planck.headless import models, sessions, teams
 from planck.headless.config import Config
+from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
@@ -66,10 +67,12 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
+        self.peers = Peers(self.resources, environ, trusted=trust, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
             approver=approver,
+            peers=self.peers,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,
@@ -84,7 +87,7 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices)
+        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -157,7 +160,7 @@ class Planck:
                 name="orchestrator",
                 role="orchestrator",
                 model=self._model(model),
-                tools=wired.tool_names,
+                tools=(*wired.tool_names, EVERY_TOOL),
             )
         ]
 
@@ -221,24 +224,45 @@ class SessionHandle:
         """Give the orchestrator one more tool, from its next step on."""
         self._session.team.orchestrator.actor.agent.tools.add(tool)
 
-    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
-        """Prompt the orchestrator and wait until nothing can wake it any more."""
-        began, after = self._clock.monotonic(), self.head
-        try:
-            async with asyncio.timeout(timeout):
-                refused = await self._session.prompt(prompt)
-                if refused:
-                    raise PromptRefused(refused.kind, refused.message, refused.details)
-                await self._session.team.settled()
-        except TimeoutError:
-            await self.stop(TurnStatus.TIMED_OUT)
+    @property
+    def members(self) -> list[AgentSpec]:
+        """The live agents, in the order in which they started."""
+        return [member.spec for member in self._session.team.members]
+
+    async def prompt(self, text: str, *, steer: bool = False) -> None:
+        """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        refused = await self._session.prompt(text, steer=steer)
+        if refused:
+            raise PromptRefused(refused.kind, refused.message, refused.details)
+
+    async def settled(self) -> None:
+        """Returns when nothing can wake the orchestrator any more."""
+        await self._session.team.settled()
+
+    def interrupt(self) -> None:
+        """End every turn in flight; the session goes on with the next prompt."""
+        self._session.team.abort()
+
+    def result(self, after: int, duration_ms: int = 0) -> RunResult:
+        """What the events after a number come to."""
         return summarise(
             self._store.read(after),
             orchestrator_id=self.orchestrator.id,
             session_id=self.id,
             session_name=self.name,
-            duration_ms=round((self._clock.monotonic() - began) * 1000),
+            duration_ms=duration_ms,
         )
+
+    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
+        """Prompt the orchestrator and wait until nothing can wake it any more."""
+        began, after = self._clock.monotonic(), self.head
+        try:
+            async with asyncio.timeout(timeout):
+                await self.prompt(prompt)
+                await self.settled()
+        except TimeoutError:
+            await self.stop(TurnStatus.TIMED_OUT)
+        return self.result(after, round((self._clock.monotonic() - began) * 1000))
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

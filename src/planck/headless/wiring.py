@@ -13,6 +13,7 @@ from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.config import Config
 from planck.headless.models import available, endpoint, resolve_pair
+from planck.headless.peers import Peers
 from planck.headless.permit import ceiling, gate
 from planck.headless.resources import Resources
 from planck.llm.dialects import open_provider
@@ -49,11 +50,13 @@ class Wiring:
         environ: Mapping[str, str],
         *,
         approver: Approver | None,
+        peers: Peers,
         clock: Clock,
         ids: Ids,
         doubles: Mapping[str, Provider],
     ) -> None:
         self.resources = resources
+        self.peers = peers
         self.workspace = resources.workspace
         self.environ = environ
         self.approver = approver
@@ -83,6 +86,7 @@ class Wiring:
         return SessionWiring(self, session_id, spill, options)
 
     async def aclose(self) -> None:
+        await self.peers.aclose()
         if self._transport is not None:
             await self._transport.aclose()
 
@@ -95,7 +99,14 @@ class SessionWiring:
         self._session_id = session_id
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
-        self._gate = gate(wiring.config, wiring.resources.home, wiring.environ, wiring.ids, wiring.approver)
+        self._gate = gate(
+            wiring.config,
+            wiring.workspace,
+            wiring.resources.home,
+            wiring.environ,
+            wiring.ids,
+            wiring.approver,
+        )
         self._specs: dict[str, AgentSpec] = {}
         self._tools = {
             tool.name: tool
@@ -112,6 +123,7 @@ class SessionWiring:
         return tuple(self._tools)
 
     def team(self, journal: Journal) -> Team:
+        self._wiring.peers.join(journal)
         return Team(
             self._session_id,
             journal=journal,
@@ -128,6 +140,7 @@ class SessionWiring:
         wiring, options = self._wiring, self._options
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
+        wiring.peers.attach(tools, spec.tools)
         agent: Agent
 
         executor = Executor(

@@ -108,6 +108,8 @@ class Executor:
     async def _outcome(self, call: ToolCall, slots: asyncio.Semaphore) -> Any:
         said = _Said(call.id, self._progress)
         try:
+            if self._tools.arriving is not None and self._tools.get(call.name) is None:
+                await self._tools.arriving(call.name)
             tool = self._find(call.name)
             args = arguments.parse(call.arguments, tool.max_arguments)
             arguments.validate(tool, args)
