@@ -476,7 +476,7 @@ async def test_files_of_others_fail_cleanly(room: Room) -> None:
     script = (
         "import asyncio, sys; from pathlib import Path; from tests.tools.room import Room, kind\n"
         "import os; room = Room(Path(sys.argv[1]))\n"
-        "asyncio.run(room.call('write', {'path': 'warm', 'content': ''}))  # nobody may import what is in /root\n"
+        "asyncio.run(room.call('write', {'path': 'warm', 'content': ''}))  # imports\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "async def main():\n"
         " for name, args in [('read', {'path': 'locked'}), ('write', {'path': 'locked', 'content': 'x'}),\n"
