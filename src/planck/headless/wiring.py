@@ -99,7 +99,14 @@ class SessionWiring:
         self._session_id = session_id
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
-        self._gate = gate(wiring.config, wiring.resources.home, wiring.environ, wiring.ids, wiring.approver)
+        self._gate = gate(
+            wiring.config,
+            wiring.workspace,
+            wiring.resources.home,
+            wiring.environ,
+            wiring.ids,
+            wiring.approver,
+        )
         self._specs: dict[str, AgentSpec] = {}
         self._tools = {
             tool.name: tool
