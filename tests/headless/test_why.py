@@ -1,5 +1,6 @@
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from planck.headless.why import why_blocked
 from planck.records.ports import later
@@ -19,7 +20,7 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
             "eve": [stalled],
         }
     )
-    members = [
+    members: list[dict[str, Any]] = [
         {"type": "orchestrator", "name": "lead"},
         {"type": "bob"},
         {"type": "tess", "tools": ["bash"]},

@@ -57,8 +57,9 @@ async def _events(session: Any) -> list[Any]:
 
 async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
     script = [
-        Say(calls=[("list_dir", {})], usage=Usage(120_000, 20)),  # the next call would not fit
+        *(Say(calls=[("read", {"path": "big.txt"})], usage=Usage(n * 16_000, 20)) for n in range(1, 8)),
         Say(text="done", usage=Usage(100, 5)),
         Say(text="again", usage=Usage(100, 5)),
     ]

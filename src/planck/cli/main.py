@@ -9,6 +9,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
     "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
     "sessions": ("planck.cli.sessions", "list, show, search, fork, export, import and delete sessions"),
+    "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
@@ -16,7 +17,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 NOT_BUILT = [
     "undo",
-    "teams",
     "permissions",
     "models",
     "sidecar",

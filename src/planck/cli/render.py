@@ -10,6 +10,8 @@ from planck.headless.result import RunResult
 from planck.records.visible import one_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TOLD = frozenset({"ask_agent", "delegate_task", "send_response", "load_skill"})
+"""Tools of which the message itself, or nothing, is worth a line."""
 _SUBJECTS = ("command", "path", "pattern", "name", "identifier", "query", "url")
 
 
@@ -109,10 +111,12 @@ class Screen:
         mark, style = ("✓", "green") if data["ok"] else ("✗", "red")
         took = f"  {data['duration_ms'] / 1000:.1f} s" if data["duration_ms"] >= 100 else ""
         self._terminal.parts(*self._prefix(event.agent_id), (f"{mark} ", style), (label, ""), (took, "dim"))
-        lines = data["output"].strip().splitlines()
+        lines = [line for line in data["output"].splitlines() if line.strip()]
         count = max(self._details, 3 if not data["ok"] else 0)
         if data["name"] == "update_plan":
             count = len(lines)
+        elif data["ok"] and data["name"] in _TOLD:
+            count = 0
         for line in lines[-count:] if count else ():
             self._terminal.parts(("    ", ""), (line, "dim"))
 

@@ -33,6 +33,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 
 
@@ -98,6 +99,16 @@ class Planck:
         for handle in reversed(self._open):
             await handle.aclose()
         await self._wiring.aclose()
+
+    def check_team(self, alias_or_path: str) -> list[str]:
+        """Everything that would go wrong with a team; empty: it can start."""
+        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False))
+        return teams.check(
+            teams.find(alias_or_path, self.resources.team_dirs()),
+            self._wiring.resolve_member,
+            {*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS},
+            set(self.resources.skills().skills),
+        )
 
     async def start(
         self,
