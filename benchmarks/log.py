@@ -112,7 +112,7 @@ def _resume(folder: Path) -> None:
     )
     spent, kilobytes, idle = out.stdout.split()
     print(
-        f"resume of {EVENTS} events {float(spent):5.2f} s of CPU (aim <= 1), at most {int(kilobytes) // 1024} MB, "
+        f"resume of {EVENTS} events {float(spent):5.2f} s of CPU (aim <= 1), {int(kilobytes) // 1024} MB, "
         f"of which {int(idle) // 1024} MB before (aim <= 100)"
     )
 
