@@ -133,7 +133,6 @@ class SessionWiring:
         wiring, options = self._wiring, self._options
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
-        wiring.peers.attach(tools, spec.tools)
         agent: Agent
 
         executor = Executor(
@@ -165,6 +164,7 @@ class SessionWiring:
             max_steps=options.max_steps,
             make_room=Compactor(provider, spec.model.context_window).make_room,
         )
+        wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
