@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("startup", "turns", "team")
+NAMES = ("startup", "turns", "team", "tools")
 
 
 def main(chosen: list[str]) -> None:

@@ -33,6 +33,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 
 
@@ -98,6 +99,16 @@ class Planck:
         for handle in reversed(self._open):
             await handle.aclose()
         await self._wiring.aclose()
+
+    def check_team(self, alias_or_path: str) -> list[str]:
+        """Everything that would go wrong with a team; empty: it can start."""
+        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False))
+        return teams.check(
+            teams.find(alias_or_path, self.resources.team_dirs()),
+            self._wiring.resolve_member,
+            {*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS},
+            set(self.resources.skills().skills),
+        )
 
     async def start(
         self,
@@ -224,24 +235,45 @@ class SessionHandle:
         """Give the orchestrator one more tool, from its next step on."""
         self._session.team.orchestrator.actor.agent.tools.add(tool)
 
-    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
-        """Prompt the orchestrator and wait until nothing can wake it any more."""
-        began, after = self._clock.monotonic(), self.head
-        try:
-            async with asyncio.timeout(timeout):
-                refused = await self._session.prompt(prompt)
-                if refused:
-                    raise PromptRefused(refused.kind, refused.message, refused.details)
-                await self._session.team.settled()
-        except TimeoutError:
-            await self.stop(TurnStatus.TIMED_OUT)
+    @property
+    def members(self) -> list[AgentSpec]:
+        """The live agents, in the order in which they started."""
+        return [member.spec for member in self._session.team.members]
+
+    async def prompt(self, text: str, *, steer: bool = False) -> None:
+        """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        refused = await self._session.prompt(text, steer=steer)
+        if refused:
+            raise PromptRefused(refused.kind, refused.message, refused.details)
+
+    async def settled(self) -> None:
+        """Returns when nothing can wake the orchestrator any more."""
+        await self._session.team.settled()
+
+    def interrupt(self) -> None:
+        """End every turn in flight; the session goes on with the next prompt."""
+        self._session.team.abort()
+
+    def result(self, after: int, duration_ms: int = 0) -> RunResult:
+        """What the events after a number come to."""
         return summarise(
             self._store.read(after),
             orchestrator_id=self.orchestrator.id,
             session_id=self.id,
             session_name=self.name,
-            duration_ms=round((self._clock.monotonic() - began) * 1000),
+            duration_ms=duration_ms,
         )
+
+    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
+        """Prompt the orchestrator and wait until nothing can wake it any more."""
+        began, after = self._clock.monotonic(), self.head
+        try:
+            async with asyncio.timeout(timeout):
+                await self.prompt(prompt)
+                await self.settled()
+        except TimeoutError:
+            await self.stop(TurnStatus.TIMED_OUT)
+        return self.result(after, round((self._clock.monotonic() - began) * 1000))
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

@@ -12,6 +12,7 @@ from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.config import Config
+from planck.headless.external import external_tools
 from planck.headless.models import available, endpoint, resolve_pair
 from planck.headless.peers import Peers
 from planck.headless.permit import ceiling, gate
@@ -99,16 +100,22 @@ class SessionWiring:
         self._session_id = session_id
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
-        self._gate = gate(wiring.config, wiring.resources.home, wiring.environ, wiring.ids, wiring.approver)
+        self._gate = gate(
+            wiring.config,
+            wiring.workspace,
+            wiring.resources.home,
+            wiring.environ,
+            wiring.ids,
+            wiring.approver,
+        )
         self._specs: dict[str, AgentSpec] = {}
-        self._tools = {
-            tool.name: tool
-            for tool in (
-                *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
-                *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
-                plan_tool(),
-            )
-        }
+        built_in = (
+            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+            *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
+            plan_tool(),
+        )
+        files = external_tools(wiring.resources, wiring.environ, spill, [tool.name for tool in built_in])
+        self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
 
     @property
     def tool_names(self) -> tuple[str, ...]:

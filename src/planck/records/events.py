@@ -290,9 +290,12 @@ _VIEWS: dict[str, msgspec.json.Decoder[View]] = {
 
 
 def view(event: Event) -> View | None:
-    """The typed data, or None for a type this version does not know."""
+    """The typed data, or None for a type or a shape that this version does not know."""
     decoder = _VIEWS.get(event.type)
-    return decoder.decode(event.data) if decoder else None
+    try:
+        return decoder.decode(event.data) if decoder else None
+    except codec.DecodeError:
+        return None
 
 
 def raw(data: View | dict[str, Any]) -> msgspec.Raw:

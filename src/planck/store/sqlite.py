@@ -245,6 +245,8 @@ class SqliteStore:
         return data
 
     def blobs(self) -> list[str]:
+        if version(self._db) < 2:
+            return []
         return [bytes(row[0]).hex() for row in self._query("SELECT hash FROM blobs ORDER BY hash")]
 
     @property
