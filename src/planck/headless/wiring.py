@@ -154,7 +154,6 @@ class SessionWiring:
         wiring, options = self._wiring, self._options
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
-        wiring.peers.attach(tools, spec.tools)
         agent: Agent
 
         executor = Executor(
@@ -186,6 +185,7 @@ class SessionWiring:
             max_steps=options.max_steps,
             make_room=Compactor(provider, spec.model.context_window).make_room,
         )
+        wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
     def _provider(self, model: ModelSpec) -> Provider:
