@@ -120,6 +120,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
     settings: dict[str, Any] = {
         "mode": options.permission_mode,
         "max_steps": options.max_steps,
+        "max_budget_usd": options.max_budget_usd,
         "dry_run": getattr(options, "dry_run", False),
     }
     resumed = options.resume

@@ -102,7 +102,7 @@ class Planck:
 
     def check_team(self, alias_or_path: str) -> list[str]:
         """Everything that would go wrong with a team; empty: it can start."""
-        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False))
+        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
         return teams.check(
             teams.find(alias_or_path, self.resources.team_dirs()),
             self._wiring.resolve_member,
@@ -118,12 +118,15 @@ class Planck:
         name: str = "",
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
         stored: bool = True,
     ) -> "SessionHandle":
         """A new session; without a team it has one orchestrator with all built-in tools."""
         id = self._ids.new()
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         specs = self._specs(team, model, wired)
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
@@ -145,6 +148,7 @@ class Planck:
         *,
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
     ) -> "SessionHandle":
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
@@ -152,7 +156,9 @@ class Planck:
         store = SqliteStore.open(path)
         id, name = store.meta["id"], store.meta["name"]
         journal = SessionJournal(store, Bus(), self._clock)
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
@@ -181,11 +187,14 @@ class Planck:
             return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
 
-    def _options(self, mode: Mode | str | None, max_steps: int | None, dry_run: bool) -> Options:
+    def _options(
+        self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
+    ) -> Options:
         return Options(
             mode=Mode(mode) if mode else self.config.permissions.mode,
             max_steps=max_steps or self.config.limits.steps,
             dry_run=dry_run,
+            max_budget_usd=max_budget_usd,
         )
 
     def _spill(self, session_id: str) -> Path:

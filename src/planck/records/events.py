@@ -220,6 +220,8 @@ class Compacted(View, frozen=True, kw_only=True):
     tokens_before: int
     tokens_after: int
     how: Literal["pruned", "summarised", "digest"]
+    usage: Usage = Usage()
+    """All that the agent had used up to here."""
 
 
 class Rewound(View, frozen=True, kw_only=True):
