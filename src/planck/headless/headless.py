@@ -147,7 +147,7 @@ class Planck:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
         session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
 
     async def resume(
         self,
@@ -169,7 +169,7 @@ class Planck:
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
@@ -218,8 +218,8 @@ class Planck:
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock, self.workspace)
+    def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired)
         self._open.append(handle)
         return handle
 
@@ -250,9 +250,9 @@ class PromptRefused(PlanckError):
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock, workspace: Path) -> None:
+    def __init__(self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring) -> None:
         self._session = session
-        self._workspace = workspace
+        self._wired = wired
         self._store = store
         self._clock = clock
         self._closed = False
@@ -324,11 +324,11 @@ class SessionHandle:
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
         """What taking back a turn, an agent's work or a call would do to the files now."""
-        return undo.plan(self._store.read(), self._workspace, selection)
+        return undo.plan(self._store.read(), self._wired.workspace, selection)
 
     async def undo(self, plan: undo.Plan) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
-        return await undo.apply(plan, self._workspace, RandomIds(), self._session.note)
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
@@ -343,7 +343,10 @@ class SessionHandle:
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
-            await self._session.aclose()
+            try:
+                await self._session.aclose()
+            finally:
+                await self._wired.aclose()
 
 
 class SessionEvent:
