@@ -107,7 +107,7 @@ class Agent:
     async def make_room(self) -> None:
         """Compact the history if the next call would not fit the model's window."""
         if self._make_room and (fact := await self._make_room(self.request())):
-            await self.record(fact)
+            await self.record(msgspec.structs.replace(fact, usage=self.usage))
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""

@@ -120,6 +120,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
     settings: dict[str, Any] = {
         "mode": options.permission_mode,
         "max_steps": options.max_steps,
+        "max_budget_usd": options.max_budget_usd,
         "dry_run": getattr(options, "dry_run", False),
     }
     resumed = options.resume
@@ -129,6 +130,8 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
         raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
     if resumed and (options.team or (options.name and not options.fork)):
         raise UsageError(ErrorKind.INVALID_ARGS, "--team and --name are for a new session, without -c and -r")
+    if options.fork:
+        resumed = (await planck_.archive.fork(resumed, name=options.name)).id
     if resumed:
         return await planck_.resume(resumed, **settings)
     return await planck_.start(

@@ -1,8 +1,8 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,7 +11,8 @@ import msgspec
 
 import planck
 from planck.headless import config as configuration
-from planck.headless import models, sessions, teams
+from planck.headless import models, sessions, teams, undo
+from planck.headless.archive import Archive
 from planck.headless.config import Config
 from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
@@ -22,8 +23,9 @@ from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import Event, SessionStarted, TurnStatus, frame
+from planck.records.events import Event, SessionStarted, TurnStatus, View, frame
 from planck.records.outcome import PlanckError
+from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
 from planck.session.bus import Bus
@@ -90,6 +92,11 @@ class Planck:
         """What the user should know of files that were left out, wholly or in part."""
         return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
 
+    @property
+    def archive(self) -> Archive:
+        """The stored sessions: to list, look at, fork."""
+        return Archive(self.sessions_dir, self.workspace)
+
     async def __aenter__(self) -> "Planck":
         return self
 
@@ -102,7 +109,7 @@ class Planck:
 
     def check_team(self, alias_or_path: str) -> list[str]:
         """Everything that would go wrong with a team; empty: it can start."""
-        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False))
+        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
         return teams.check(
             teams.find(alias_or_path, self.resources.team_dirs()),
             self._wiring.resolve_member,
@@ -118,12 +125,15 @@ class Planck:
         name: str = "",
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
         stored: bool = True,
     ) -> "SessionHandle":
         """A new session; without a team it has one orchestrator with all built-in tools."""
         id = self._ids.new()
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         specs = self._specs(team, model, wired)
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
@@ -137,7 +147,7 @@ class Planck:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
         session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
 
     async def resume(
         self,
@@ -145,6 +155,7 @@ class Planck:
         *,
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
     ) -> "SessionHandle":
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
@@ -152,11 +163,24 @@ class Planck:
         store = SqliteStore.open(path)
         id, name = store.meta["id"], store.meta["name"]
         journal = SessionJournal(store, Bus(), self._clock)
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
+
+    @asynccontextmanager
+    async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
+        """A stored session whose files are undone without waking its agents; nobody else may have it open."""
+        store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
+        journal = SessionJournal(store, Bus(), self._clock)
+        try:
+            yield Shelf(store, journal, self.workspace, self._ids)
+        finally:
+            journal.close()
+            store.close()
 
     def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
@@ -181,20 +205,42 @@ class Planck:
             return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
 
-    def _options(self, mode: Mode | str | None, max_steps: int | None, dry_run: bool) -> Options:
+    def _options(
+        self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
+    ) -> Options:
         return Options(
             mode=Mode(mode) if mode else self.config.permissions.mode,
             max_steps=max_steps or self.config.limits.steps,
             dry_run=dry_run,
+            max_budget_usd=max_budget_usd,
         )
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock)
+    def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired)
         self._open.append(handle)
         return handle
+
+
+class Shelf:
+    """A stored session that is not running."""
+
+    def __init__(self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids) -> None:
+        self._store = store
+        self._journal = journal
+        self._workspace = workspace
+        self._ids = ids
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        return undo.plan(self._store.read(), self._workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        def record(fact: View) -> Awaitable[object]:
+            return self._journal.record(None, 0, fact, barrier=True)
+
+        return await undo.apply(plan, self._workspace, self._ids, record)
 
 
 class PromptRefused(PlanckError):
@@ -204,8 +250,9 @@ class PromptRefused(PlanckError):
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock) -> None:
+    def __init__(self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring) -> None:
         self._session = session
+        self._wired = wired
         self._store = store
         self._clock = clock
         self._closed = False
@@ -275,6 +322,14 @@ class SessionHandle:
             await self.stop(TurnStatus.TIMED_OUT)
         return self.result(after, round((self._clock.monotonic() - began) * 1000))
 
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        """What taking back a turn, an agent's work or a call would do to the files now."""
+        return undo.plan(self._store.read(), self._wired.workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        """Revert what the plan says; gives the id of a call that undoes the undo."""
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
+
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
         await self._session.team.halt(status)
@@ -288,7 +343,10 @@ class SessionHandle:
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
-            await self._session.aclose()
+            try:
+                await self._session.aclose()
+            finally:
+                await self._wired.aclose()
 
 
 class SessionEvent:

@@ -208,6 +208,9 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """The whole old content; None where there was no file."""
     mode: int | None
     after_sha256: str
+    """Empty: the file is removed."""
+    undoes: tuple[str, ...] = ()
+    """The calls that this change takes back."""
 
 
 class Compacted(View, frozen=True, kw_only=True):
@@ -220,6 +223,8 @@ class Compacted(View, frozen=True, kw_only=True):
     tokens_before: int
     tokens_after: int
     how: Literal["pruned", "summarised", "digest"]
+    usage: Usage = Usage()
+    """All that the agent had used up to here."""
 
 
 class Rewound(View, frozen=True, kw_only=True):

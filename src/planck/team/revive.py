@@ -6,7 +6,16 @@ import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
-from planck.records.events import AssistantSaid, Envelope, ModelChanged, TurnEnd, TurnStart, TurnStatus, View
+from planck.records.events import (
+    AssistantSaid,
+    Compacted,
+    Envelope,
+    ModelChanged,
+    TurnEnd,
+    TurnStart,
+    TurnStatus,
+    View,
+)
 from planck.records.history import interrupted
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
@@ -48,6 +57,8 @@ def revive(spec: AgentSpec, facts: Iterable[View], journal: Journal, build: Buil
                 opening = None
             case AssistantSaid():
                 agent.usage += fact.message.usage
+            case Compacted() if fact.usage != Usage():
+                agent.usage = fact.usage
             case _:
                 pass
     return Revived(agent, opening)
