@@ -134,6 +134,10 @@ class SessionWiring:
         self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
 
     @property
+    def workspace(self) -> Path:
+        return self._wiring.workspace
+
+    @property
     def tool_names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
         return tuple(self._tools)
@@ -160,7 +164,6 @@ class SessionWiring:
         wiring, options = self._wiring, self._options
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
-        wiring.peers.attach(tools, spec.tools)
         agent: Agent
 
         executor = Executor(
@@ -192,6 +195,7 @@ class SessionWiring:
             max_steps=options.max_steps,
             make_room=Compactor(provider, spec.model.context_window).make_room,
         )
+        wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
     def _provider(self, model: ModelSpec) -> Provider:
