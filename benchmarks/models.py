@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-import statistics
+import resource
 import subprocess
 import sys
 import time
@@ -84,26 +84,27 @@ async def _sdk_stream(port: int) -> None:
 
 
 async def _at_once(port: int) -> None:
-    began = time.perf_counter()
-    await asyncio.gather(*(bare.stream(port, 5) for _ in range(AT_ONCE)))
-    limit = time.perf_counter() - began
     transport = HttpTransport()
     provider = _provider(port, "d5", transport)
-    began = time.perf_counter()
-    await asyncio.gather(*(_count(provider) for _ in range(AT_ONCE)))
-    ours = time.perf_counter() - began
-    began = time.perf_counter()
-    await asyncio.gather(*(_count(provider) for _ in range(AT_ONCE)))
-    again = time.perf_counter() - began
+    asked = _asked(1)
+    limit = await _both(lambda: bare.stream(port, 5))
+    fresh = await _both(lambda: _count(provider, asked))
+    again = await _both(lambda: _count(provider, asked))
     await transport.aclose()
-    print(
-        f"{AT_ONCE} calls at once           {ours:6.3f} s, on open connections {again:.3f} s, "
-        f"bare loop {limit:.3f} s: {ours / limit:4.1f} x"
-    )
+    print(f"{AT_ONCE} calls at once, bare loop     {limit[0]:.3f} s, CPU {limit[1]:.3f} s")
+    for name, (wall, cpu) in (("new connections", fresh), ("open connections", again)):
+        ratios = f"{wall / limit[0]:.1f} x, CPU {cpu / limit[1]:.1f} x"
+        print(f"{AT_ONCE} calls at once, {name:16} {wall:.3f} s, CPU {cpu:.3f} s: {ratios}")
 
 
-async def _count(provider: Provider) -> None:
-    assert len([item async for item in provider.stream(_asked(1))]) == 6
+async def _both(one: Callable[[], Awaitable[None]]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(one() for _ in range(AT_ONCE)))
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+async def _count(provider: Provider, asked: Request) -> None:
+    assert len([item async for item in provider.stream(asked)]) == 6
 
 
 class Discard:
@@ -178,16 +179,22 @@ def _imports() -> None:
     without = _start("import asyncio, planck.llm.provider")
     for name in TYPES:
         spent = _start(f"import asyncio, planck.llm.provider, planck.llm.{name}") - without
-        print(f"importing {name:17} {spent * 1000:5.1f} ms more than asyncio and our records")
+        print(f"importing {name:17} {spent * 1000:5.1f} ms CPU more than asyncio and our records")
     sdk = _start("import asyncio, openai") - _start("import asyncio")
-    print(f"importing the openai SDK    {sdk * 1000:5.1f} ms more than asyncio")
+    print(f"importing the openai SDK    {sdk * 1000:5.1f} ms CPU more than asyncio")
 
 
 def _start(code: str) -> float:
-    def once() -> float:
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)
-        return time.perf_counter() - began
+    """CPU of a whole process, the best of some: a busy machine tells nothing about an import."""
 
-    once()
-    return statistics.median(once() for _ in range(5))
+    def once() -> float:
+        before = _children()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return _children() - before
+
+    return min(once() for _ in range(8))
+
+
+def _children() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime

@@ -172,7 +172,7 @@ class HttpTransport:
                 to.host,
                 to.port,
                 ssl=self._context() if to.tls else None,
-                happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
+                happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS if _may_have_many_addresses(to.host) else None,
             )
         )
         try:
@@ -223,6 +223,11 @@ class HttpTransport:
 
 _NEXT_ADDRESS_SECONDS = 0.25
 """RFC 8305: how long one address may stay silent before the next is tried beside it."""
+
+
+def _may_have_many_addresses(host: str) -> bool:
+    """A race of one costs as much as a whole request: numeric addresses and this machine run none."""
+    return not (host[-1].isdigit() or ":" in host or host == "localhost")
 
 
 def _unreachable(origin: Origin, error: OSError) -> ProviderError:
