@@ -46,7 +46,7 @@ def room(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
 def search_tools(ws: Path, ripgrep: bool) -> list[Tool]:
     root = Root(ws)
     engine = Engine(root, ENVIRONMENT, ripgrep=ripgrep)
-    assert engine.name == ("ripgrep" if ripgrep else "python")
+    assert (engine.program is not None) is ripgrep
     return [glob_tool(root, engine), grep_tool(root, engine), list_dir_tool(root)]
 
 
