@@ -1,8 +1,8 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,7 +11,8 @@ import msgspec
 
 import planck
 from planck.headless import config as configuration
-from planck.headless import models, sessions, teams
+from planck.headless import models, sessions, teams, undo
+from planck.headless.archive import Archive
 from planck.headless.config import Config
 from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
@@ -22,8 +23,9 @@ from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import Event, SessionStarted, TurnStatus, frame
+from planck.records.events import Event, SessionStarted, TurnStatus, View, frame
 from planck.records.outcome import PlanckError
+from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
 from planck.session.bus import Bus
@@ -68,7 +70,7 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
-        self.peers = Peers(self.resources, environ, trusted=trust, clock=self._clock)
+        self.peers = Peers(self.resources, environ, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
@@ -89,6 +91,11 @@ class Planck:
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
         return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
+
+    @property
+    def archive(self) -> Archive:
+        """The stored sessions: to list, look at, fork."""
+        return Archive(self.sessions_dir, self.workspace)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -140,7 +147,7 @@ class Planck:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
         session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
 
     async def resume(
         self,
@@ -162,7 +169,18 @@ class Planck:
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
+
+    @asynccontextmanager
+    async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
+        """A stored session whose files are undone without waking its agents; nobody else may have it open."""
+        store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
+        journal = SessionJournal(store, Bus(), self._clock)
+        try:
+            yield Shelf(store, journal, self.workspace, self._ids)
+        finally:
+            journal.close()
+            store.close()
 
     def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
@@ -200,10 +218,29 @@ class Planck:
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock)
+    def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired)
         self._open.append(handle)
         return handle
+
+
+class Shelf:
+    """A stored session that is not running."""
+
+    def __init__(self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids) -> None:
+        self._store = store
+        self._journal = journal
+        self._workspace = workspace
+        self._ids = ids
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        return undo.plan(self._store.read(), self._workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        def record(fact: View) -> Awaitable[object]:
+            return self._journal.record(None, 0, fact, barrier=True)
+
+        return await undo.apply(plan, self._workspace, self._ids, record)
 
 
 class PromptRefused(PlanckError):
@@ -213,8 +250,9 @@ class PromptRefused(PlanckError):
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock) -> None:
+    def __init__(self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring) -> None:
         self._session = session
+        self._wired = wired
         self._store = store
         self._clock = clock
         self._closed = False
@@ -284,6 +322,14 @@ class SessionHandle:
             await self.stop(TurnStatus.TIMED_OUT)
         return self.result(after, round((self._clock.monotonic() - began) * 1000))
 
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        """What taking back a turn, an agent's work or a call would do to the files now."""
+        return undo.plan(self._store.read(), self._wired.workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        """Revert what the plan says; gives the id of a call that undoes the undo."""
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
+
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
         await self._session.team.halt(status)
@@ -297,7 +343,10 @@ class SessionHandle:
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
-            await self._session.aclose()
+            try:
+                await self._session.aclose()
+            finally:
+                await self._wired.aclose()
 
 
 class SessionEvent:

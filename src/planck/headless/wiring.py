@@ -40,6 +40,7 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.executor import Executor
+from planck.workspace.jobs import Jobs
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,8 +124,9 @@ class SessionWiring:
         )
         self._budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self._specs: dict[str, AgentSpec] = {}
+        self._jobs = Jobs()
         built_in = (
-            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ, jobs=self._jobs),
             *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
             plan_tool(),
         )
@@ -132,9 +134,17 @@ class SessionWiring:
         self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
 
     @property
+    def workspace(self) -> Path:
+        return self._wiring.workspace
+
+    @property
     def tool_names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
         return tuple(self._tools)
+
+    async def aclose(self) -> None:
+        """End the commands that were left in the background."""
+        await self._jobs.aclose()
 
     def team(self, journal: Journal) -> Team:
         self._wiring.peers.join(journal)
