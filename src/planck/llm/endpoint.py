@@ -48,7 +48,8 @@ class Endpoint:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What no error and no log may show: the key, and the values of the configured headers."""
-        return tuple(value for value in (self.key, *self.headers.values()) if value)
+        words = (value.rsplit(" ", 1)[-1] for value in self.headers.values())  # a token without its `Bearer`
+        return tuple(value for value in (self.key, *self.headers.values(), *words) if value)
 
     @property
     def is_vendor(self) -> bool:
