@@ -6,6 +6,7 @@ from collections.abc import Sequence
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
+    "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
@@ -14,7 +15,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 NOT_BUILT = [
     "sessions",
     "undo",
-    "tools",
     "teams",
     "permissions",
     "models",

@@ -17,6 +17,7 @@ from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
+from planck.records.history import BYTES_PER_TOKEN
 from planck.records.messages import (
     AssistantMessage,
     Image,
@@ -67,10 +68,11 @@ class Ollama:
         params = {**self._model.params, **request.params}
         wanted = params.get("num_ctx", self._model.context_window)
         window = min(wanted, self._longest) if isinstance(wanted, int) and wanted > 0 else self._longest
-        if request.history.tokens > window:
+        tokens = request.history.tokens(fixed=len(request.system) // BYTES_PER_TOKEN)
+        if tokens > window:
             raise ProviderError(
                 ErrorKind.CONTEXT_OVERFLOW,
-                f"about {request.history.tokens} tokens do not fit into the {window} that "
+                f"about {tokens} tokens do not fit into the {window} that "
                 f"{self._model.model!r} was given; the conversation must be compacted",
                 {"window": window, "longest": self._longest},
             )

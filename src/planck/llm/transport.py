@@ -5,7 +5,7 @@ Failures are `ProviderError`: `network` until the answer's head is there, `strea
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from planck.llm.address import Network, Origin, locate
 from planck.llm.connection import (

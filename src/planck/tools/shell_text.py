@@ -386,15 +386,14 @@ class _Reader:
             raise refused('a single quote in "${ }" has two readings; use a variable for it')
         word.names |= set(re.findall(r"\w+|[@*]", inside))
         word.text += EXPANDED
-        if re.search(r"^\$\{!|@|:|\[", inside):
-            self.evaluated.append(("${ } with an offset, an index, '!' or '@'", word.names))
+        if evaluated := _evaluated_part(inside):
+            self.evaluated.append(("${ }", _names(evaluated)))
 
     def _arithmetic(self, opener: str, closer: str) -> None:
         inside = self._balanced(opener, opener[-1], closer[0], "arithmetic")
         if closer == "))" and not inside.endswith("))"):
             raise refused("a '((' that is not arithmetic: put a space between the parentheses")
-        names = set(re.findall(r"[A-Za-z_]\w*|(?<=\$)[0-9@*]|(?<=\${)[0-9@*]", inside))
-        self.evaluated.append(("arithmetic", names))
+        self.evaluated.append(("arithmetic", _names(inside)))
 
     def _balanced(self, opener: str, up: str, down: str, where: str) -> str:
         """Take everything up to the end of `opener`, verbatim; no placeholder may be inside."""
@@ -454,3 +453,15 @@ class _Reader:
     def _line_end(self) -> int:
         end = self.script.find("\n", self.i)
         return len(self.script) if end < 0 else end
+
+
+def _evaluated_part(expansion: str) -> str:
+    """What bash evaluates in a `${...}`: a name behind `!`, a prompt `@P`, an index, an offset."""
+    if re.match(r"\$\{!", expansion) or expansion.endswith("@P}"):
+        return expansion
+    found = re.search(r"\[(?![@*]\])(.*)|:(?![-=?+])(.*)", expansion, re.DOTALL)
+    return next((part for part in found.groups() if part), "") if found else ""
+
+
+def _names(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*|(?<=\$)[0-9@*]|(?<=\$\{)[0-9@*]", text))

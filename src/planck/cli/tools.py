@@ -1,0 +1,124 @@
+"""`planck tools`: what there is, what it takes, and one call by hand."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from planck.headless.tools import Entry, Inventory, ToolBox
+from planck.records import codec
+from planck.records.outcome import Err, Ok
+
+EXAMPLE = """planck tools call read --args '{"path": "README.md"}'"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
+    listing = commands.add_parser(
+        "list",
+        help="every tool, its source, and what could not be loaded",
+        epilog="example: planck tools list",
+    )
+    showing = commands.add_parser(
+        "show", help="description and parameters of one tool", epilog="example: planck tools show bash"
+    )
+    calling = commands.add_parser(
+        "call", help="run one tool here, without a question", epilog=f"example: {EXAMPLE}"
+    )
+    for command in (showing, calling):
+        command.add_argument("name", metavar="NAME")
+    calling.add_argument("--args", default="{}", metavar="JSON", help="the arguments, default {}")
+    calling.add_argument("--dry-run", action="store_true", help="print the plan, do nothing")
+    for command in (listing, showing, calling):
+        command.add_argument("--json", action="store_true", help="print JSON")
+        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+
+
+def run(options: argparse.Namespace) -> int:
+    workspace = Path(options.directory).absolute()
+    if not workspace.is_dir():
+        return _fail(f"not_found: {str(workspace)!r} is no directory; -C takes the workspace", 2)
+    box = ToolBox(workspace, trust=options.trust)
+    match options.action:
+        case "list":
+            return _list(box.inventory(), options.json)
+        case "show":
+            return _show(box.inventory().find(options.name), options.json)
+        case _:
+            return _call(box, options)
+
+
+def _list(inventory: Inventory, as_json: bool) -> int:
+    if as_json:
+        problems = [
+            {"path": problem.path, **problem.error.envelope()["error"]} for problem in inventory.problems
+        ]
+        _print_json({"tools": [entry.shown() for entry in inventory.entries], "problems": problems})
+        return 0
+    width = max((len(entry.tool.name) for entry in inventory.entries), default=0)
+    for entry in inventory.entries:
+        note = "" if entry.trusted else "  (not trusted: pass --trust to use it)"
+        print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")
+    for problem in inventory.problems:
+        print(f"planck: not loaded: {_printable(str(problem.error))}", file=sys.stderr)
+    return 0
+
+
+def _summary(description: str) -> str:
+    text = " ".join(_printable(description).split())
+    sentence = text.split(". ")[0].rstrip(".")
+    return sentence if len(sentence) <= 80 else sentence[:79] + "…"
+
+
+def _show(entry: Entry | Err, as_json: bool) -> int:
+    if isinstance(entry, Err):
+        return _fail(str(entry), 1)
+    shown = entry.shown()
+    if as_json:
+        _print_json(shown)
+        return 0
+    print(f"{shown['name']}  [{entry.source}]\n\n{_printable(shown['description'])}\n")
+    if "command" in shown:
+        print(f"command: {_printable(shown['command'])}\n")
+    print("parameters:")
+    print(_pretty(shown["parameters"]))
+    return 0
+
+
+def _call(box: ToolBox, options: argparse.Namespace) -> int:
+    finished = asyncio.run(box.call(options.name, options.args, dry_run=options.dry_run))
+    outcome = finished if isinstance(finished, Err) else finished.outcome
+    if options.json:
+        _print_json(outcome.value if isinstance(outcome, Ok) else outcome.envelope())
+    elif isinstance(outcome, Ok):
+        _write(outcome.value["output"])
+    else:
+        return _fail(str(outcome), 1)
+    return 0 if isinstance(outcome, Ok) else 1
+
+
+def _print_json(value: Any) -> None:
+    _write(codec.encode_str(value))
+
+
+def _pretty(value: Any) -> str:
+    import msgspec
+
+    return msgspec.json.format(codec.encode_str(value), indent=2)
+
+
+def _printable(text: str) -> str:
+    """A tool's words come from a file of somebody else's: they must not steer the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _write(text: str) -> None:
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
+    sys.stdout.buffer.flush()
+
+
+def _fail(line: str, code: int) -> int:
+    print(f"planck: {_printable(line)}", file=sys.stderr)
+    return code

@@ -1,0 +1,283 @@
+"""TOOL.json: a command with `{{placeholders}}` as a tool.
+
+    <tools_dir>/check_complexity/TOOL.json
+    {"name": "check_complexity", "description": "...", "command": "radon cc {{path}} -s",
+     "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}
+
+What was loaded is what runs: a file that is changed later changes nothing until it is loaded again.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from planck.records import codec
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.tools import arguments
+from planck.tools.builtin.files import Spills
+from planck.tools.command_outcome import command_outcome
+from planck.tools.template import Template, compile_template
+from planck.workspace.paths import Root, escape
+from planck.workspace.process import allowed, run, shell
+
+TIMEOUT_MS = 30_000
+MAX_TIMEOUT_MS = 600_000
+MAX_FILE_BYTES = 1 << 20
+FIELDS = {"name": "a string", "description": "a string", "command": "a string", "parameters": "an object"}
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
+_ALWAYS = frozenset({"cwd", "timeout"})
+
+
+class ExternalTool(Tool):
+    """A tool from a file: where it came from, and what exactly was loaded."""
+
+    def __init__(
+        self, definition: "Definition", path: str, environment: Mapping[str, str], spill: Path | None
+    ):
+        self.path = path
+        self.command = definition.command
+        self.fingerprint = definition.fingerprint
+        self._template = definition.template
+        self._environment = allowed(environment)
+        self._spills = Spills(spill) if spill else None
+        declared = definition.parameters.get("properties", {})
+        super().__init__(
+            definition.name,
+            definition.description,
+            definition.parameters,
+            self._run,
+            self._plan_command,
+            effect=Effect.COMMAND,
+            timeout=MAX_TIMEOUT_MS / 1000 + 10,
+            always=_ALWAYS - set(declared),
+        )
+
+    async def _run(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        try:
+            timeout_ms = _timeout_ms(args)
+            script, values = self._template.script(args)
+            with Root(ctx.workspace).folder(_cwd(args)) as cwd:
+                done = await run(
+                    [*shell(script), self.name, *values],
+                    cwd=cwd,
+                    environment=self._environment,
+                    timeout=timeout_ms / 1000,
+                    spill=self._spills.file(ctx.call_id) if self._spills else None,
+                    on_output=lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+                )
+        except PlanckError as failure:
+            return failure.err
+        return command_outcome(done, ctx.call_id, timeout_ms, f"at most {MAX_TIMEOUT_MS}")
+
+    def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        try:
+            _timeout_ms(args)
+            with Root(ctx.workspace).folder(_cwd(args)):
+                plan = f"Would run in {_cwd(args)!r}: {self._template.shown(args)}"
+        except PlanckError as failure:
+            return failure.err
+        return Ok({"output": plan, "dry_run": True, "tool": self.name, "args": args})
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """A TOOL.json that was read and found sound."""
+
+    name: str
+    description: str
+    command: str
+    parameters: dict[str, Any]
+    template: Template
+    fingerprint: str
+    """SHA-256 of the file: what a user's trust is bound to."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """A TOOL.json that was not loaded, and why."""
+
+    path: str
+    error: Err
+
+
+class Discovered(msgspec.Struct, frozen=True):
+    tools: list[ExternalTool]
+    problems: list[Problem]
+
+
+def from_file(
+    path: str | os.PathLike[str], *, environment: Mapping[str, str] | None = None, spill: Path | None = None
+) -> Ok[ExternalTool] | Err:
+    """`environment` is the runtime's own; the command sees the allow-listed part of it."""
+    shown = escape(os.fspath(path))
+    try:
+        content = _read(Path(path).expanduser(), shown)
+        tool = ExternalTool(_definition(content, shown), shown, environment or {}, spill)
+        arguments.compiled(tool)
+        return Ok(tool)
+    except PlanckError as failure:
+        return _located(failure.err, shown)
+
+
+def load_all(
+    dirs: Iterable[str | os.PathLike[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    spill: Path | None = None,
+) -> list[ExternalTool]:
+    """The tools of all directories; what is missing or malformed is skipped: `discover` says what."""
+    return discover(dirs, environment=environment, spill=spill).tools
+
+
+def discover(
+    dirs: Iterable[str | os.PathLike[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    spill: Path | None = None,
+    taken: Iterable[str] = (),
+) -> Discovered:
+    """In the order of the directories, then of the folders' names; the first of a name wins.
+
+    `taken` are names that no file may have: a built-in tool is never shadowed.
+    """
+    found: dict[str, ExternalTool] = {}
+    problems: list[Problem] = []
+    for path in (path for folder in dirs for path in _candidates(folder, problems)):
+        result = from_file(path, environment=environment, spill=spill)
+        if isinstance(result, Err):
+            problems.append(Problem(escape(path), result))
+        elif clash := _clash(result.value, found, set(taken)):
+            problems.append(Problem(escape(path), clash))
+        else:
+            found[result.value.name] = result.value
+    return Discovered(list(found.values()), problems)
+
+
+def _candidates(folder: str | os.PathLike[str], problems: list[Problem]) -> list[str]:
+    place = os.path.expanduser(os.fspath(folder))
+    try:
+        entries = sorted(os.listdir(place))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as problem:
+        why = Err(ErrorKind.READ_FAILED, f"cannot read {escape(place)}: {_reason(problem)}")
+        problems.append(Problem(escape(place), why))
+        return []
+    paths = [os.path.join(place, entry, "TOOL.json") for entry in entries]
+    return [path for path in paths if os.path.lexists(path)]
+
+
+def _clash(tool: ExternalTool, found: Mapping[str, ExternalTool], taken: set[str]) -> Err | None:
+    if tool.name in taken:
+        why = f"{tool.name!r} is a built-in tool, which is never shadowed; give it another name"
+    elif tool.name in found:
+        why = f"the name {tool.name!r} is taken by {found[tool.name].path}, which comes first"
+    else:
+        return None
+    return Err(ErrorKind.NOT_UNIQUE, f"TOOL.json at {tool.path}: {why}", {"name": tool.name})
+
+
+def _read(path: Path, shown: str) -> bytes:
+    """A regular file of a sane size; a FIFO or a device is not waited for."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as problem:
+        kind = ErrorKind.NOT_FOUND if isinstance(problem, FileNotFoundError) else ErrorKind.READ_FAILED
+        raise ToolError(kind, f"cannot read {shown}: {_reason(problem)}") from None
+    except ValueError:
+        raise ToolError(
+            ErrorKind.INVALID_ARGS, f"cannot read {shown!r}: a path holds no NUL character"
+        ) from None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolError(ErrorKind.READ_FAILED, f"cannot read {shown}: it is not a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            why = f"it has {status.st_size} bytes, at most {MAX_FILE_BYTES} are read"
+            raise ToolError(ErrorKind.LIMIT_EXCEEDED, f"cannot read {shown}: {why}")
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(MAX_FILE_BYTES)
+    finally:
+        os.close(fd)
+
+
+def _definition(content: bytes, shown: str) -> Definition:
+    try:
+        data = codec.decode(content)
+    except RecursionError:
+        raise ToolError(ErrorKind.INVALID_ARGS, f"invalid JSON in {shown}: it is nested too deeply") from None
+    except codec.DecodeError as problem:
+        raise ToolError(ErrorKind.INVALID_ARGS, f"invalid JSON in {shown}: {problem}") from None
+    _require_fields(data, shown)
+    if not _NAME.fullmatch(data["name"]):
+        raise ToolError(
+            ErrorKind.INVALID_ARGS,
+            f"the name {data['name'][:100]!r} must be 1 to 64 letters, digits, '_' and '-'",
+        )
+    if data["parameters"].get("type", "object") != "object":
+        raise ToolError(ErrorKind.INVALID_ARGS, 'parameters must be a JSON Schema of "type": "object"')
+    return Definition(
+        **{field: data[field] for field in FIELDS},
+        template=compile_template(data["command"]),
+        fingerprint=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _require_fields(data: Any, shown: str) -> None:
+    fields = data if isinstance(data, dict) else {}
+    wrong = [field for field in FIELDS if not _fits(field, fields.get(field))]
+    if not wrong:
+        return
+    notes = [f"{field} must be {FIELDS[field]}" for field in wrong if field in fields]
+    if not isinstance(data, dict):
+        notes = ["the file must hold an object"]
+    note = f" ({'; '.join(notes)})" if notes else ""
+    raise ToolError(
+        ErrorKind.INVALID_ARGS,
+        f"TOOL.json at {shown} missing required fields: {', '.join(wrong)}{note}",
+        {"fields": wrong},
+    )
+
+
+def _fits(field: str, value: Any) -> bool:
+    if field == "parameters":
+        return isinstance(value, dict)
+    return isinstance(value, str) and (field != "command" or (not value.isspace() and value != ""))
+
+
+def _located(err: Err, shown: str) -> Err:
+    """Every error of a file names the file."""
+    kind = ErrorKind.INVALID_ARGS if err.kind is ErrorKind.INTERNAL_ERROR else err.kind
+    message = err.message if shown in err.message else f"TOOL.json at {shown}: {err.message}"
+    return Err(kind, message, err.details)
+
+
+def _timeout_ms(args: Mapping[str, Any]) -> int:
+    value = args.get("timeout")
+    if value is None:
+        return TIMEOUT_MS
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= MAX_TIMEOUT_MS:
+        raise ToolError(
+            ErrorKind.INVALID_ARGS,
+            f"timeout must be a number of milliseconds from 1 to {MAX_TIMEOUT_MS}, not {value!r}",
+        )
+    return int(value)
+
+
+def _cwd(args: Mapping[str, Any]) -> str:
+    value = args.get("cwd")
+    if value is None:
+        return "."
+    if not isinstance(value, str):
+        raise ToolError(ErrorKind.INVALID_ARGS, f"cwd must be a folder of the workspace, not {value!r}")
+    return value
+
+
+def _reason(problem: OSError) -> str:
+    return (problem.strerror or str(problem)).lower()
