@@ -8,6 +8,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
     "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
+    "models": ("planck.cli.models", "list the models that can be used, or try one"),
+    "auth": ("planck.cli.auth", "sign in to a provider, out of it, or see where keys come from"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
@@ -17,10 +19,8 @@ NOT_BUILT = [
     "undo",
     "teams",
     "permissions",
-    "models",
     "sidecar",
     "mcp",
-    "auth",
     "doctor",
     "serve",
     "acp",

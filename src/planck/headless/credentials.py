@@ -1,7 +1,7 @@
 """Keys: the environment first, then the credential file, which only its owner can read.
 
-`<home>/credentials.json` is written whole or not at all, with mode 0600, and holds an API key or an OAuth token for
-each provider. Nothing here is ever logged, and no error shows a key.
+`<home>/credentials.json` is written whole or not at all, with mode 0600, and holds an API key or an OAuth
+token for each provider. Nothing here is ever logged, and no error shows a key.
 """
 
 import asyncio
@@ -60,6 +60,8 @@ class CredentialFile:
         """Every saved entry; none where there is no file."""
         try:
             content = self.path.read_bytes()
+            if self.path.stat().st_mode & 0o077:  # copied or restored by a tool that lost its mode
+                self.path.chmod(0o600)
         except FileNotFoundError:
             return {}
         except OSError as problem:
@@ -70,7 +72,7 @@ class CredentialFile:
         return self._decoded(content)
 
     def put(self, provider: str, saved: Saved | None) -> None:
-        """Save an entry, or with None forget it; the others stay as they are, also against other processes."""
+        """Save an entry, or with None forget it; the others stay, also against other processes."""
         with self._locked():
             entries = self.read()
             entries.pop(provider, None)
@@ -111,7 +113,8 @@ class CredentialFile:
 
     def _unwritable(self, why: str) -> AuthError:
         return AuthError(
-            ErrorKind.AUTH_WRITE_FAILED, f"cannot write {str(self.path)!r}: {why}; check the folder's owner and mode"
+            ErrorKind.AUTH_WRITE_FAILED,
+            f"cannot write {str(self.path)!r}: {why}; check the folder's owner and mode",
         )
 
 

@@ -12,11 +12,13 @@ import msgspec
 import planck
 from planck.headless import config as configuration
 from planck.headless import models, sessions, teams
+from planck.headless.auth import Auth
 from planck.headless.config import Config
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.wiring import Options, SessionWiring, Wiring
+from planck.llm import catalog
 from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
@@ -110,7 +112,7 @@ class Planck:
         """A new session; without a team it has one orchestrator with all built-in tools."""
         id = self._ids.new()
         wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
-        specs = self._specs(team, model, wired)
+        specs = await self._specs(team, model, wired)
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         store: Store
@@ -144,7 +146,7 @@ class Planck:
         )
         return self._handle(session, store)
 
-    def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
+    async def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
         if team:
@@ -156,16 +158,41 @@ class Planck:
                 type="orchestrator",
                 name="orchestrator",
                 role="orchestrator",
-                model=self._model(model),
+                model=await self.model(model),
                 tools=wired.tool_names,
             )
         ]
 
-    def _model(self, name: str) -> ModelSpec:
+    async def model(self, name: str = "") -> ModelSpec:
+        """An alias, `provider/model`, or the default; with nothing configured, what a local server has."""
         provider, _, model = (name or self.config.default_model).partition("/")
         if provider in self._doubles:
             return ModelSpec(provider=provider, model=model)
+        if not name and not self.config.default_model:
+            wiring = self._wiring
+            if local := await models.found_locally(self.config, wiring.keyring, wiring.transport):
+                return local[0]
         return models.resolve(self.config, name)
+
+    async def list_models(self, *, everything: bool = False) -> list[models.Listed]:
+        """Every model that can be named here, with what is known of it."""
+        wiring = self._wiring
+        return await models.listed(self.config, wiring.keyring, wiring.transport, everything=everything)
+
+    @property
+    def catalog_date(self) -> str:
+        """The day of the snapshot that windows and prices come from."""
+        return catalog.snapshot_date()
+
+    async def try_model(self, name: str = "") -> models.Tested:
+        """One small request: whether key, address and name are right. An error is in the result."""
+        model = await self.model(name)
+        return await models.tried(self.config, model, self._wiring.provider(model), self._clock)
+
+    @property
+    def auth(self) -> Auth:
+        """Signing in and out of providers."""
+        return Auth(self.config, self._wiring.keyring, self._wiring.transport, self._clock)
 
     def _options(self, mode: Mode | str | None, max_steps: int | None, dry_run: bool) -> Options:
         return Options(

@@ -146,7 +146,9 @@ async def listed(
     for vendor in VENDORS:
         entry = config.providers.get(vendor, ProviderEntry(type=vendor))
         if not entry.base_url and (everything or ring.source(vendor, entry)):
-            known = [resolve(config, f"{vendor}/{model.id}") for model in catalog.models(vendor) if model.tools]
+            known = [
+                resolve(config, f"{vendor}/{model.id}") for model in catalog.models(vendor) if model.tools
+            ]
             rows += [_listed(config, ring, model, "catalog") for model in known if not model.id]
     return rows
 
@@ -175,7 +177,9 @@ async def tried(config: Config, model: ModelSpec, provider: Provider, clock: Clo
 
 async def _answer(provider: Provider) -> AssistantMessage | Err:
     told = History()
-    told.apply(Envelope(id="t", kind=Kind.PROMPT, sender="user", receiver="t", text="Answer with the word: ok"))
+    told.apply(
+        Envelope(id="t", kind=Kind.PROMPT, sender="user", receiver="t", text="Answer with the word: ok")
+    )
     told.apply(Delivery(ids=("t",), state="delivered"))
     last: Any = None
     try:
@@ -185,7 +189,9 @@ async def _answer(provider: Provider) -> AssistantMessage | Err:
     except ProviderError as failure:
         return failure.err
     except TimeoutError:
-        return Err(ErrorKind.TIMEOUT, f"no answer within {_TEST_SECONDS:g} s; check the address and the network")
+        return Err(
+            ErrorKind.TIMEOUT, f"no answer within {_TEST_SECONDS:g} s; check the address and the network"
+        )
     assert isinstance(last, AssistantMessage)
     return last
 

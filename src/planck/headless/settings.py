@@ -14,7 +14,9 @@ class OAuthEntry(msgspec.Struct, frozen=True):
     device_url: Annotated[str, Meta(description="where a sign-in by device code begins (RFC 8628)")]
     token_url: Annotated[str, Meta(description="where tokens are given and renewed")]
     scope: Annotated[str, Meta(description="what is asked for, words with spaces between")] = ""
-    account_header: Annotated[str, Meta(description="the header that names the account, if it needs one")] = ""
+    account_header: Annotated[str, Meta(description="the header that names the account, if it needs one")] = (
+        ""
+    )
 
 
 class ProviderEntry(msgspec.Struct, frozen=True):

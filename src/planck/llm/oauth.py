@@ -7,7 +7,7 @@ import asyncio
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -17,6 +17,8 @@ from planck.llm.transport import Transport, read_all
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
+
+T = TypeVar("T")
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _INTERVAL, _SLOWER = 5.0, 5.0
@@ -70,7 +72,9 @@ async def invite(transport: Transport, client: Client) -> Invitation:
     try:
         status, answer = await _post(transport, client.device_url, fields)
     except ProviderError as failure:
-        raise AuthError(ErrorKind.SESSION_START_FAILED, f"can't begin to sign in: {failure.err.message}") from None
+        raise AuthError(
+            ErrorKind.SESSION_START_FAILED, f"can't begin to sign in: {failure.err.message}"
+        ) from None
     if status == 404 or answer.get("error") in ("unsupported_grant_type", "unauthorized_client"):
         raise AuthError(
             ErrorKind.DEVICE_CODE_UNSUPPORTED,
@@ -79,7 +83,8 @@ async def invite(transport: Transport, client: Client) -> Invitation:
         )
     if status != 200:
         raise AuthError(
-            ErrorKind.SESSION_START_FAILED, f"{client.device_url!r} answered {_said(status, answer)}; try again"
+            ErrorKind.SESSION_START_FAILED,
+            f"{client.device_url!r} answered {_said(status, answer)}; try again",
         )
     return _typed(answer, Invitation, client.device_url)
 
@@ -124,13 +129,13 @@ async def renew(transport: Transport, client: Client, refresh_token: str) -> Gra
         grant = _grant(answer, client)
         return grant if grant.refresh_token else msgspec.structs.replace(grant, refresh_token=refresh_token)
     if answer.get("error") in ("invalid_grant", "invalid_token"):
-        raise AuthError(
-            ErrorKind.NOT_AUTHENTICATED, "the sign-in has ended; run `planck auth login` again"
-        )
+        raise AuthError(ErrorKind.NOT_AUTHENTICATED, "the sign-in has ended; run `planck auth login` again")
     raise _token_failure(client, status, answer)
 
 
-async def _ask_for_token(transport: Transport, client: Client, fields: dict[str, str]) -> tuple[int, dict[str, Any]]:
+async def _ask_for_token(
+    transport: Transport, client: Client, fields: dict[str, str]
+) -> tuple[int, dict[str, Any]]:
     try:
         return await _post(transport, client.token_url, fields)
     except ProviderError as failure:
@@ -163,7 +168,7 @@ def _grant(answer: dict[str, Any], client: Client) -> Grant:
     if client.needs_account and not account:
         raise AuthError(
             ErrorKind.NO_ACCOUNT_ID,
-            "the token names no account, and this provider needs one; sign in with an account that has access",
+            "the token names no account, and this provider needs one; sign in with another account",
         )
     return msgspec.structs.replace(grant, account_id=account)
 
@@ -181,7 +186,7 @@ def _claimed(token: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _typed(answer: dict[str, Any], type_: type[Any], url: str) -> Any:
+def _typed(answer: dict[str, Any], type_: type[T], url: str) -> T:
     known = {key: value for key, value in answer.items() if value is not None}
     try:
         return msgspec.convert(known, type_, strict=False)
