@@ -80,7 +80,7 @@ async def test_reasoning_without_what_it_led_to_stays_at_home() -> None:
         asked.history.apply(AssistantSaid(message=message))
     await collect(openai(transport), asked)
     items = transport.asked[0].json["input"][1:]
-    assert items == [
+    assert [item for item in items if item.get("role") != "user"] == [
         {"role": "assistant", "content": ""},
         {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "c2ln"},
         {"role": "assistant", "content": "so"},

@@ -47,8 +47,18 @@ async def _run_tools(agent: Agent, calls: tuple[ToolCall, ...]) -> None:
     agent.current_tools = tuple(call.name for call in calls)
     async with aclosing(agent.executor.run(calls)) as results:
         async for finished in results:
-            await agent.record(tool_end(finished))
+            await _record_end(agent, finished)
             agent.current_tools = agent.current_tools[1:]
+
+
+async def _record_end(agent: Agent, done: Finished) -> None:
+    try:
+        await agent.record(tool_end(done))
+    except PlanckError as failure:  # the result can't be stored: the call still gets its one result
+        why = Err(
+            ErrorKind.TOOL_RESULT_RECORD_FAILED, f"the result of {done.call.name} is lost: {failure.err}"
+        )
+        await agent.record(tool_end(msgspec.structs.replace(done, outcome=why, output=str(why), images=())))
 
 
 def tool_end(done: Finished) -> ToolEnd:

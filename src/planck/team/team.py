@@ -118,8 +118,9 @@ class Team:
 
     async def destroy(self, member: Member, why: str) -> None:
         """End one agent for good: what it was asked is refused, what it was given is reported back."""
+        if self._members.pop(member.id, None) is None:
+            return
         member.ending = why
-        del self._members[member.id]
         await self._stop(member)
         dead = tuple(member.actor.agent.history.unread)
         entries = [

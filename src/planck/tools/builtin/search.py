@@ -29,9 +29,17 @@ _MAX_RECORD = 1 << 16
 class Engine:
     """How to search here: ripgrep if it is on the path (outside the workspace) or installed beside Python."""
 
-    def __init__(self, root: Root, environment: Mapping[str, str], *, ripgrep: bool = True) -> None:
+    def __init__(
+        self,
+        root: Root,
+        environment: Mapping[str, str],
+        *,
+        ripgrep: bool = True,
+        timeout: float = SEARCH_TIMEOUT,
+    ) -> None:
         self._root = root
         self._environment = allowed(environment)
+        self._timeout = timeout
         self._rg = _ripgrep(root, self._environment) if ripgrep else None
 
     @property
@@ -63,7 +71,7 @@ class Engine:
             job = start(argv, cwd=cwd, environment=self._environment, on_output=records.feed)
         records.enough = job.end
         try:
-            ended = await job.wait(SEARCH_TIMEOUT)
+            ended = await job.wait(self._timeout)
         finally:
             await job.kill()
         done = job.completed()
