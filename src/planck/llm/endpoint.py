@@ -53,7 +53,9 @@ class Endpoint:
     def secrets(self) -> tuple[str, ...]:
         """What no error and no log may show: the key, and the headers that carry one."""
         headers = (value for name, value in self.headers.items() if _SECRET.search(name))
-        words = [word for value in headers for word in {value, value.rsplit(" ", 1)[-1]}]  # and without `Bearer`
+        words = [
+            word for value in headers for word in {value, value.rsplit(" ", 1)[-1]}
+        ]  # and without `Bearer`
         return tuple(value for value in (self.key, *words) if value)
 
     @property
