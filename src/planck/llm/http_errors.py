@@ -59,7 +59,7 @@ _NO_MODEL = re.compile(
     r"|(unknown|invalid|unsupported|no such) model|not_found_error model:|models/.{0,200}is not found",
     re.I | re.S,
 )
-_BUSY = re.compile(r"overloaded|server is busy|at capacity|temporarily unavailable", re.I)
+_BUSY = re.compile(r"overloaded|server (is )?busy|at capacity|temporarily unavailable", re.I)
 _RATE = re.compile(r"rate.?limit|too many requests|resource.?exhausted", re.I)
 _AUTH = re.compile(
     r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated", re.I
