@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from planck.headless.external import from_file as from_file
+    from planck.headless.external import load_all as load_all
     from planck.headless.headless import Planck as Planck
-    from planck.headless.tools import from_file as from_file
-    from planck.headless.tools import load_all as load_all
     from planck.records.outcome import Err as Err
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
     from planck.records.outcome import error as error
     from planck.sidecar.discovery import Sidecar as Sidecar
+    from planck.team.tools import orchestrator_tools as orchestrator_tools
+    from planck.team.tools import worker_tools as worker_tools
     from planck.toolkit.decorator import tool as tool
     from planck.toolkit.tool import Tool as Tool
     from planck.toolkit.tool import ToolContext as ToolContext
@@ -28,10 +30,12 @@ _HOMES = {
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "error": "planck.records.outcome",
-    "from_file": "planck.headless.tools",
-    "load_all": "planck.headless.tools",
+    "from_file": "planck.headless.external",
+    "load_all": "planck.headless.external",
+    "orchestrator_tools": "planck.team.tools",
     "tool": "planck.toolkit.decorator",
     "truncate": "planck.toolkit.truncate",
+    "worker_tools": "planck.team.tools",
 }
 
 __all__ = [
@@ -45,8 +49,10 @@ __all__ = [
     "error",
     "from_file",
     "load_all",
+    "orchestrator_tools",
     "tool",
     "truncate",
+    "worker_tools",
 ]
 
 

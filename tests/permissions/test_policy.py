@@ -22,7 +22,7 @@ def verdict(
     rules: Any = (),
     command: str = "ls",
 ) -> tuple[Decision, Confinement]:
-    around = Surroundings(load(rules, "test"), sandbox=sandbox)
+    around = Surroundings(load(rules, "test"), no_sandbox="" if sandbox else "none")
     tool = {Effect.COMMAND: "bash", Effect.FILES: "write"}.get(effect, "read")
     found = judge(
         Authority(mode, roots=WORK, network=True), around, tool, effect, confinable, {"command": command}
@@ -53,9 +53,9 @@ def test_what_cannot_be_confined_is_no_better_than_no_sandbox() -> None:
 
 def test_the_rights_follow_the_mode() -> None:
     rights = {mode: verdict(mode, Effect.COMMAND, sandbox=True)[1] for mode in Mode}
-    assert rights[Mode.READ_ONLY] == Confinement(Mode.READ_ONLY)
-    assert rights[Mode.WORKSPACE] == Confinement(Mode.WORKSPACE, WORK)
-    assert rights[Mode.FULL] == Confinement(Mode.FULL, WORK, network=True)
+    assert rights[Mode.READ_ONLY] == Confinement(Mode.READ_ONLY, WORK)
+    assert rights[Mode.WORKSPACE] == Confinement(Mode.WORKSPACE, WORK, WORK)
+    assert rights[Mode.FULL] == Confinement(Mode.FULL, WORK, WORK, network=True)
 
 
 @pytest.mark.parametrize("mode", list(Mode))
@@ -71,7 +71,7 @@ def test_no_rule_lifts_what_read_only_denies_or_gives_it_rights() -> None:
     assert verdict(Mode.READ_ONLY, Effect.FILES, sandbox=True, rules=rules)[0] is DENY
     assert verdict(Mode.READ_ONLY, Effect.COMMAND, sandbox=False, rules=rules)[0] is DENY
     found = verdict(Mode.READ_ONLY, Effect.COMMAND, sandbox=True, rules=rules)
-    assert found == (ALLOW, Confinement(Mode.READ_ONLY))
+    assert found == (ALLOW, Confinement(Mode.READ_ONLY, WORK))
 
 
 def test_a_rule_answers_what_would_be_asked_and_gives_what_it_says() -> None:
@@ -80,7 +80,7 @@ def test_a_rule_answers_what_would_be_asked_and_gives_what_it_says() -> None:
     outside = [{**plain[0], "unconfined": True}]
     assert verdict(Mode.ASK, Effect.COMMAND, sandbox=True, rules=plain) == (
         ALLOW,
-        Confinement(Mode.ASK, WORK),
+        Confinement(Mode.ASK, WORK, WORK),
     )
     found = [
         verdict(Mode.WORKSPACE, Effect.COMMAND, sandbox=True, rules=r)[1] for r in (plain, network, outside)

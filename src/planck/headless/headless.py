@@ -1,8 +1,8 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,9 +11,11 @@ import msgspec
 
 import planck
 from planck.headless import config as configuration
-from planck.headless import models, sessions, teams
+from planck.headless import models, sessions, teams, undo
+from planck.headless.archive import Archive
 from planck.headless.auth import Auth
 from planck.headless.config import Config
+from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
@@ -23,8 +25,9 @@ from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import Event, SessionStarted, TurnStatus, frame
+from planck.records.events import Event, SessionStarted, TurnStatus, View, frame
 from planck.records.outcome import PlanckError
+from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
 from planck.session.bus import Bus
@@ -34,6 +37,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 
 
@@ -68,10 +72,12 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
+        self.peers = Peers(self.resources, environ, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
             approver=approver,
+            peers=self.peers,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,
@@ -86,7 +92,12 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices)
+        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
+
+    @property
+    def archive(self) -> Archive:
+        """The stored sessions: to list, look at, fork."""
+        return Archive(self.sessions_dir, self.workspace)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -98,6 +109,16 @@ class Planck:
             await handle.aclose()
         await self._wiring.aclose()
 
+    def check_team(self, alias_or_path: str) -> list[str]:
+        """Everything that would go wrong with a team; empty: it can start."""
+        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
+        return teams.check(
+            teams.find(alias_or_path, self.resources.team_dirs()),
+            self._wiring.resolve_member,
+            {*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS},
+            set(self.resources.skills().skills),
+        )
+
     async def start(
         self,
         team: str | None = None,
@@ -106,12 +127,15 @@ class Planck:
         name: str = "",
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
         stored: bool = True,
     ) -> "SessionHandle":
         """A new session; without a team it has one orchestrator with all built-in tools."""
         id = self._ids.new()
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         specs = await self._specs(team, model, wired)
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
@@ -125,7 +149,7 @@ class Planck:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
         session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
 
     async def resume(
         self,
@@ -133,6 +157,7 @@ class Planck:
         *,
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
     ) -> "SessionHandle":
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
@@ -140,11 +165,24 @@ class Planck:
         store = SqliteStore.open(path)
         id, name = store.meta["id"], store.meta["name"]
         journal = SessionJournal(store, Bus(), self._clock)
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
+
+    @asynccontextmanager
+    async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
+        """A stored session whose files are undone without waking its agents; nobody else may have it open."""
+        store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
+        journal = SessionJournal(store, Bus(), self._clock)
+        try:
+            yield Shelf(store, journal, self.workspace, self._ids)
+        finally:
+            journal.close()
+            store.close()
 
     async def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
@@ -159,7 +197,7 @@ class Planck:
                 name="orchestrator",
                 role="orchestrator",
                 model=await self.model(model),
-                tools=wired.tool_names,
+                tools=(*wired.tool_names, EVERY_TOOL),
             )
         ]
 
@@ -194,20 +232,42 @@ class Planck:
         """Signing in and out of providers."""
         return Auth(self.config, self._wiring.keyring, self._wiring.transport, self._clock)
 
-    def _options(self, mode: Mode | str | None, max_steps: int | None, dry_run: bool) -> Options:
+    def _options(
+        self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
+    ) -> Options:
         return Options(
             mode=Mode(mode) if mode else self.config.permissions.mode,
             max_steps=max_steps or self.config.limits.steps,
             dry_run=dry_run,
+            max_budget_usd=max_budget_usd,
         )
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock)
+    def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired)
         self._open.append(handle)
         return handle
+
+
+class Shelf:
+    """A stored session that is not running."""
+
+    def __init__(self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids) -> None:
+        self._store = store
+        self._journal = journal
+        self._workspace = workspace
+        self._ids = ids
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        return undo.plan(self._store.read(), self._workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        def record(fact: View) -> Awaitable[object]:
+            return self._journal.record(None, 0, fact, barrier=True)
+
+        return await undo.apply(plan, self._workspace, self._ids, record)
 
 
 class PromptRefused(PlanckError):
@@ -217,8 +277,9 @@ class PromptRefused(PlanckError):
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock) -> None:
+    def __init__(self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring) -> None:
         self._session = session
+        self._wired = wired
         self._store = store
         self._clock = clock
         self._closed = False
@@ -248,24 +309,53 @@ class SessionHandle:
         """Give the orchestrator one more tool, from its next step on."""
         self._session.team.orchestrator.actor.agent.tools.add(tool)
 
-    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
-        """Prompt the orchestrator and wait until nothing can wake it any more."""
-        began, after = self._clock.monotonic(), self.head
-        try:
-            async with asyncio.timeout(timeout):
-                refused = await self._session.prompt(prompt)
-                if refused:
-                    raise PromptRefused(refused.kind, refused.message, refused.details)
-                await self._session.team.settled()
-        except TimeoutError:
-            await self.stop(TurnStatus.TIMED_OUT)
+    @property
+    def members(self) -> list[AgentSpec]:
+        """The live agents, in the order in which they started."""
+        return [member.spec for member in self._session.team.members]
+
+    async def prompt(self, text: str, *, steer: bool = False) -> None:
+        """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        refused = await self._session.prompt(text, steer=steer)
+        if refused:
+            raise PromptRefused(refused.kind, refused.message, refused.details)
+
+    async def settled(self) -> None:
+        """Returns when nothing can wake the orchestrator any more."""
+        await self._session.team.settled()
+
+    def interrupt(self) -> None:
+        """End every turn in flight; the session goes on with the next prompt."""
+        self._session.team.abort()
+
+    def result(self, after: int, duration_ms: int = 0) -> RunResult:
+        """What the events after a number come to."""
         return summarise(
             self._store.read(after),
             orchestrator_id=self.orchestrator.id,
             session_id=self.id,
             session_name=self.name,
-            duration_ms=round((self._clock.monotonic() - began) * 1000),
+            duration_ms=duration_ms,
         )
+
+    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
+        """Prompt the orchestrator and wait until nothing can wake it any more."""
+        began, after = self._clock.monotonic(), self.head
+        try:
+            async with asyncio.timeout(timeout):
+                await self.prompt(prompt)
+                await self.settled()
+        except TimeoutError:
+            await self.stop(TurnStatus.TIMED_OUT)
+        return self.result(after, round((self._clock.monotonic() - began) * 1000))
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        """What taking back a turn, an agent's work or a call would do to the files now."""
+        return undo.plan(self._store.read(), self._wired.workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        """Revert what the plan says; gives the id of a call that undoes the undo."""
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
@@ -280,7 +370,10 @@ class SessionHandle:
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
-            await self._session.aclose()
+            try:
+                await self._session.aclose()
+            finally:
+                await self._wired.aclose()
 
 
 class SessionEvent:

@@ -18,6 +18,8 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from planck.tools.executor import Permit
+from planck.workspace.paths import inside
+from planck.workspace.sandbox import find
 
 Record = Callable[[View], Awaitable[object]]
 """Returns once the fact is durable."""
@@ -29,10 +31,20 @@ def ceiling(mode: Mode, workspace: Path, spawn_depth: int) -> Authority:
 
 
 def gate(
-    config: Config, home: Path, environ: Mapping[str, str], ids: Ids, approver: Approver | None
+    config: Config,
+    workspace: Path,
+    home: Path,
+    environ: Mapping[str, str],
+    ids: Ids,
+    approver: Approver | None,
 ) -> "Gate":
     rules = load(config.permissions.rules, "permissions.rules of the configuration")
-    around = cache(lambda: Surroundings(rules, masked_places(home, environ), sandbox=False))
+    masked = cache(lambda: masked_places(home, environ))
+
+    @cache
+    def around(confined: bool) -> Surroundings:
+        return Surroundings(rules, masked(), _no_sandbox(workspace, home, environ) if confined else "")
+
     return Gate(around, ids=ids, approvals=None if approver is None else Approvals(approver))
 
 
@@ -74,18 +86,31 @@ def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted({os.path.realpath(place) for place in places if place.exists()}))
 
 
+def _no_sandbox(workspace: Path, home: Path, environ: Mapping[str, str]) -> str:
+    """A folder that holds the user's whole life can't be a writable root: its rc files would run outside."""
+    real = os.path.realpath(workspace)
+    for place in (environ.get("HOME") or str(Path.home()), str(home)):
+        if inside(os.path.realpath(place), (real,)):
+            return f"the workspace {real!r} holds {place!r}; work in a folder of the project"
+    found = find()
+    return "" if found.sandbox is not None else "; ".join(found.problems)
+
+
 class Gate:
     """One per session: what holds for all its agents, and the one queue of questions."""
 
     def __init__(
         self,
-        around: Callable[[], Surroundings],
+        around: Callable[[bool], Surroundings],
         *,
         ids: Ids,
         approvals: Approvals | None = None,
         keep: Callable[[Rule], str] | None = None,
     ) -> None:
-        """`around` is called when a call is judged; `keep` makes a rule last and says where it is now."""
+        """`around` is asked whether commands can be confined only where that matters.
+
+        `keep` makes a rule last and says where it is now.
+        """
         self._around = around
         self._ids = ids
         self._approvals = approvals
@@ -110,9 +135,9 @@ class Gate:
         return permit
 
     def _judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
-        around = self._around()
+        around = self._around(tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL)
         if mine := self._session_rules.get(agent_id):
-            around = Surroundings((*around.rules, *mine), around.masked, around.sandbox)
+            around = Surroundings((*around.rules, *mine), around.masked, around.no_sandbox)
         return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
 
     def _question(

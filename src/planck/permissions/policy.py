@@ -20,8 +20,12 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     rules: tuple[Sourced, ...] = ()
     masked: tuple[str, ...] = ()
-    sandbox: bool = False
-    """Whether a backend was found that really confines a command."""
+    no_sandbox: str = ""
+    """Why a command can't be confined here, and what to do about it; empty: it can."""
+
+    @property
+    def sandbox(self) -> bool:
+        return not self.no_sandbox
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -48,11 +52,11 @@ def judge(
     base = decide(authority.mode, effect, sandboxed=sandboxed)
     if base is Decision.DENY:
         return Verdict(
-            base, _rights(authority, around), _mode_says(authority.mode, effect, confinable, around.sandbox)
+            base, _rights(authority, around), _mode_says(authority.mode, effect, confinable, around)
         )
     ruling = rule(around.rules, tool, args) if around.rules else Ruling(None)
     decision = _combined(base, ruling, effect)
-    why = str(ruling.by) if ruling.by else _mode_says(authority.mode, effect, confinable, around.sandbox)
+    why = str(ruling.by) if ruling.by else _mode_says(authority.mode, effect, confinable, around)
     if ruling.unreadable:
         why += "; the command is more than plain words, so no rule can vouch for it"
     rights = _confinement(authority, around, effect, decision, ruling)
@@ -96,16 +100,19 @@ def _rights(
 ) -> Confinement:
     mode = mode or authority.mode
     writable = () if mode is Mode.READ_ONLY else authority.roots
-    return Confinement(mode, writable, masked=around.masked, network=network or mode is Mode.FULL)
+    return Confinement(
+        mode, authority.roots, writable, masked=around.masked, network=network or mode is Mode.FULL
+    )
 
 
-def _mode_says(mode: Mode, effect: Effect, confinable: bool, sandbox: bool) -> str:
-    missing = ", and no sandbox works here (`planck doctor` says what to install)"
-    no_sandbox = missing if confinable and not sandbox else ""
+def _mode_says(mode: Mode, effect: Effect, confinable: bool, around: Surroundings) -> str:
+    no_sandbox = (
+        f", and no sandbox works here: {around.no_sandbox}" if confinable and not around.sandbox else ""
+    )
     match mode, effect:
         case (Mode.FULL, _) | (_, Effect.NONE | Effect.TEAM):
             return f"mode {mode.value!r} allows it"
-        case (Mode.READ_ONLY | Mode.WORKSPACE, Effect.COMMAND) if confinable and sandbox:
+        case (Mode.READ_ONLY | Mode.WORKSPACE, Effect.COMMAND) if confinable and around.sandbox:
             return f"mode {mode.value!r}: it runs in the sandbox"
         case Mode.READ_ONLY, _:
             return f"mode 'read-only' allows no effects{no_sandbox}"

@@ -38,7 +38,10 @@ class Confinement(msgspec.Struct, frozen=True):
 
     mode: Mode
     """`full` is unconfined: the user said so, for the session or for this very call."""
+    roots: tuple[str, ...] = ()
+    """The workspace, canonical: seen in its place whatever else is hidden."""
     writable: tuple[str, ...] = ()
+    """Those of them that may be written."""
     protected: tuple[str, ...] = PROTECTED
     masked: tuple[str, ...] = ()
     """Canonical absolute files and folders that can't even be read."""

@@ -10,6 +10,9 @@ from functools import cache
 
 
 class Containment(StrEnum):
+    BUBBLEWRAP = "bubblewrap"
+    """Confined too: `workspace.sandbox` says to what."""
+    LANDLOCK = "landlock"
     PID_NAMESPACE = "pid_namespace"
     PROCESS_GROUP = "process_group"
     """Not contained: a process that leaves the group survives."""
@@ -27,7 +30,7 @@ def wrapper(level: Containment) -> Sequence[str]:
 
 @cache
 def bash() -> str:
-    return _system_program("bash") or _system_program("sh") or "/bin/sh"
+    return system_program("bash") or system_program("sh") or "/bin/sh"
 
 
 _NAMESPACES = (
@@ -41,7 +44,7 @@ _NAMESPACES = (
 @cache
 def _namespace_wrapper() -> tuple[str, ...]:
     """The first form in which a command really sees itself as a child of PID 1 and nothing of ours."""
-    setpriv, unshare = (_system_program(name) for name in ("setpriv", "unshare"))
+    setpriv, unshare = (system_program(name) for name in ("setpriv", "unshare"))
     if not sys.platform.startswith("linux") or setpriv is None or unshare is None:
         return ()
     for options in _NAMESPACES:
@@ -70,6 +73,6 @@ def _contains(wrapper: Sequence[str]) -> bool:
     return done.returncode == 0
 
 
-def _system_program(name: str) -> str | None:
+def system_program(name: str) -> str | None:
     """By fixed system directories: a `PATH` may lead into the workspace."""
     return shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")

@@ -5,23 +5,22 @@ elsewhere the path is walked component by component without following any link. 
 the same directory descriptor and is renamed there, so that a directory swapped meanwhile changes nothing.
 """
 
-import ctypes
 import errno
 import itertools
 import os
 import re
 import stat
+import struct
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import cache
 from pathlib import Path
 
+from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
-
-PROTECTED_FOLDERS = frozenset({".git", ".planck", ".agents"})
-PROTECTED_FILES = frozenset({".mcp.json"})
 
 
 class WorkspaceError(PlanckError):
@@ -35,6 +34,19 @@ class Root:
         self.path = Path(os.path.realpath(path))
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected
+        self._writable: tuple[str, ...] | None = None
+        self._masked: tuple[str, ...] = ()
+
+    def under(self, confinement: Confinement | None) -> "Root":
+        """The same directory with the rights of one call; a command's sandbox has the same."""
+        if confinement is None:
+            return self
+        root = copy(self)
+        root._protected = confinement.mode is not Mode.FULL
+        if root._protected:
+            root._writable = confinement.writable
+            root._masked = tuple(place for place in confinement.masked if inside(place, (str(self.path),)))
+        return root
 
     @contextmanager
     def reading(self, path: str) -> Iterator[int]:
@@ -43,6 +55,7 @@ class Root:
             fd = self._open(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
             _require_regular(fd, path)
+            self._refuse_masked(fd, path)
             yield fd
         finally:
             os.close(fd)
@@ -53,6 +66,7 @@ class Root:
         with self._fd() as root:
             fd = self._open(root, path, os.O_RDONLY | os.O_DIRECTORY)
         try:
+            self._refuse_masked(fd, path)
             yield fd
         finally:
             os.close(fd)
@@ -69,6 +83,8 @@ class Root:
             fd = self._open_parent(root, parent or ".", path, create)
         try:
             self._refuse_protected(_real_relative(fd, self.path, parent, name), path)
+            self._refuse_masked(fd, path, name)
+            self._require_writable(fd, path)
             yield Slot(fd, name, path, self)
         finally:
             os.close(fd)
@@ -80,6 +96,7 @@ class Root:
         try:
             if not stat.S_ISDIR(os.fstat(fd).st_mode):
                 _require_regular(fd, path)
+            self._refuse_masked(fd, path)
             return os.path.relpath(self.place(fd, path), self.path)
         finally:
             os.close(fd)
@@ -188,6 +205,20 @@ class Root:
                 {"protected": name},
             )
 
+    def _refuse_masked(self, fd: int, path: str, name: str = "") -> None:
+        if self._masked and inside(f"{self.place(fd, path)}/{name}".rstrip("/"), self._masked):
+            raise WorkspaceError(
+                ErrorKind.PERMISSION_DENIED,
+                f"{path!r} holds secrets; only the user looks at it (mode `full`)",
+            )
+
+    def _require_writable(self, fd: int, path: str) -> None:
+        if self._writable is not None and not inside(self.place(fd, os.path.dirname(path)), self._writable):
+            raise WorkspaceError(
+                ErrorKind.PERMISSION_DENIED,
+                f"{path!r} may be read but not written; writable: {list(self._writable)}",
+            )
+
     def _outside(self, path: str, why: str = "") -> WorkspaceError:
         reason = f"; {why}" if why else ""
         return WorkspaceError(
@@ -270,6 +301,15 @@ class Slot:
         finally:
             _remove(temporary, self._folder)
 
+    def remove(self) -> None:
+        """Take away what `read` found, and nothing that came since."""
+        if self._found is None or self._found != self._now():
+            raise self._conflict()
+        try:
+            os.unlink(self._name, dir_fd=self._folder)
+        except OSError as problem:
+            raise self._refused(problem) from None
+
     def _create(self, temporary: str) -> None:
         """A link fails where a rename would overwrite."""
         try:
@@ -338,12 +378,17 @@ class Slot:
         return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} can't be written: {problem.strerror}")
 
 
+def inside(path: str, roots: Iterable[str]) -> bool:
+    """Whether a canonical path is one of the roots or below one, by text."""
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
 def protected_name(relative: str) -> str | None:
     """The protected component of a path, if any, at any depth: a nested repository counts too."""
     steps = [step for step in relative.split("/") if step not in ("", ".")]
     for step in steps:
         name = _folded(step)
-        if name in PROTECTED_FOLDERS or name in PROTECTED_FILES:
+        if name in PROTECTED:
             return name
     return None
 
@@ -435,10 +480,6 @@ def walk(root: int, relative: str, flags: int) -> int:
         os.close(held)
 
 
-class _OpenHow(ctypes.Structure):
-    _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
-
-
 _OPENAT2 = 437
 _RESOLVE = 0x08 | 0x02  # BENEATH, NO_MAGICLINKS
 _RACE_RETRIES = 64
@@ -448,8 +489,16 @@ _CHUNK = 1 << 20
 
 
 @cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+def _syscall() -> "Callable[[int, bytes, bytes], tuple[int, int]]":
+    """`openat2(root, path, how)` as descriptor and error number; ctypes costs 5 ms to import."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(root: int, path: bytes, how: bytes) -> tuple[int, int]:
+        return libc.syscall(_OPENAT2, root, path, how, len(how)), ctypes.get_errno()
+
+    return call
 
 
 @cache
@@ -470,10 +519,8 @@ def _has_openat2() -> bool:
 
 
 def _openat2(root: int, relative: str, flags: int) -> int:
-    how = _OpenHow(flags, 0, _RESOLVE)
-    fd: int = _libc().syscall(_OPENAT2, root, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
+    fd, code = _syscall()(root, os.fsencode(relative), struct.pack("QQQ", flags, 0, _RESOLVE))
     if fd < 0:
-        code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return fd
 

@@ -29,6 +29,7 @@ from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
+from planck.workspace.sandbox import Wrapped, wrap
 
 MAX_FILE = 1 << 30
 """Bytes of a file that a command may write. Memory and processes are not limited here: `RLIMIT_NPROC` counts
@@ -106,28 +107,27 @@ def start(
             raise ProcessError(
                 ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
             )
-    if confinement is not None and confinement.mode is not Mode.FULL:
-        raise ProcessError(
-            ErrorKind.SANDBOX_UNAVAILABLE, "no sandbox works here; `planck doctor` says what to install"
-        )
-    level = level or containment()
+    wrapped = _wrapped(confinement, level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     try:
         process = subprocess.Popen(
-            [*wrapper(level), *_FIRST, *argv],
+            [*wrapped.prefix, *_FIRST, *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
             stdin=stdin,
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
+            pass_fds=wrapped.inherited,
         )
     except OSError as problem:
+        wrapped.release()
         os.close(read_end)
         raise _not_started(argv, problem) from problem
     finally:
         os.close(write_end)
-    return Job(process, read_end, level, Kept(keep, spill, spill_all=spill_all), on_output)
+    kept = Kept(keep, spill, spill_all=spill_all)
+    return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
 
 
 def shell(script: str) -> list[str]:
@@ -151,12 +151,14 @@ class Job:
         level: Containment,
         kept: Kept,
         on_output: Callable[[bytes], None] | None,
+        release: Callable[[], None],
     ) -> None:
         self._process = process
         self._pipe: int | None = pipe
         self._level = level
         self._kept = kept
         self._on_output = on_output
+        self._release = release
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._drained = asyncio.Event()
@@ -234,6 +236,7 @@ class Job:
         if self._level is Containment.PROCESS_GROUP:
             self._signal_group()  # before the reaping: until then nobody else can have this number
         self._process.wait()  # it has ended: this reaps, it does not wait
+        self._release()
         self._ended.set()
 
     async def _kill(self) -> None:
@@ -246,10 +249,10 @@ class Job:
         self._kept.close()
 
     def _signal_all(self) -> None:
-        """In a namespace: kill its init, so that unshare outlives every process in it and then ends."""
+        """In a namespace: kill its init, so that its wrapper outlives every process in it and then ends."""
         self._readable()
-        self._muted = True  # what follows is unshare's complaint about the signal
-        if self._level is not Containment.PID_NAMESPACE or not _kill_children(self.pid):
+        self._muted = True  # what follows is the wrapper's complaint about the signal
+        if self._level is Containment.PROCESS_GROUP or not _kill_children(self.pid):
             self._signal_group()
 
     def _signal_group(self) -> None:
@@ -301,6 +304,13 @@ _FIXED = {
     "VISUAL": "false",
 }
 """Nobody is there to page, to type or to edit."""
+
+
+def _wrapped(confinement: Confinement | None, level: Containment | None) -> Wrapped:
+    if confinement is not None and confinement.mode is not Mode.FULL:
+        return wrap(confinement)
+    level = level or containment()
+    return Wrapped(tuple(wrapper(level)), level, lambda: None)
 
 
 def _pidfd(pid: int) -> int | None:

@@ -16,7 +16,7 @@ _MAX_LINES_NAMED = 10
 def edit_tool(root: Root, seen: Seen) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
-        with root.writing(path, create=False) as slot:
+        with root.under(ctx.confinement).writing(path, create=False) as slot:
             async with seen.alone(slot.place):
                 old = await asyncio.to_thread(slot.read, MAX_FILE)
                 seen.refuse_change(ctx.agent_id, slot, old[0] if old else None)

@@ -27,7 +27,7 @@ def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
         window = _Window(max(1, int(args.get("offset", 1))), int(args.get("limit", MAX_LINES)))
         if path.startswith(_OUTPUT):
             return Ok(_spilled(spills.file(path.removeprefix(_OUTPUT)), path, window))
-        with root.reading(path) as fd:
+        with root.under(ctx.confinement).reading(path) as fd:
             size = os.fstat(fd).st_size
             if size > MAX_FILE:
                 return Ok(_page(fd, path, window, size))

@@ -11,7 +11,7 @@ from planck.workspace.paths import Root
 def write_tool(root: Root, seen: Seen) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
-        with root.writing(path) as slot:
+        with root.under(ctx.confinement).writing(path) as slot:
             async with seen.alone(slot.place):
                 old = await asyncio.to_thread(slot.read, MAX_FILE)
                 seen.refuse_change(ctx.agent_id, slot, old[0] if old else None)

@@ -1,0 +1,127 @@
+"""Where a command's effects can happen: the backend found here, by trying what must fail.
+
+`wrap` turns the rights of one call into the words that go before its argv; what they forbid, the kernel
+refuses. Backends, best first: bubblewrap, which enforces all of a `Confinement`, then Landlock, which says
+what it can't.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from planck.records.authority import Confinement, Mode
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.containment import Containment, bash
+
+
+class SandboxError(PlanckError):
+    """The rights of a call can't be enforced here; it is not run."""
+
+
+class Wrapped(msgspec.Struct, frozen=True):
+    prefix: tuple[str, ...]
+    level: Containment
+    release: Callable[[], None]
+    """Call it once, when the command has ended: what had to be put into the workspace goes again."""
+    inherited: tuple[int, ...] = ()
+    """Descriptors for the wrapper itself."""
+
+
+class Sandbox(Protocol):
+    @property
+    def level(self) -> Containment: ...
+
+    def wrap(self, confinement: Confinement) -> Wrapped:
+        """Raises `SandboxError` for rights that it can't enforce."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    sandbox: Sandbox | None
+    problems: tuple[str, ...]
+    """Why the better ones do not work here, and what to do about it."""
+
+
+def wrap(confinement: Confinement) -> Wrapped:
+    found = find()
+    if found.sandbox is None:
+        raise SandboxError(
+            ErrorKind.SANDBOX_UNAVAILABLE, f"no sandbox works here: {'; '.join(found.problems)}"
+        )
+    return found.sandbox.wrap(confinement)
+
+
+@cache
+def find() -> Found:
+    """The best backend that really confines, tried once per process (about 20 ms)."""
+    if not sys.platform.startswith("linux"):
+        return Found(None, (f"there is no backend for {sys.platform} yet",))
+    from planck.workspace.bubblewrap import Bubblewrap
+
+    problems: list[str] = []
+    for make in (Bubblewrap,):
+        try:
+            sandbox = make()
+            problem = probe(sandbox)
+        except SandboxError as failure:
+            problem = failure.err.message
+        if not problem:
+            return Found(sandbox, tuple(problems))
+        problems.append(problem)
+    return Found(None, tuple(problems))
+
+
+def probe(sandbox: Sandbox) -> str:
+    """Try each forbidden thing with a real command; the empty text if all of them failed as they must."""
+    with tempfile.TemporaryDirectory(prefix="planck-probe-") as folder, socket.socket() as listener:
+        inside, outside = Path(os.path.realpath(folder), "in"), Path(os.path.realpath(folder), "out")
+        inside.mkdir()
+        outside.mkdir()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        script = "\n".join(
+            f"if {action} 2>/dev/null; then echo {name!r}; fi"
+            for name, action in _forbidden(inside, outside, listener.getsockname()[1])
+        )
+        rights = Confinement(Mode.WORKSPACE, (str(inside),), (str(inside),))
+        said = _try(sandbox, rights, f"{script}\ntouch {inside}/ok && echo done")
+        if said.splitlines() != ["done"] or not (inside / "ok").exists():
+            return f"{sandbox.level} does not confine here: {said.strip() or 'nothing ran'}"
+    return ""
+
+
+def _forbidden(inside: Path, outside: Path, port: int) -> list[tuple[str, str]]:
+    return [
+        ("writes outside", f"(echo x > {outside}/x)"),
+        ("makes a protected folder", f"mkdir {inside}/.planck"),
+        ("signals the runtime", f"kill -0 {os.getpid()}" if os.getpid() > 64 else "false"),
+        ("has the network", f"(exec 3<>/dev/tcp/127.0.0.1/{port})"),
+    ]
+
+
+def _try(sandbox: Sandbox, rights: Confinement, script: str) -> str:
+    wrapped = sandbox.wrap(rights)
+    try:
+        done = subprocess.run(
+            [*wrapped.prefix, bash(), "--noprofile", "--norc", "-c", f"{script}\nexit $?"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=rights.roots[0],
+            env={"PATH": "/usr/bin:/bin"},
+            pass_fds=wrapped.inherited,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return str(problem)
+    finally:
+        wrapped.release()
+    return done.stdout.decode(errors="replace")
