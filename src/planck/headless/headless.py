@@ -204,13 +204,16 @@ class Planck:
 
     async def model(self, name: str = "") -> ModelSpec:
         """An alias, `provider/model`, or the default; with nothing configured, what a local server has."""
-        provider, _, model = (name or self.config.default_model).partition("/")
-        if provider in self._doubles:
-            return ModelSpec(provider=provider, model=model)
         if not name and not self.config.default_model:
             wiring = self._wiring
             if local := await models.found_locally(self.config, wiring.keyring, wiring.transport):
                 return local[0]
+        return self._model(name)
+
+    def _model(self, name: str) -> ModelSpec:
+        provider, _, model = (name or self.config.default_model).partition("/")
+        if provider in self._doubles:
+            return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
 
     async def list_models(self, *, everything: bool = False) -> list[models.Listed]:
