@@ -149,8 +149,9 @@ class Planck:
         else:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
-        session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store, wired)
+        async with _closed_on_failure(store):
+            session = await session_module.start(started, specs, store, journal, wired.team(journal))
+        return self._handle(session, store, wired, 0)
 
     async def resume(
         self,
@@ -164,15 +165,16 @@ class Planck:
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
         store = SqliteStore.open(path)
-        id, name = store.meta["id"], store.meta["name"]
+        id, name, opened_at = store.meta["id"], store.meta["name"], store.head
         journal = SessionJournal(store, Bus(), self._clock)
-        wired = self._wiring.session(
-            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
-        )
-        session = await session_module.resume(
-            id, name, planck.__version__, store, journal, wired.team(journal)
-        )
-        return self._handle(session, store, wired)
+        async with _closed_on_failure(store):
+            wired = self._wiring.session(
+                id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+            )
+            session = await session_module.resume(
+                id, name, planck.__version__, store, journal, wired.team(journal)
+            )
+        return self._handle(session, store, wired, opened_at)
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
@@ -249,8 +251,10 @@ class Planck:
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock, wired, self._model)
+    def _handle(
+        self, session: Session, store: Store, wired: SessionWiring, opened_at: int
+    ) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired, self._model, opened_at)
         self._open.append(handle)
         return handle
 
@@ -274,6 +278,16 @@ class Shelf:
         return await undo.apply(plan, self._workspace, self._ids, record)
 
 
+@asynccontextmanager
+async def _closed_on_failure(store: Store) -> AsyncGenerator[None, None]:
+    """A session that could not be opened leaves no lock behind."""
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
+
+
 class PromptRefused(PlanckError):
     """The orchestrator's inbox is full, or the prompt is too large."""
 
@@ -292,7 +306,10 @@ class SessionHandle:
         clock: SystemClock,
         wired: SessionWiring,
         resolve: Callable[[str], ModelSpec],
+        opened_at: int,
     ) -> None:
+        self.opened_at = opened_at
+        """The newest event before this process opened the session; 0 for a new one."""
         self._session = session
         self._wired = wired
         self._resolve = resolve
