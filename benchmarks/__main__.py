@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("startup", "turns")
+NAMES = ("startup", "turns", "team", "tools", "log")
 
 
 def main(chosen: list[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from benchmarks import bare
 from benchmarks.model_server import model_server
@@ -59,7 +60,7 @@ async def _best(measure: Callable[[], Awaitable[float]]) -> float:
 
 
 async def _planck_turns(port: int, turns: int) -> float:
-    async with _planck(port, f"t{turns}") as planck:
+    async with open_planck(port, f"t{turns}") as planck:
         session = await planck.start(model="bench/m", mode="full", max_steps=turns + 1)
         session.add_tool(NOOP)
         began = time.perf_counter()
@@ -78,7 +79,7 @@ async def _bare_turns(port: int, turns: int) -> float:
 async def _deltas(port: int) -> None:
     ours, limit = [], []
     for _ in range(3):
-        async with _planck(port, f"d{DELTAS}") as planck:
+        async with open_planck(port, f"d{DELTAS}") as planck:
             session = await planck.start(model="bench/m", mode="full")
             watcher = asyncio.create_task(_watch(session))
             await asyncio.sleep(0)
@@ -106,12 +107,15 @@ async def _watch(session: SessionHandle) -> int:
     return seen
 
 
-def _planck(port: int, path: str) -> Planck:
+def open_planck(port: int, path: str, **flags: Any) -> Planck:
     folder = Path(tempfile.mkdtemp(prefix="planck-bench-"))
     (folder / "work").mkdir()
     return Planck(
         home=folder / "home",
         workspace=folder / "work",
         environ={},
-        flags={"providers": {"bench": {"type": "openai", "base_url": f"http://127.0.0.1:{port}/{path}/v1"}}},
+        flags={
+            "providers": {"bench": {"type": "openai", "base_url": f"http://127.0.0.1:{port}/{path}/v1"}},
+            **flags,
+        },
     )

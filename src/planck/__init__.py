@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from planck.headless.external import from_file as from_file
+    from planck.headless.external import load_all as load_all
     from planck.headless.headless import Planck as Planck
-    from planck.headless.tools import from_file as from_file
-    from planck.headless.tools import load_all as load_all
     from planck.records.outcome import Err as Err
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
@@ -28,8 +28,8 @@ _HOMES = {
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "error": "planck.records.outcome",
-    "from_file": "planck.headless.tools",
-    "load_all": "planck.headless.tools",
+    "from_file": "planck.headless.external",
+    "load_all": "planck.headless.external",
     "tool": "planck.toolkit.decorator",
     "truncate": "planck.toolkit.truncate",
 }

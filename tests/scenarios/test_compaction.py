@@ -53,3 +53,24 @@ async def _events(session: Any) -> list[Any]:
             if event.seq == session.head:
                 break
     return events
+
+
+async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
+    script = [
+        *(Say(calls=[("read", {"path": "big.txt"})], usage=Usage(n * 16_000, 20)) for n in range(1, 8)),
+        Say(text="done", usage=Usage(100, 5)),
+        Say(text="again", usage=Usage(100, 5)),
+    ]
+    double = ScriptedProvider(script)
+    async with Planck(tmp_path / "home", tmp_path / "work", environ={}, providers={"double": double}) as p:
+        session = await p.start(model="double/m", mode="full")
+        await session.run("first")
+        assert [event["type"] for event in await _events(session)].count("compacted") == 1
+        await session.aclose()
+        again = await p.resume(session.id)
+        await again.run("second")
+        events = await _events(again)
+    assert [event["turn"] for event in events if event["type"] == "turn_start"] == [1, 2]
+    assert "first" in str(double.asked[-1].messages)

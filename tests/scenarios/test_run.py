@@ -215,3 +215,30 @@ def _events(bench: Bench, type: str) -> list[dict[str, Any]]:
     db.close()
     events = [json.loads(row[0]) for row in rows]
     return [event["data"] for event in events if event["type"] == type]
+
+
+async def test_a_budget_without_a_known_price_refuses_before_any_request(tmp_path: Path) -> None:
+    async with WireServer([chat.text("expensive")]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "hello", "--max-budget-usd", "1", "--output-format", "json")
+    assert (done.code, done.result["status"], server.asked) == (4, "capped", [])
+    assert done.result["errors"][-1]["kind"] == "budget_exceeded"
+
+
+async def test_a_passing_failure_is_tried_again_and_seen(tmp_path: Path) -> None:
+    script = [chat.error(429, "slow down", headers={"retry-after": "0"}), chat.text("at last")]
+    async with WireServer(script) as server:
+        done = await Bench(tmp_path, server.url).run("run", "hello", "--output-format", "stream-json")
+    assert (done.code, done.result["text"], len(server.asked)) == (0, "at last", 2)
+    states = [line["data"]["state"] for line in done.lines if line["type"] == "status"]
+    assert "retrying" in states
+
+
+@pytest.mark.parametrize(("status", "kind", "code"), [(401, "not_authenticated", 1), (404, "", 1)])
+async def test_a_lasting_failure_ends_the_run_at_once(
+    tmp_path: Path, status: int, kind: str, code: int
+) -> None:
+    async with WireServer([chat.error(status, "no")]) as server:
+        done = await Bench(tmp_path, server.url).run("run", "hello", "--output-format", "json")
+    assert (done.code, done.result["status"], len(server.asked)) == (code, "failed", 1)
+    assert done.result["errors"][-1]["kind"].startswith(kind)

@@ -1,7 +1,6 @@
 """Death of the process: nothing acknowledged is lost, nothing is there twice, the chain is whole."""
 
 import json
-import random
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("crashes.py")
-SEED = 20261115
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
-def crash(what: str, count: int, folder: Path, seed: int = SEED) -> dict[str, int]:
+def crash(what: str, count: int, folder: Path, seed: int) -> dict[str, int]:
     print("seed", seed)
     done = subprocess.run(
         [sys.executable, str(SCRIPT), what, str(count), str(seed), str(folder)],
@@ -39,32 +37,32 @@ def crash(what: str, count: int, folder: Path, seed: int = SEED) -> dict[str, in
 
 
 @pytest.mark.serial
-def test_500_killed_writers_lose_nothing_that_they_acknowledged(folder: Path) -> None:
-    result = crash("kills", 500, folder)
+def test_500_killed_writers_lose_nothing_that_they_acknowledged(folder: Path, seed: int) -> None:
+    result = crash("kills", 500, folder, seed)
     assert result["runs"] == 500
     assert result["acknowledged"] > 500
 
 
 @pytest.mark.serial
-def test_eight_processes_race_for_one_log_and_one_gets_it(folder: Path) -> None:
-    assert crash("races", 100, folder) == {"races": 100, "winners": 100, "refused": 700}
+def test_eight_processes_race_for_one_log_and_one_gets_it(folder: Path, seed: int) -> None:
+    assert crash("races", 100, folder, seed) == {"races": 100, "winners": 100, "refused": 700}
 
 
 @pytest.mark.serial
-def test_a_migration_killed_midway_leaves_the_old_version_or_the_new(folder: Path) -> None:
-    result = crash("migrations", 100, folder)
+def test_a_migration_killed_midway_leaves_the_old_version_or_the_new(folder: Path, seed: int) -> None:
+    result = crash("migrations", 100, folder, seed)
     assert result["old"] > 0
     assert result["new"] > 0
 
 
 @pytest.mark.soak
-def test_10000_killed_writers(folder: Path) -> None:
-    assert crash("kills", 10_000, folder, random.randrange(1 << 30))["runs"] == 10_000
+def test_10000_killed_writers(folder: Path, seed: int) -> None:
+    assert crash("kills", 10_000, folder, seed)["runs"] == 10_000
 
 
 @pytest.mark.soak
-def test_1000_races_and_500_killed_migrations(folder: Path) -> None:
+def test_1000_races_and_500_killed_migrations(folder: Path, seed: int) -> None:
     (folder / "races").mkdir(mode=0o700)
     (folder / "migrations").mkdir(mode=0o700)
-    assert crash("races", 1000, folder / "races", random.randrange(1 << 30))["winners"] == 1000
-    assert crash("migrations", 500, folder / "migrations", random.randrange(1 << 30))["runs"] == 500
+    assert crash("races", 1000, folder / "races", seed)["winners"] == 1000
+    assert crash("migrations", 500, folder / "migrations", seed)["runs"] == 500

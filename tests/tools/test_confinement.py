@@ -475,8 +475,9 @@ async def test_files_of_others_fail_cleanly(room: Room) -> None:
     """As nobody: a mode says no, and the answer says so. (Root would pass for the wrong reason.)"""
     script = (
         "import asyncio, sys; from pathlib import Path; from tests.tools.room import Room, kind\n"
-        "import concurrent.futures.thread, os\n"
-        "room = Room(Path(sys.argv[1])); os.setgid(65534); os.setuid(65534)\n"
+        "import os; room = Room(Path(sys.argv[1]))\n"
+        "asyncio.run(room.call('write', {'path': 'warm', 'content': ''}))  # imports\n"
+        "os.setgid(65534); os.setuid(65534)\n"
         "async def main():\n"
         " for name, args in [('read', {'path': 'locked'}), ('write', {'path': 'locked', 'content': 'x'}),\n"
         "  ('write', {'path': 'closed/x', 'content': 'x'}), ('list_dir', {'path': 'closed'})]:\n"

@@ -378,7 +378,7 @@ async def test_a_folder_given_by_descriptor_can_not_be_swapped(tmp_path: Path) -
     ("script", "code"), [("exit 0", 0), ("exit 77", 77), ("(kill -9 $BASHPID)", 137), ("nonsense", 127)]
 )
 async def test_the_exit_code_is_the_commands(script: str, code: int, tmp_path: Path) -> None:
-    for level in Containment:
+    for level in (Containment.PID_NAMESPACE, Containment.PROCESS_GROUP):
         assert (await bash(script, tmp_path, level=level)).exit_code == code
 
 
@@ -389,7 +389,7 @@ async def test_a_finished_job_is_never_signalled_again(tmp_path: Path) -> None:
         lambda event, args: sent.append((event, args)) if event in _SIGNALS and watching else None
     )
     watching = False
-    for level in Containment:
+    for level in (Containment.PID_NAMESPACE, Containment.PROCESS_GROUP):
         job = start(shell("true"), cwd=tmp_path, environment=ENV, level=level)
         await job.wait(10)
         watching = True

@@ -4,25 +4,34 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
 
+import msgspec
+
 from planck.agent.journal import Entry, Journal
+from planck.agent.repeats import Repeats
 from planck.llm.provider import Provider, Request
 from planck.records.events import (
     AssistantSaid,
     Compacted,
     Delivery,
     Envelope,
+    ErrorData,
     Kind,
+    ModelChanged,
+    ToolEnd,
+    ToolsChanged,
     TurnStart,
     UsageSpent,
     View,
 )
 from planck.records.history import History
 from planck.records.messages import AssistantMessage
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import AgentSpec
+from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
+from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import Executor
+from planck.tools.executor import Executor, Finished
 
 MakeRoom = Callable[[Request], Awaitable[Compacted | None]]
 """What to record before a call so that it fits; the wiring knows who makes it."""
@@ -62,6 +71,7 @@ class Agent:
         self.usage = Usage()
         self.turn_usage = Usage()
         self.turn_text = ""
+        self.repeats = Repeats()
         self._journal = journal
         self._system = system
         self._system_text = ""
@@ -97,13 +107,14 @@ class Agent:
     async def make_room(self) -> None:
         """Compact the history if the next call would not fit the model's window."""
         if self._make_room and (fact := await self._make_room(self.request())):
-            await self.record(fact)
+            await self.record(msgspec.structs.replace(fact, usage=self.usage))
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
         self.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
+        self.repeats = Repeats()
         self._system_text = self._system()
         return (
             TurnStart(kind=opening.kind, message_id=opening.id),
@@ -119,8 +130,51 @@ class Agent:
             AssistantSaid(message=message), UsageSpent(model=model, usage=message.usage, cost_usd=cost)
         )
 
+    async def finished(self, done: Finished) -> None:
+        """Record a call's one result, or that it could not be recorded."""
+        notice = self.repeats.notice(done.call, done.output)
+        try:
+            await self.record(_tool_end(done, notice))
+        except PlanckError as failure:
+            message = f"the result of {done.call.name} is lost: {failure.err}"
+            lost = Err(ErrorKind.TOOL_RESULT_RECORD_FAILED, message)
+            await self.record(
+                _tool_end(msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()))
+            )
+        self.current_tools = self.current_tools[1:]
+
+    async def add_tool(self, tool: Tool) -> None:
+        """From the next step on; the name must be free."""
+        self.tools.add(tool)
+        await self.record(ToolsChanged(added=(tool.name,)))
+
+    async def remove_tool(self, name: str) -> None:
+        """From the next step on; a call that runs already goes on."""
+        self.tools.remove(name)
+        await self.record(ToolsChanged(removed=(name,)))
+
+    async def change_model(self, model: ModelSpec, provider: Provider) -> None:
+        """From the next model call on."""
+        await self.record(ModelChanged(model=model))
+        self.spec = msgspec.structs.replace(self.spec, model=model)
+        self.provider = provider
+
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""
         ids = tuple(e.id for e in self.history.unread.values() if e.kind is Kind.RESPONSE)
         if ids:
             await self.record(Delivery(ids=ids, state="delivered"))
+
+
+def _tool_end(done: Finished, notice: str = "") -> ToolEnd:
+    err = done.outcome if isinstance(done.outcome, Err) else None
+    return ToolEnd(
+        id=done.call.id,
+        name=done.call.name,
+        ok=done.ok,
+        output=done.output + notice,
+        error=ErrorData(err.kind, err.message, err.details) if err else None,
+        exit_code=done.exit_code,
+        duration_ms=done.duration_ms,
+        images=done.images,
+    )

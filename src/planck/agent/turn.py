@@ -2,14 +2,11 @@
 
 from contextlib import aclosing
 
-import msgspec
-
 from planck.agent.agent import Activity, Agent
 from planck.llm.provider import ProviderError
-from planck.records.events import Envelope, ErrorData, ToolEnd, ToolStart
-from planck.records.messages import AssistantMessage, StopReason, ToolCall
-from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.tools.executor import Finished
+from planck.records.events import Envelope, ToolStart
+from planck.records.messages import AssistantMessage, StopReason, ToolCall, with_own_ids
+from planck.records.outcome import ErrorKind, PlanckError
 
 
 class TurnError(PlanckError):
@@ -35,7 +32,7 @@ async def _ask_model(agent: Agent) -> AssistantMessage:
     async with aclosing(agent.provider.stream(agent.request())) as stream:
         async for item in stream:
             if isinstance(item, AssistantMessage):
-                return _with_own_ids(item, agent)
+                return with_own_ids(item, agent.ids.new)
             agent.publish(item)
     raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 
@@ -47,32 +44,7 @@ async def _run_tools(agent: Agent, calls: tuple[ToolCall, ...]) -> None:
     agent.current_tools = tuple(call.name for call in calls)
     async with aclosing(agent.executor.run(calls)) as results:
         async for finished in results:
-            await _record_end(agent, finished)
-            agent.current_tools = agent.current_tools[1:]
-
-
-async def _record_end(agent: Agent, done: Finished) -> None:
-    try:
-        await agent.record(tool_end(done))
-    except PlanckError as failure:  # the result can't be stored: the call still gets its one result
-        why = Err(
-            ErrorKind.TOOL_RESULT_RECORD_FAILED, f"the result of {done.call.name} is lost: {failure.err}"
-        )
-        await agent.record(tool_end(msgspec.structs.replace(done, outcome=why, output=str(why), images=())))
-
-
-def tool_end(done: Finished) -> ToolEnd:
-    err = done.outcome if isinstance(done.outcome, Err) else None
-    return ToolEnd(
-        id=done.call.id,
-        name=done.call.name,
-        ok=done.ok,
-        output=done.output,
-        error=ErrorData(err.kind, err.message, err.details) if err else None,
-        exit_code=done.exit_code,
-        duration_ms=done.duration_ms,
-        images=done.images,
-    )
+            await agent.finished(finished)
 
 
 def _final_text(answer: AssistantMessage) -> str:
@@ -82,17 +54,3 @@ def _final_text(answer: AssistantMessage) -> str:
         case StopReason.REFUSAL | StopReason.FILTER:
             raise TurnError(ErrorKind.PROVIDER_HTTP_ERROR, f"the model stopped with {answer.stop!s}")
     return answer.text
-
-
-def _with_own_ids(answer: AssistantMessage, agent: Agent) -> AssistantMessage:
-    """Provider ids may be empty or repeated: ours are unique, and stand in for them on the wire then."""
-    seen: set[str] = set()
-    parts = []
-    for part in answer.parts:
-        if isinstance(part, ToolCall):
-            id = agent.ids.new()
-            wire = part.provider_id if part.provider_id and part.provider_id not in seen else id
-            seen.add(wire)
-            part = msgspec.structs.replace(part, id=id, provider_id=wire)
-        parts.append(part)
-    return msgspec.structs.replace(answer, parts=tuple(parts))

@@ -2,13 +2,14 @@
 
 import argparse
 import asyncio
+import sys
 import tempfile
-from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
+from planck.cli.render import Screen, summary
+from planck.cli.run import Watch
+from planck.cli.terminal import Terminal
 from planck.headless.demo import PROMPT, open_demo
-from planck.headless.headless import SessionEvent, SessionHandle
 
 EXAMPLE = "planck demo"
 
@@ -23,39 +24,31 @@ def run(options: argparse.Namespace) -> int:
 
 async def _demo() -> int:
     folder = Path(tempfile.mkdtemp(prefix="planck-demo-"))
+    terminal = Terminal(err=sys.stdout)
     async with open_demo(folder) as planck:
-        print(f"A small project with a failing test, in {planck.workspace}")
-        print("The model is offline and follows a script; the tools, the files and the log are real.\n")
-        print(f"you  {PROMPT}\n")
+        terminal.line(f"A small project with a failing test, in {planck.workspace}", wrap=True)
+        terminal.line(
+            "The model is offline and follows a script; the team, its tools and its log are real.\n"
+        )
         session = await planck.start(name="demo")
-        show = asyncio.get_running_loop().create_task(_show(session))
+        terminal.line(f"you: {PROMPT}\n", "bold", wrap=True)
+        screen = Screen(terminal, session, details=2)
+        watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
         result = await session.run(PROMPT)
-        await show
-        print(f"\n{result.status} after {result.steps} steps in {result.duration_ms / 1000:.1f} s.")
-        print(f"The session's log: {next(planck.sessions_dir.glob('*.db'))}")
-        print('Next: planck run "your task" -m PROVIDER/MODEL, in a project of yours.')
+        await watch.finish()
+        screen.done()
+        if result.text and not screen.answered:
+            terminal.answer(result.text)
+        terminal.line(f"\n{result.status} · {summary(result)}", "dim", wrap=True)
+        terminal.line(_next(planck.home), wrap=True)
     return result.exit_code
 
 
-async def _show(session: SessionHandle) -> None:
-    async with aclosing(session.events()) as events:
-        async for event in events:
-            if line := _line(event):
-                print(line, flush=True)
-            if event.type == "turn_end":
-                return
-
-
-def _line(event: SessionEvent) -> str:
-    data: dict[str, Any] = event.data
-    match event.type:
-        case "assistant_message":
-            text = "".join(p["text"] for p in data["message"]["parts"] if p["type"] == "text")
-            return f"planck  {text}" if text else ""
-        case "tool_start":
-            what = data["args"].get("command") or data["args"].get("path") or ""
-            return f"  > {data['name']} {what}"
-        case "tool_end":
-            last = data["output"].strip().splitlines()[-3:]
-            return "\n".join(f"    {line}" for line in last)
-    return ""
+def _next(home: Path) -> str:
+    return f"""
+The session is a file in {home / "sessions"}; look at it:
+  PLANCK_HOME={home} planck sessions list --all
+The team is {home / "teams/demo/TEAM.json"}; make one of your own:
+  planck teams new
+With a model of yours, in a project of yours:
+  planck run "the tests fail; find out why and mend it" -m PROVIDER/MODEL"""

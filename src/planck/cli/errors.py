@@ -4,6 +4,7 @@ from planck.headless.config import ConfigError
 from planck.headless.models import ModelError
 from planck.headless.result import Exit
 from planck.headless.sessions import SessionError
+from planck.headless.teams import TeamFileError
 from planck.records.outcome import ErrorKind, PlanckError
 
 
@@ -14,5 +15,5 @@ class UsageError(PlanckError):
 def exit_code(failure: PlanckError) -> Exit:
     if failure.err.kind is ErrorKind.WRITER_CONFLICT:
         return Exit.LOCKED
-    usage = isinstance(failure, UsageError | ConfigError | ModelError | SessionError)
+    usage = isinstance(failure, UsageError | ConfigError | ModelError | SessionError | TeamFileError)
     return Exit.USAGE if usage else Exit.FAILURE

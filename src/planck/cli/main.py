@@ -4,18 +4,19 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "chat": ("planck.cli.chat", "talk to a team, line by line; also what `planck` alone does"),
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
     "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
+    "sessions": ("planck.cli.sessions", "list, show, search, fork, export, import and delete sessions"),
+    "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
 
 NOT_BUILT = [
-    "sessions",
     "undo",
-    "teams",
     "permissions",
     "models",
     "sidecar",
@@ -34,28 +35,50 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"planck {__version__}")
         return 0
-    if not args or args[0] in ("-h", "--help"):
+    if args and args[0] in ("-h", "--help"):
         print(_usage())
-        return 0 if args else 2
-    name, rest = args[0], args[1:]
-    if name in ("-p", "--print"):
-        name = "run"
+        return 0
+    debug = "--debug" in args
+    if debug:
+        args.remove("--debug")
+    name = args[0] if args else ""
     if name in COMMANDS:
-        return _dispatch(name, rest)
+        return _dispatch(name, args[1:], debug)
     if name in NOT_BUILT:
         return _fail(f"not_found: `planck {name}` is not built yet; `planck --help` lists what is")
-    return _fail(f"invalid_args: {name!r} is no command; `planck --help` lists them")
+    printing = [arg for arg in args if arg in ("-p", "--print")]
+    if printing:
+        args.remove(printing[0])
+        return _dispatch("run", args, debug)
+    near = _near(name)
+    if near:
+        return _fail(
+            f'invalid_args: {name!r} is no command; did you mean `planck {near}`? A task: planck run "..."'
+        )
+    return _dispatch("chat", args, debug)
 
 
-def _dispatch(name: str, args: list[str]) -> int:
+def _near(word: str) -> str:
+    """A command that was probably meant: one word of a task is no task."""
+    if not word or word.startswith("-") or " " in word:
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, [*COMMANDS, *NOT_BUILT], n=1, cutoff=0.7)), "")
+
+
+def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     import argparse
+    import logging
     from importlib import import_module
 
     from planck.records.outcome import PlanckError
 
+    logger = logging.getLogger("planck")
+    logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     module = import_module(COMMANDS[name][0])
     parser = argparse.ArgumentParser(
-        prog=f"planck {name}",
+        prog=f"planck {name}" if name != "chat" else "planck",
         description=COMMANDS[name][1],
         epilog=f"example: {module.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -68,6 +91,8 @@ def _dispatch(name: str, args: list[str]) -> int:
     try:
         return int(module.run(options))
     except PlanckError as failure:
+        if debug:
+            raise
         from planck.cli.errors import exit_code
 
         return _fail(str(failure.err), exit_code(failure))
@@ -76,21 +101,28 @@ def _dispatch(name: str, args: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+    except Exception as failure:
+        if debug:
+            raise
+        return _fail(f"internal_error: {type(failure).__name__}: {failure}; --debug shows where", 1)
 
 
 def _usage() -> str:
-    rows = "\n".join(f"  {name:<10}{summary}" for name, (_, summary) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<12}{summary}" for name, (_, summary) in COMMANDS.items())
     return f"""\
-usage: planck COMMAND [OPTIONS]
+usage: planck [PROMPT] [OPTIONS]          talk to a team
+       planck run PROMPT [OPTIONS]        one task, one answer (also: planck -p PROMPT)
+       planck COMMAND [OPTIONS]
        planck --version | --help
 
 A runtime for teams of coding agents.
 
 {rows}
 
-`planck COMMAND --help` shows a command's options and an example."""
+`planck COMMAND --help` shows a command's options and an example; --debug adds a traceback to an error.
+New here? `planck demo` needs no key and no server."""
 
 
 def _fail(line: str, code: int = 2) -> int:
-    print(f"planck: {line}", file=sys.stderr)
+    print(f"planck: {' '.join(line.split())}", file=sys.stderr)
     return code

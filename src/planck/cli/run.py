@@ -2,40 +2,53 @@
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.headless.headless import Planck, SessionHandle, frame_of
+from planck.headless.headless import Planck, SessionEvent, SessionHandle, frame_of
 from planck.headless.result import Exit, RunResult, failed
 from planck.headless.sessions import newest
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.visible import plain
 
 EXAMPLE = 'planck run "fix the failing test" -m local/qwen3 --permission-mode full'
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", help="the task; text on standard input follows it")
+    session_arguments(parser)
+    parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
+    parser.add_argument("--dry-run", action="store_true", help="plan every tool call, run none")
+    parser.add_argument("--timeout", type=_seconds, default=None, metavar="SECONDS")
+    parser.add_argument("--no-session", action="store_true", help="keep nothing on disk")
+
+
+def session_arguments(parser: argparse.ArgumentParser) -> None:
+    """What decides which session a prompt goes to, and what that session may do."""
     parser.add_argument("-m", "--model", default="", help="an alias of the config, or PROVIDER/MODEL")
+    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="a team of `planck teams list`")
     parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
     )
     which.add_argument("-r", "--resume", default="", metavar="ID|NAME", help="resume this session")
+    parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
     parser.add_argument("--name", default="", help="a name for the new session")
-    parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
     parser.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
-    parser.add_argument("--dry-run", action="store_true", help="plan every tool call, run none")
     parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
-    parser.add_argument("--timeout", type=float, default=None, metavar="SECONDS")
-    parser.add_argument("--no-session", action="store_true", help="keep nothing on disk")
+    parser.add_argument("--max-budget-usd", type=_amount, default=None, metavar="X")
     parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
 
 
@@ -52,7 +65,8 @@ def _prompt(argument: str | None) -> str:
         piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as failure:
         raise UsageError(
-            ErrorKind.STDIN_ERROR, f"standard input can't be read as UTF-8 text: {failure}"
+            ErrorKind.STDIN_ERROR,
+            f"standard input can't be read as UTF-8 text: {failure}; pass the prompt as an argument",
         ) from None
     parts = [part for part in (argument or "", piped.strip("\n")) if part.strip()]
     if not parts:
@@ -61,44 +75,82 @@ def _prompt(argument: str | None) -> str:
 
 
 async def _run(options: argparse.Namespace, prompt: str) -> int:
-    workspace = Path(options.directory).absolute()
-    if not workspace.is_dir():
-        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
-    async with Planck(workspace=workspace, trust=options.trust) as planck_:
-        for notice in planck_.notices:
-            print(f"planck: {notice}", file=sys.stderr)
-        session = await _open(planck_, options)
-        printer = _Printer(session, options)
-        printer.start()
+    async with open_planck(options) as planck_:
+        session = await open_session(planck_, options)
+        if options.output_format == "text" and sys.stderr.isatty():
+            return await _on_terminal(session, options, prompt)
+        watch = None
+        if options.output_format == "stream-json":
+            _write(frame_of("init", _init(session, planck_), session.id))
+            watch = Watch(session, lambda event: _write(event.frame()))
         result = await _until_signal(session, prompt, options.timeout)
-        await printer.finish()
+        if watch:
+            await watch.finish()
     return _report(options, result)
 
 
-async def _open(planck_: Planck, options: argparse.Namespace) -> SessionHandle:
+async def _on_terminal(session: SessionHandle, options: argparse.Namespace, prompt: str) -> int:
+    from planck.cli.render import Screen, summary
+    from planck.cli.terminal import Terminal
+
+    terminal = Terminal()
+    screen = Screen(terminal, session)
+    watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
+    result = await _until_signal(session, prompt, options.timeout)
+    await watch.finish()
+    screen.done()
+    if result.text and not screen.answered:
+        terminal.answer(result.text)
+    code = _report(options, result, answered=True)
+    terminal.line(summary(result), "dim")
+    return code
+
+
+def open_planck(options: argparse.Namespace) -> Planck:
+    workspace = Path(options.directory).absolute()
+    if not workspace.is_dir():
+        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
+    planck_ = Planck(workspace=workspace, trust=options.trust)
+    for notice in planck_.notices:
+        print(f"planck: {plain(notice)}", file=sys.stderr)
+    return planck_
+
+
+async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionHandle:
     settings: dict[str, Any] = {
         "mode": options.permission_mode,
         "max_steps": options.max_steps,
-        "dry_run": options.dry_run,
+        "max_budget_usd": options.max_budget_usd,
+        "dry_run": getattr(options, "dry_run", False),
     }
+    resumed = options.resume
     if options.newest:
-        path = newest(planck_.sessions_dir, planck_.workspace)
-        return await planck_.resume(path.name.partition("_")[0], **settings)
-    if options.resume:
-        return await planck_.resume(options.resume, **settings)
+        resumed = newest(planck_.sessions_dir, planck_.workspace).name.partition("_")[0]
+    if options.fork and not resumed:
+        raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
+    if resumed and (options.team or (options.name and not options.fork)):
+        raise UsageError(ErrorKind.INVALID_ARGS, "--team and --name are for a new session, without -c and -r")
+    if resumed:
+        return await planck_.resume(resumed, **settings)
     return await planck_.start(
-        model=options.model, name=options.name, stored=not options.no_session, **settings
+        options.team or None,
+        model=options.model,
+        name=options.name,
+        stored=not getattr(options, "no_session", False),
+        **settings,
     )
 
 
 async def _until_signal(session: SessionHandle, prompt: str, timeout: float | None) -> RunResult:
-    """The run's result; a signal ends its turn first, and then decides the exit code."""
+    """The run's result; a signal ends its turn first and decides the exit code, the third leaves at once."""
     loop = asyncio.get_running_loop()
     caught: list[Exit] = []
     stops: set[asyncio.Task[None]] = set()
 
     def stop(code: Exit) -> None:
         caught.append(code)
+        if len(caught) > 2:
+            os._exit(code)  # whatever hangs in the cleaning up must not hold the user
         stops.add(loop.create_task(session.stop(TurnStatus.INTERRUPTED)))
 
     loop.add_signal_handler(signal.SIGINT, stop, Exit.SIGINT)
@@ -111,55 +163,50 @@ async def _until_signal(session: SessionHandle, prompt: str, timeout: float | No
         if stops:
             await asyncio.wait(stops)
     if caught and result.status is TurnStatus.INTERRUPTED:
-        return _with_exit(result, caught[0])
+        return msgspec.structs.replace(result, exit_code=int(caught[0]))
     return result
 
 
-def _with_exit(result: RunResult, code: Exit) -> RunResult:
-    import msgspec
+class Watch:
+    """Hands a session's events on while it runs, up to the last recorded one; owns its tasks."""
 
-    return msgspec.structs.replace(result, exit_code=code)
-
-
-class _Printer:
-    """Prints events while the run goes on (stream-json), up to the last recorded one."""
-
-    def __init__(self, session: SessionHandle, options: argparse.Namespace) -> None:
+    def __init__(
+        self,
+        session: SessionHandle,
+        show: Callable[[SessionEvent], None],
+        *,
+        also: Callable[[], Any] | None = None,
+    ) -> None:
         self._session = session
-        self._options = options
+        self._show = show
         self._from = session.head
         self._seen = self._from
         self._progress = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] = loop.create_task(self._run())
+        self._tasks = {self._task} | ({loop.create_task(also())} if also else set())
 
-    def start(self) -> None:
-        if self._options.output_format == "stream-json":
-            session = self._session
-            init = {
-                "session_id": session.id,
-                "session_name": session.name,
-                "workspace": str(Path(self._options.directory).absolute()),
-                "model": session.orchestrator.model.label,
-                "tools": session.tools,
-                "version": planck.__version__,
-            }
-            _write(frame_of("init", init, session.id))
-            self._task = asyncio.get_running_loop().create_task(self._print())
-
-    async def finish(self) -> None:
-        if self._task is None:
-            return
-        while self._seen < self._session.head and not self._task.done():
+    async def caught_up(self) -> None:
+        """Returns once everything that is recorded by now was shown."""
+        head = self._session.head
+        while self._seen < head and not self._task.done():
             self._progress.clear()
             await self._progress.wait()
-        self._task.cancel()
-        await asyncio.wait({self._task})
 
-    async def _print(self) -> None:
+    async def finish(self) -> None:
+        await self.caught_up()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+        for task in self._tasks:
+            if not task.cancelled() and (failure := task.exception()):
+                raise failure
+
+    async def _run(self) -> None:
         try:
             async with aclosing(self._session.events(after=self._from)) as events:
                 async for event in events:
-                    _write(event.frame())
+                    self._show(event)
                     if event.seq is not None:
                         self._seen = event.seq
                         self._progress.set()
@@ -167,26 +214,58 @@ class _Printer:
             self._progress.set()
 
 
-def _report(options: argparse.Namespace, result: RunResult) -> int:
+def _init(session: SessionHandle, planck_: Planck) -> dict[str, Any]:
+    return {
+        "session_id": session.id,
+        "session_name": session.name,
+        "workspace": str(planck_.workspace),
+        "model": session.orchestrator.model.label,
+        "tools": session.tools,
+        "agents": [{"id": spec.id, "type": spec.type, "name": spec.name} for spec in session.members],
+        "version": planck.__version__,
+    }
+
+
+def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = False) -> int:
     """Print the answer or the result in the chosen format, and every error as one line."""
     match options.output_format:
         case "json":
             _write(codec.encode(result))
         case "stream-json":
             _write(frame_of("result", result, result.session_id))
-        case _ if result.text:
+        case _ if result.text and not answered:
             _write(result.text.encode("utf-8", "replace"))
     if result.exit_code != Exit.DONE:
         for error in result.errors[-1:]:
-            print(f"planck: {error['kind']}: {error['message']}", file=sys.stderr)
+            print(f"planck: {error['kind']}: {_line(error['message'])}", file=sys.stderr)
         for denial in result.denials:
-            print(f"planck: permission_denied: {denial['reason']}", file=sys.stderr)
+            print(f"planck: permission_denied: {_line(denial['reason'])}", file=sys.stderr)
+        if any((error.get("details") or {}).get("no_model") for error in result.errors):
+            print(no_model(), file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         print(
             f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}",
             file=sys.stderr,
         )
     return result.exit_code
+
+
+def no_model() -> str:
+    """Every way to a model, for who has none yet."""
+    return """\
+Ways to get a model:
+  local server   start Ollama or llama.cpp at its usual port; it is found by itself
+                 or any other:  planck run -m local/NAME, with in ~/.planck/config.json
+                 {"providers": {"local": {"type": "openai", "base_url": "http://localhost:8080"}}}
+  cloud key      export ANTHROPIC_API_KEY=...   planck run -m anthropic/MODEL "..."
+                 export OPENAI_API_KEY=...      planck run -m openai/MODEL "..."
+                 export GEMINI_API_KEY=...      planck run -m google/MODEL "..."
+                 (`planck models list` names them; "default_model" in the config saves the -m)
+  none at all    planck demo   shows a team at work, offline, in a few seconds"""
+
+
+def _line(text: str) -> str:
+    return " ".join(plain(text).split())
 
 
 def _write(line: bytes) -> None:
@@ -198,4 +277,18 @@ def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
+    return value
+
+
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be an amount above 0")
     return value

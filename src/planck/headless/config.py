@@ -40,6 +40,8 @@ class Loaded(msgspec.Struct, frozen=True):
     """What the user should know: keys that were ignored, and why."""
     layers: tuple[Layer, ...] = ()
     """Lowest first; the project's is not there, or holds only what narrows, where it is not trusted."""
+    trusted: bool = False
+    """Whether the workspace's own files may run things."""
 
 
 def home_dir(environ: Mapping[str, str] | None = None) -> Path:
@@ -77,6 +79,8 @@ def load(
             "only what narrows is taken from it; pass --trust to use it in this run"
         )
         project = Layer(project.source, {})
+    if not trusted and home != workspace / ".planck":
+        notices += _untrusted_tools(workspace)
     layers = (user, project, *above)
     raw: dict[str, Any] = {}
     for layer in layers:
@@ -86,7 +90,14 @@ def load(
     if narrowing:
         config, taken = _narrow(config, narrowing)
         layers = (user, *above, Layer(f"{project_file} (narrowing)", taken))
-    return Loaded(config, tuple(notices), tuple(layer for layer in layers if layer.values))
+    return Loaded(config, tuple(notices), tuple(layer for layer in layers if layer.values), trusted)
+
+
+def _untrusted_tools(workspace: Path) -> list[str]:
+    folder = workspace / ".planck" / "tools"
+    if next(folder.glob("*/TOOL.json"), None) is None:
+        return []
+    return [f"{folder} is not trusted: its tools are left out; pass --trust to use them in this run"]
 
 
 def _read(path: Path, notices: list[str]) -> dict[str, Any]:

@@ -1,9 +1,13 @@
-"""The demo: a small project with a failing test, and an offline model that mends it through real tools."""
+"""The demo: a small project with a failing test, and a team on an offline model that mends it."""
 
+import json
+import re
 from pathlib import Path
 
 from planck.headless.headless import Planck
+from planck.llm.provider import Request
 from planck.llm.scripted import Say, ScriptedProvider
+from planck.records.messages import AssistantMessage, ToolMessage
 
 PROMPT = "The tests of this project fail. Find out why, mend it, and show that they pass."
 
@@ -32,24 +36,38 @@ if __name__ == "__main__":
 """,
 }
 
-_MENDED = _PROJECT["prices.py"].replace("sum(prices) - discount", "sum(prices) * (100 - discount) / 100")
+_TEAM = {
+    "name": "Demo",
+    "description": "One leads, one builds, one tests.",
+    "members": [
+        {
+            "type": "orchestrator",
+            "provider": "offline",
+            "model_id": "demo",
+            "system_prompt": "You lead: find out what is wrong, delegate the change, check the result.",
+            "tools": ["read", "bash", "update_plan"],
+        },
+        {
+            "type": "builder",
+            "provider": "offline",
+            "model_id": "demo",
+            "description": "Reads and edits code.",
+            "system_prompt": "You change code, and have the tester confirm it.",
+            "tools": ["read", "edit"],
+        },
+        {
+            "type": "tester",
+            "provider": "offline",
+            "model_id": "demo",
+            "description": "Runs the tests and says what they show.",
+            "system_prompt": "You run the tests and report exactly what they print.",
+            "tools": ["bash"],
+        },
+    ],
+}
 
 _RUN_TESTS = "python3 -B -m unittest -q 2>&1"
-
-_SCRIPT: list[Say | str] = [
-    Say(text="I run the tests first, to see the failure.", calls=[("bash", {"command": _RUN_TESTS})]),
-    Say(
-        text="One fails. I read the code and its test together.",
-        calls=[("read", {"path": "prices.py"}), ("read", {"path": "test_prices.py"})],
-    ),
-    Say(
-        text="The discount is subtracted as an amount, not taken as a percentage.",
-        calls=[("write", {"path": "prices.py", "content": _MENDED})],
-    ),
-    Say(text="Now the tests again.", calls=[("bash", {"command": _RUN_TESTS})]),
-    "Mended: `total` in prices.py took the discount as an amount; it is a percentage now. "
-    "Both tests pass in the last run above; nothing else was changed.",
-]
+_OLD, _NEW = "sum(prices) - discount", "sum(prices) * (100 - discount) / 100"
 
 
 def make_project(folder: Path) -> Path:
@@ -60,10 +78,87 @@ def make_project(folder: Path) -> Path:
 
 
 def open_demo(folder: Path) -> Planck:
-    """Planck on the demo's project, with a home of its own in the same folder."""
+    """Planck on the demo's project, with a home and a team of its own in the same folder."""
+    team = folder / "home" / "teams" / "demo"
+    team.mkdir(parents=True)
+    (team / "TEAM.json").write_text(json.dumps(_TEAM, indent=2) + "\n")
     return Planck(
         home=folder / "home",
         workspace=make_project(folder / "project"),
-        providers={"offline": ScriptedProvider(_SCRIPT)},
-        flags={"default_model": "offline/demo", "permissions": {"mode": "full"}},
+        providers={"offline": ScriptedProvider(_answer)},
+        flags={"default_model": "offline/demo", "default_team": "demo", "permissions": {"mode": "full"}},
     )
+
+
+def _answer(request: Request) -> Say:
+    """The next line of whoever asks: the script goes by how often that agent has spoken already."""
+    spoken = sum(isinstance(message, AssistantMessage) for message in request.history.messages)
+    for name, script in (("orchestrator", _lead), ("builder", _build), ("tester", _test)):
+        if f"You are {name}," in request.system:
+            return script(spoken, _last_output(request))
+    return Say(text="This offline model knows the demo only.")
+
+
+def _lead(spoken: int, output: str) -> Say:
+    match spoken:
+        case 0:
+            steps = [("find the cause", "in_progress"), ("have it mended", "pending"), ("check", "pending")]
+            return Say(
+                text="I read the code, and ask the tester what fails.",
+                calls=[
+                    ("update_plan", {"steps": [{"text": t, "status": s} for t, s in steps]}),
+                    ("read", {"path": "prices.py"}),
+                    ("ask_agent", _to("tester", question="Run the tests. What fails, with which values?")),
+                ],
+            )
+        case 1:
+            task = "total() in prices.py subtracts the discount as an amount; it is in percent. Mend it."
+            return Say(
+                text="The discount is subtracted as an amount. That is for the builder.",
+                calls=[("delegate_task", _to("builder", task=task))],
+            )
+        case 2:
+            return Say(text="The builder has it; I go on when its answer comes.")
+        case 3:
+            return Say(text="I check that myself.", calls=[("bash", {"command": _RUN_TESTS})])
+    if "OK" not in output:
+        return Say(text="The tests still fail; see the last run above.")
+    return Say(
+        text="**Mended.** `total` in `prices.py` took the discount as an amount; it is a percentage now.\n\n"
+        "- the builder changed one line, and nothing else\n"
+        "- the tester ran the tests after it, and so did I: both pass"
+    )
+
+
+def _build(spoken: int, output: str) -> Say:
+    match spoken:
+        case 0:
+            return Say(calls=[("read", {"path": "prices.py"})])
+        case 1:
+            change = {"path": "prices.py", "old_string": _OLD, "new_string": _NEW}
+            return Say(text="One line to change.", calls=[("edit", change)])
+        case 2:
+            question = "I changed total() in prices.py. Do the tests pass now?"
+            return Say(calls=[("ask_agent", _to("tester", question=question))])
+    return Say(text=f"total() takes the discount as a percentage now. The tester says: {output.strip()}")
+
+
+def _test(spoken: int, output: str) -> Say:
+    if spoken % 2 == 0:
+        return Say(calls=[("bash", {"command": _RUN_TESTS})])
+    failure = re.search(r"AssertionError: (\S+) != (\S+)", output)
+    if failure:
+        return Say(text=f"One fails: test_discount_is_in_percent got {failure[1]} and expects {failure[2]}.")
+    passed = re.search(r"Ran (\d+) tests", output)
+    return Say(
+        text=f"All {passed[1]} pass." if passed and "OK" in output else f"I can't tell: {output[-200:]}"
+    )
+
+
+def _to(name: str, **more: str) -> dict[str, str]:
+    return {"identifier": name, "identifier_type": "name", **more}
+
+
+def _last_output(request: Request) -> str:
+    results = [m.results for m in request.history.messages if isinstance(m, ToolMessage)]
+    return results[-1][-1].output if results else ""

@@ -13,6 +13,7 @@ import planck
 from planck.headless import config as configuration
 from planck.headless import models, sessions, teams
 from planck.headless.config import Config
+from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
@@ -32,6 +33,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 
 
@@ -66,10 +68,12 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
+        self.peers = Peers(self.resources, environ, trusted=trust, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
             approver=approver,
+            peers=self.peers,
             clock=self._clock,
             ids=self._ids,
             doubles=self._doubles,
@@ -84,7 +88,7 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices)
+        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -96,6 +100,16 @@ class Planck:
             await handle.aclose()
         await self._wiring.aclose()
 
+    def check_team(self, alias_or_path: str) -> list[str]:
+        """Everything that would go wrong with a team; empty: it can start."""
+        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
+        return teams.check(
+            teams.find(alias_or_path, self.resources.team_dirs()),
+            self._wiring.resolve_member,
+            {*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS},
+            set(self.resources.skills().skills),
+        )
+
     async def start(
         self,
         team: str | None = None,
@@ -104,12 +118,15 @@ class Planck:
         name: str = "",
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
         stored: bool = True,
     ) -> "SessionHandle":
         """A new session; without a team it has one orchestrator with all built-in tools."""
         id = self._ids.new()
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         specs = self._specs(team, model, wired)
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
@@ -131,6 +148,7 @@ class Planck:
         *,
         mode: Mode | str | None = None,
         max_steps: int | None = None,
+        max_budget_usd: float | None = None,
         dry_run: bool = False,
     ) -> "SessionHandle":
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
@@ -138,7 +156,9 @@ class Planck:
         store = SqliteStore.open(path)
         id, name = store.meta["id"], store.meta["name"]
         journal = SessionJournal(store, Bus(), self._clock)
-        wired = self._wiring.session(id, self._spill(id), self._options(mode, max_steps, dry_run))
+        wired = self._wiring.session(
+            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
@@ -157,7 +177,7 @@ class Planck:
                 name="orchestrator",
                 role="orchestrator",
                 model=self._model(model),
-                tools=wired.tool_names,
+                tools=(*wired.tool_names, EVERY_TOOL),
             )
         ]
 
@@ -167,11 +187,14 @@ class Planck:
             return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
 
-    def _options(self, mode: Mode | str | None, max_steps: int | None, dry_run: bool) -> Options:
+    def _options(
+        self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
+    ) -> Options:
         return Options(
             mode=Mode(mode) if mode else self.config.permissions.mode,
             max_steps=max_steps or self.config.limits.steps,
             dry_run=dry_run,
+            max_budget_usd=max_budget_usd,
         )
 
     def _spill(self, session_id: str) -> Path:
@@ -221,24 +244,45 @@ class SessionHandle:
         """Give the orchestrator one more tool, from its next step on."""
         self._session.team.orchestrator.actor.agent.tools.add(tool)
 
-    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
-        """Prompt the orchestrator and wait until nothing can wake it any more."""
-        began, after = self._clock.monotonic(), self.head
-        try:
-            async with asyncio.timeout(timeout):
-                refused = await self._session.prompt(prompt)
-                if refused:
-                    raise PromptRefused(refused.kind, refused.message, refused.details)
-                await self._session.team.settled()
-        except TimeoutError:
-            await self.stop(TurnStatus.TIMED_OUT)
+    @property
+    def members(self) -> list[AgentSpec]:
+        """The live agents, in the order in which they started."""
+        return [member.spec for member in self._session.team.members]
+
+    async def prompt(self, text: str, *, steer: bool = False) -> None:
+        """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        refused = await self._session.prompt(text, steer=steer)
+        if refused:
+            raise PromptRefused(refused.kind, refused.message, refused.details)
+
+    async def settled(self) -> None:
+        """Returns when nothing can wake the orchestrator any more."""
+        await self._session.team.settled()
+
+    def interrupt(self) -> None:
+        """End every turn in flight; the session goes on with the next prompt."""
+        self._session.team.abort()
+
+    def result(self, after: int, duration_ms: int = 0) -> RunResult:
+        """What the events after a number come to."""
         return summarise(
             self._store.read(after),
             orchestrator_id=self.orchestrator.id,
             session_id=self.id,
             session_name=self.name,
-            duration_ms=round((self._clock.monotonic() - began) * 1000),
+            duration_ms=duration_ms,
         )
+
+    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
+        """Prompt the orchestrator and wait until nothing can wake it any more."""
+        began, after = self._clock.monotonic(), self.head
+        try:
+            async with asyncio.timeout(timeout):
+                await self.prompt(prompt)
+                await self.settled()
+        except TimeoutError:
+            await self.stop(TurnStatus.TIMED_OUT)
+        return self.result(after, round((self._clock.monotonic() - began) * 1000))
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

@@ -27,6 +27,7 @@ def resolve(config: Config, name: str) -> ModelSpec:
             ErrorKind.NOT_FOUND,
             "no model is configured; pass -m PROVIDER/MODEL, set default_model in the config, "
             "or try `planck demo`, which needs none",
+            {"no_model": True},
         )
     for entry in config.models:
         if entry.id == name:

@@ -104,7 +104,10 @@ def failed(err: Err, exit_code: int, *, session_id: str = "", session_name: str 
         duration_ms=0,
         steps=0,
         denials=(),
-        errors=({"agent_id": None, "kind": err.kind, "message": err.message},),
+        errors=(
+            {"agent_id": None, "kind": err.kind, "message": err.message}
+            | ({"details": err.details} if err.details else {}),
+        ),
         exit_code=exit_code,
     )
 

@@ -20,6 +20,10 @@ def new_path(folder: Path, id: str, name: str) -> Path:
     return folder / f"{id}_{name}.db"
 
 
+def valid_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
 def free_name(folder: Path, wanted: str, workspace: Path, invent: Callable[[], str]) -> str:
     """The wanted name if it is free, or an invented one."""
     if wanted:

@@ -1,6 +1,8 @@
 """Team templates: TEAM.json, found by alias or path, loaded and checked."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,93 @@ def _with_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
 def _model(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
     model = resolve(entry.provider, entry.model_id, entry.base_url)
     return msgspec.structs.replace(model, params={**model.params, **entry.opts}) if entry.opts else model
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A row of `planck teams list`."""
+
+    alias: str
+    path: str
+    name: str
+    description: str
+    members: tuple[str, ...]
+    problem: str = ""
+
+
+def listed(dirs: Sequence[Path]) -> list[Listed]:
+    """Every team of the directories; of one alias, the first directory's."""
+    rows: dict[str, Listed] = {}
+    for path in (path for folder in dirs for path in sorted(folder.glob("*/TEAM.json"))):
+        alias = path.parent.name
+        try:
+            file = read(path)
+        except TeamFileError as failure:
+            rows.setdefault(alias, Listed(alias, str(path), "", "", (), str(failure.err)))
+            continue
+        names = tuple(entry.name or entry.type for entry in file.members)
+        rows.setdefault(alias, Listed(alias, str(path), file.name, file.description, names))
+    return list(rows.values())
+
+
+def check(path: Path, resolve: ResolveMember, tools: Collection[str], skills: Collection[str]) -> list[str]:
+    """Everything that would go wrong with the team; empty: it can start."""
+    file = read(path)
+    problems = structure(file)
+    for entry in file.members:
+        who = entry.name or entry.type
+        window = 0
+        try:
+            window = resolve(entry.provider, entry.model_id, entry.base_url).context_window
+        except PlanckError as failure:
+            problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.message}")
+        problems += [_unknown(who, "tool", name, tools) for name in entry.tools if name not in tools]
+        problems += [_unknown(who, "skill", name, skills) for name in entry.skills if name not in skills]
+        try:
+            prompt = _with_prompt(entry, path.parent).system_prompt
+        except TeamFileError as failure:
+            problems.append(f"{who}: {failure.err.message}")
+            continue
+        if window and len(prompt.encode()) // _BYTES_PER_TOKEN > window:
+            problems.append(f"{who}: its prompt of {len(prompt.encode())} bytes does not fit {window} tokens")
+    return problems
+
+
+_BYTES_PER_TOKEN = 4
+"""A low estimate of what a token takes, so that only a prompt that surely does not fit is named."""
+
+
+def create(folder: Path, alias: str, model: str) -> Path:
+    """A small working team to begin with; refuses to overwrite one."""
+    provider, _, model_id = model.partition("/")
+    target = folder / alias
+    if target.exists():
+        raise TeamFileError(ErrorKind.NOT_UNIQUE, f"{target} already exists; choose another alias")
+    (target / "prompts").mkdir(parents=True)
+    for name, text in _PROMPTS.items():
+        (target / "prompts" / f"{name}.md").write_text(text)
+    common = {"provider": provider, "model_id": model_id}
+    members = [
+        {"type": name, "description": text, **common, "system_prompt": f"prompts/{name}.md", "tools": tools}
+        for name, text, tools in _MEMBERS
+    ]
+    file = {"name": alias, "description": "A lead, a builder and a tester.", "members": members}
+    (target / "TEAM.json").write_text(json.dumps(file, indent=2) + "\n")
+    return target / "TEAM.json"
+
+
+_MEMBERS = (
+    ("orchestrator", "Plans, delegates, reports.", ["read", "glob", "grep"]),
+    ("builder", "Changes the code.", ["read", "write", "edit", "glob", "grep", "bash"]),
+    ("tester", "Runs the tests and says what fails.", ["read", "bash"]),
+)
+
+_PROMPTS = {
+    "orchestrator": "Split the task, delegate building to builder and checking to tester, then report.\n",
+    "builder": "Make the smallest change that does the task, and say which files you changed.\n",
+    "tester": "Run the tests, and report what you ran and the last lines that it printed.\n",
+}
+
+
+def _unknown(who: str, what: str, name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"{who}: unknown {what} {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -1,31 +1,39 @@
 """Hands each room what it needs from the others: the only place that knows them all."""
 
+import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
+from planck.agent.metered import Metered
 from planck.context.compaction import Compactor
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.config import Config
+from planck.headless.external import external_tools
 from planck.headless.models import available, endpoint, resolve_pair
+from planck.headless.peers import Peers
 from planck.headless.permit import ceiling, gate
 from planck.headless.resources import Resources
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
+from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
 from planck.permissions.authority import meet
+from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
 from planck.records.authority import Authority
 from planck.records.events import ToolProgress
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.usage import Usage
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
 from planck.toolkit.tool import Tool
@@ -40,6 +48,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     dry_run: bool = False
     max_steps: int
+    max_budget_usd: float | None = None
 
 
 class Wiring:
@@ -49,11 +58,13 @@ class Wiring:
         environ: Mapping[str, str],
         *,
         approver: Approver | None,
+        peers: Peers,
         clock: Clock,
         ids: Ids,
         doubles: Mapping[str, Provider],
     ) -> None:
         self.resources = resources
+        self.peers = peers
         self.workspace = resources.workspace
         self.environ = environ
         self.approver = approver
@@ -73,6 +84,12 @@ class Wiring:
             self._transport = HttpTransport()
         return open_provider(endpoint(self.config, model, self.environ), model, self._transport)
 
+    def cost(self, model: ModelSpec, usage: Usage) -> float | None:
+        return None
+
+    def is_double(self, model: ModelSpec) -> bool:
+        return model.provider in self._doubles
+
     def resolve_member(self, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
         """A member's model; the provider is a key of `providers` or a type, the id an alias or its own."""
         if provider in self._doubles:
@@ -83,6 +100,7 @@ class Wiring:
         return SessionWiring(self, session_id, spill, options)
 
     async def aclose(self) -> None:
+        await self.peers.aclose()
         if self._transport is not None:
             await self._transport.aclose()
 
@@ -103,15 +121,15 @@ class SessionWiring:
             wiring.ids,
             wiring.approver,
         )
+        self._budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self._specs: dict[str, AgentSpec] = {}
-        self._tools = {
-            tool.name: tool
-            for tool in (
-                *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
-                *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
-                plan_tool(),
-            )
-        }
+        built_in = (
+            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+            *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
+            plan_tool(),
+        )
+        files = external_tools(wiring.resources, wiring.environ, spill, [tool.name for tool in built_in])
+        self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
 
     @property
     def tool_names(self) -> tuple[str, ...]:
@@ -119,6 +137,7 @@ class SessionWiring:
         return tuple(self._tools)
 
     def team(self, journal: Journal) -> Team:
+        self._wiring.peers.join(journal)
         return Team(
             self._session_id,
             journal=journal,
@@ -135,6 +154,7 @@ class SessionWiring:
         wiring, options = self._wiring, self._options
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
+        wiring.peers.attach(tools, spec.tools)
         agent: Agent
 
         executor = Executor(
@@ -153,7 +173,7 @@ class SessionWiring:
             progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
             record=lambda fact: agent.record(fact),
         )
-        provider = wiring.provider(spec.model)
+        provider = self._provider(spec.model)
         agent = Agent(
             spec,
             journal=journal,
@@ -162,11 +182,19 @@ class SessionWiring:
             executor=executor,
             ids=wiring.ids,
             system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
-            cost=lambda usage: None,
+            cost=partial(wiring.cost, spec.model),
             max_steps=options.max_steps,
             make_room=Compactor(provider, spec.model.context_window).make_room,
         )
         return agent
+
+    def _provider(self, model: ModelSpec) -> Provider:
+        """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""
+        wiring = self._wiring
+        provider = wiring.provider(model)
+        if self._budget:
+            provider = Metered(provider, self._budget, partial(wiring.cost, model), model.label)
+        return provider if wiring.is_double(model) else Retrying(provider, random.random)
 
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
         granted = [self._tools[name] for name in spec.tools if name in self._tools]

@@ -1,11 +1,15 @@
 """Where a model is reached and with which key; neither its repr nor its encoding shows the key."""
 
+import re
 from collections.abc import Mapping
 from typing import NoReturn
 
 OPENAI_ROOT = "https://api.openai.com/v1"
 OLLAMA_ROOT = "http://localhost:11434"
 LLAMA_CPP_ROOT = "http://localhost:8080"
+
+
+_SECRET = re.compile("auth|key|token|secret|cookie|password", re.I)
 
 
 class Endpoint:
@@ -47,8 +51,9 @@ class Endpoint:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no error and no log may show: the key, and the values of the configured headers."""
-        return tuple(value for value in (self.key, *self.headers.values()) if value)
+        """What no error and no log may show: the key, and the headers that carry one."""
+        headers = (value for name, value in self.headers.items() if _SECRET.search(name))
+        return tuple(value for value in (self.key, *headers) if value)
 
     @property
     def is_vendor(self) -> bool:

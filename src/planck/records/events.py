@@ -10,7 +10,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.messages import AssistantMessage, Image, Message
-from planck.records.specs import AgentSpec
+from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
 
 
@@ -220,6 +220,8 @@ class Compacted(View, frozen=True, kw_only=True):
     tokens_before: int
     tokens_after: int
     how: Literal["pruned", "summarised", "digest"]
+    usage: Usage = Usage()
+    """All that the agent had used up to here."""
 
 
 class Rewound(View, frozen=True, kw_only=True):
@@ -236,6 +238,17 @@ class Forked(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "forked"
     session_id: str
     at: int
+
+
+class ModelChanged(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "model_changed"
+    model: ModelSpec
+
+
+class ToolsChanged(View, frozen=True, kw_only=True):
+    type: ClassVar[str] = "tools_changed"
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 class ErrorEvent(View, frozen=True, kw_only=True):
@@ -279,9 +292,12 @@ _VIEWS: dict[str, msgspec.json.Decoder[View]] = {
 
 
 def view(event: Event) -> View | None:
-    """The typed data, or None for a type this version does not know."""
+    """The typed data, or None for a type or a shape that this version does not know."""
     decoder = _VIEWS.get(event.type)
-    return decoder.decode(event.data) if decoder else None
+    try:
+        return decoder.decode(event.data) if decoder else None
+    except codec.DecodeError:
+        return None
 
 
 def raw(data: View | dict[str, Any]) -> msgspec.Raw:

@@ -1,5 +1,6 @@
 """What a model is shown and what it answers, in no vendor's shape."""
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -118,3 +119,17 @@ def _part_size(part: Part | Image) -> int:
             return len(part.name) + len(part.arguments.encode()) + 60
         case Image():
             return _IMAGE
+
+
+def with_own_ids(message: AssistantMessage, new: Callable[[], str]) -> AssistantMessage:
+    """Provider ids may be empty or repeated: ours are unique, and stand in for them on the wire then."""
+    seen: set[str] = set()
+    parts: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            id = new()
+            wire = part.provider_id if part.provider_id and part.provider_id not in seen else id
+            seen.add(wire)
+            part = msgspec.structs.replace(part, id=id, provider_id=wire)
+        parts.append(part)
+    return msgspec.structs.replace(message, parts=tuple(parts))

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from planck.records.events import (
     AgentEnded,
     AgentStarted,
+    Compacted,
     Event,
     SessionResumed,
     SessionStarted,
@@ -76,12 +77,28 @@ async def resume(
     return Session(id, name, store, journal, team)
 
 
+_BEHIND_A_CHECKPOINT = frozenset(
+    {"assistant_message", "tool_start", "tool_end", "usage", "file_changed", "permission_request"}
+    | {"permission_decision", "compacted", "error"}
+)
+"""What a later `compacted` stands for: not needed to go on, so a long log costs its active window."""
+
+
 def _facts_by_agent(store: Store) -> dict[str, list[View]]:
-    facts: dict[str, list[View]] = defaultdict(list)
+    settled: dict[str, list[Event]] = defaultdict(list)
+    active: dict[str, list[Event]] = defaultdict(list)
     for event in store.read():
-        if event.agent_id is not None and (fact := view(event)):
-            facts[event.agent_id].append(fact)
-    return facts
+        if event.agent_id is None:
+            continue
+        events = active[event.agent_id]
+        if event.type == Compacted.type:
+            settled[event.agent_id] += [e for e in events if e.type not in _BEHIND_A_CHECKPOINT]
+            events.clear()
+        events.append(event)
+    return {
+        id: [fact for event in (*settled[id], *events) if (fact := view(event))]
+        for id, events in active.items()
+    }
 
 
 def _start(facts: Sequence[View]) -> AgentStarted | None:

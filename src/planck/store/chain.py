@@ -27,7 +27,7 @@ def link(previous: bytes, data: bytes) -> bytes:
 
 
 def verified(rows: Iterable[Row], seq: int, previous: bytes) -> Iterator[tuple[Event, bytes]]:
-    """Each event with the hash after it, up to the first that is not what was written."""
+    """Each event with its bytes, up to the first that is not what was written."""
     for found, data, digest in rows:
         seq += 1
         if found != seq:
@@ -35,10 +35,10 @@ def verified(rows: Iterable[Row], seq: int, previous: bytes) -> Iterator[tuple[E
         # A damaged file can hand out any SQL type.
         if type(data) is not bytes or (previous := link(previous, data)) != digest:
             raise BrokenChain(seq, "its bytes do not match the hash chain")
-        yield _decode(seq, data), previous
+        yield decoded(seq, data), data
 
 
-def _decode(seq: int, data: bytes) -> Event:
+def decoded(seq: int, data: bytes) -> Event:
     try:
         event = codec.decode_as(data, Event)
     except codec.DecodeError as e:

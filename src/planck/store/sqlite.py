@@ -9,14 +9,28 @@ import hashlib
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
-from planck.store.chain import GENESIS, BrokenChain, Row, link, verified
+from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link, verified
+from planck.store.database import (
+    Disk,
+    Durability,
+    as_store_error,
+    beside,
+    configure,
+    connect,
+    from_the_future,
+    load_meta,
+    must_exist,
+    take_office,
+    unwritable,
+)
 from planck.store.directory import private_directory
 from planck.store.lock import WriterLock
 from planck.store.migrations import MIGRATIONS, migrate, version
@@ -25,23 +39,12 @@ from planck.store.witness import Witness, last_testimony
 
 log = logging.getLogger(__name__)
 
-Durability = Literal["process", "power"]
 Queued = tuple[Sequence[Draft], asyncio.Future[list[Event]]]
 
 _PAGE = 512
 """Events read at a time: no statement stays open across an await, nor the whole log in memory."""
 
 _CHECKPOINT_BYTES = 4 << 20
-
-
-class Disk:
-    """The calls that can fail because of the disk; a test hands in one that fails on purpose."""
-
-    def connect(self, uri: str) -> sqlite3.Connection:
-        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
-
-    def sync(self, fd: int) -> None:
-        os.fdatasync(fd)
 
 
 class SqliteStore:
@@ -56,11 +59,11 @@ class SqliteStore:
         self._lock = lock
         self._queue: list[Queued] = []
         self._committed: Committed = _nobody
-        self._meta = _load_meta(connection)
+        self._meta = load_meta(connection)
         self._epoch = self._meta.pop("epoch", "")
         self._damage: Err | None = None
         self._head, self._hash = self._tail()
-        self._witness = Witness(_beside(path, "witness")) if lock else None
+        self._witness = Witness(beside(path, "witness")) if lock else None
         self._wal = -1
         self._wal_bytes = 0
         self._doubtful = False
@@ -98,23 +101,23 @@ class SqliteStore:
         `takeover` is for a holder that is alive but stopped: its next commit is refused. A log of a newer
         version opens for reading only, and `damage` says so.
         """
-        _must_exist(path)
+        must_exist(path)
         private_directory(path.parent)
         return cls._writer(path, durability, disk or Disk(), takeover=takeover)
 
     @classmethod
     def read_only(cls, path: Path, *, disk: Disk | None = None) -> "SqliteStore":
         """A reader, also while another process writes."""
-        _must_exist(path)
+        must_exist(path)
         disk = disk or Disk()
         connection = None
         try:
-            connection = _connect(disk, path, "ro")
+            connection = connect(disk, path, "ro")
             return cls(path, connection, disk, None)
         except BaseException as e:
             if connection:
                 connection.close()
-            raise _as_store_error(path, e) from e
+            raise as_store_error(path, e) from e
 
     @classmethod
     def _writer(
@@ -126,24 +129,24 @@ class SqliteStore:
         *,
         takeover: bool = False,
     ) -> "SqliteStore":
-        lock = WriterLock(_beside(path, "lock"), steal=takeover)
+        lock = WriterLock(beside(path, "lock"), steal=takeover)
         connection = None
         try:
-            connection = _connect(disk, path, "rw")
+            connection = connect(disk, path, "rw")
             if (newer := version(connection)) > len(MIGRATIONS):
                 store = cls(path, connection, disk, None)
                 lock.release()
-                store._damage = _from_the_future(path, newer)
+                store._damage = from_the_future(path, newer)
                 return store
-            _configure(connection, durability)
+            configure(connection, durability)
             migrate(connection, path)
-            _take_office(connection, meta or {})
+            take_office(connection, meta or {})
             return cls(path, connection, disk, lock)
         except BaseException as e:
             if connection:
                 connection.close()
             lock.release()
-            raise _as_store_error(path, e) from e
+            raise as_store_error(path, e) from e
 
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
         if self._lock is None or self._damage_inside():
@@ -179,6 +182,35 @@ class SqliteStore:
         except BrokenChain as e:
             raise self._found_damage(e.seq, e.why) from e
 
+    def raw(self, after: int = 0) -> Iterator[bytes]:
+        """The bytes that were stored, for a copy that is the same to the last one."""
+        try:
+            for _, data in verified(self._pages(after), after, self._hash_at(after)):
+                yield data
+        except BrokenChain as e:
+            raise self._found_damage(e.seq, e.why) from e
+
+    def adopt(self, events: Iterable[bytes]) -> None:
+        """Take events as another log numbered them; those up to the first that does not follow are kept."""
+        if self._lock is None or self._damage_inside():
+            raise self._refusal()
+        source = iter(events)
+        while batch := list(islice(source, _PAGE)):
+            seq, previous, rows = self._head, self._hash, list[Row]()
+            for data in batch:
+                seq += 1
+                try:
+                    decoded(seq, data)
+                except BrokenChain as e:
+                    raise StoreError(ErrorKind.CORRUPT_LOG_LINE, f"event {seq}: {e.why}", {"seq": seq}) from e
+                previous = link(previous, data)
+                rows.append((seq, data, previous))
+            try:
+                self._write([("INSERT INTO events VALUES (?, ?, ?)", rows)])
+            except sqlite3.Error as e:
+                raise unwritable(self._path, e) from e
+            self._head, self._hash = seq, previous
+
     def read_back(self, before: int | None = None, limit: int = _PAGE) -> list[Event]:
         """The page of events that ends just before that seq (default: the newest), oldest first."""
         last = self._head if before is None else before - 1
@@ -200,7 +232,7 @@ class SqliteStore:
         try:
             self._write([("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest, blob)])])
         except sqlite3.Error as e:
-            raise _unwritable(self._path, e) from e
+            raise unwritable(self._path, e) from e
         return digest.hex()
 
     def blob(self, name: str) -> bytes:
@@ -213,6 +245,8 @@ class SqliteStore:
         return data
 
     def blobs(self) -> list[str]:
+        if version(self._db) < 2:
+            return []
         return [bytes(row[0]).hex() for row in self._query("SELECT hash FROM blobs ORDER BY hash")]
 
     @property
@@ -268,7 +302,7 @@ class SqliteStore:
         try:
             batches = self._commit([drafts for drafts, _ in queue])
         except sqlite3.Error as e:
-            _refuse(queue, _unwritable(self._path, e))
+            _refuse(queue, unwritable(self._path, e))
             return
         except StoreError as e:
             _refuse(queue, e)
@@ -347,7 +381,7 @@ class SqliteStore:
             log.warning("the witness of %s was not written: %s", self._path.name, e)
 
     def _notice_lost_tail(self) -> None:
-        seen = last_testimony(_beside(self._path, "witness"))
+        seen = last_testimony(beside(self._path, "witness"))
         if seen is None or self._damage:
             return
         if seen.seq > self._head:
@@ -384,7 +418,7 @@ class SqliteStore:
             )
             rows.extend(cursor)
         except sqlite3.OperationalError as e:
-            raise _as_store_error(self._path, e) from e
+            raise as_store_error(self._path, e) from e
         except sqlite3.DatabaseError as e:
             if not rows:  # else: what came before the damaged page is served first
                 raise self._found_damage(first, str(e)) from e
@@ -394,7 +428,7 @@ class SqliteStore:
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as e:
-            raise _as_store_error(self._path, e) from e
+            raise as_store_error(self._path, e) from e
 
     def _hash_at(self, seq: int) -> bytes:
         if seq == 0:
@@ -421,71 +455,10 @@ class SqliteStore:
         return StoreError(ErrorKind.LOG_WRITE_FAILED, f"{self._path.name!r} is not open for writing")
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(f"{path.name}.{suffix}")
-
-
-def _must_exist(path: Path) -> None:
-    if not path.is_file():
-        raise StoreError(ErrorKind.NOT_FOUND, f"there is no session file {str(path)!r}")
-
-
-def _connect(disk: Disk, path: Path, mode: str) -> sqlite3.Connection:
-    connection = disk.connect(f"{path.absolute().as_uri()}?mode={mode}")
-    connection.text_factory = bytes  # a damaged file can hold text that is no UTF-8
-    return connection
-
-
-def _configure(connection: sqlite3.Connection, durability: Durability) -> None:
-    connection.execute("PRAGMA journal_mode = WAL").fetchall()
-    connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
-    connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
-
-
-def _take_office(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
-    """A new epoch: whoever held the log before is refused from here on."""
-    connection.execute("BEGIN IMMEDIATE")
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'epoch'")
-    connection.execute("COMMIT")
-
-
-def _load_meta(connection: sqlite3.Connection) -> dict[str, str]:
-    rows = connection.execute("SELECT key, CAST(value AS TEXT) FROM meta").fetchall()
-    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in rows}
-
-
 def _refuse(queue: Sequence[Queued], why: StoreError) -> None:
     for _, future in queue:
         if not future.done():
             future.set_exception(why)
-
-
-def _from_the_future(path: Path, found: int) -> Err:
-    return Err(
-        ErrorKind.LOG_WRITE_FAILED,
-        f"{path.name!r} was written by a newer planck (schema {found}, this one knows {len(MIGRATIONS)}): "
-        "it is open for reading only; upgrade to go on with it",
-        {"schema": found, "known": len(MIGRATIONS)},
-    )
-
-
-def _as_store_error(path: Path, e: BaseException) -> BaseException:
-    if isinstance(e, sqlite3.OperationalError | OSError):
-        return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
-    if isinstance(e, sqlite3.DatabaseError):
-        return StoreError(
-            ErrorKind.CORRUPT_LOG_LINE,
-            f"{path.name!r} is damaged: {e}; `planck sessions export` saves what can be read",
-        )
-    return e
-
-
-def _unwritable(path: Path, e: sqlite3.Error) -> StoreError:
-    return StoreError(
-        ErrorKind.LOG_WRITE_FAILED,
-        f"can't append to {path.name!r}: {e}; the session is read-only until it can: free some space",
-    )
 
 
 def _nobody(events: Sequence[Event]) -> None:

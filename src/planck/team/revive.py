@@ -6,7 +6,16 @@ import msgspec
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
-from planck.records.events import AssistantSaid, Envelope, TurnEnd, TurnStart, TurnStatus, View
+from planck.records.events import (
+    AssistantSaid,
+    Compacted,
+    Envelope,
+    ModelChanged,
+    TurnEnd,
+    TurnStart,
+    TurnStatus,
+    View,
+)
 from planck.records.history import interrupted
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
@@ -29,6 +38,10 @@ class Revived(msgspec.Struct, frozen=True):
 
 
 def revive(spec: AgentSpec, facts: Iterable[View], journal: Journal, build: BuildAgent) -> Revived:
+    facts = list(facts)
+    for fact in facts:
+        if isinstance(fact, ModelChanged):
+            spec = msgspec.structs.replace(spec, model=fact.model)
     agent = build(spec, journal)
     envelopes: dict[str, Envelope] = {}
     opening: Envelope | None = None
@@ -44,6 +57,8 @@ def revive(spec: AgentSpec, facts: Iterable[View], journal: Journal, build: Buil
                 opening = None
             case AssistantSaid():
                 agent.usage += fact.message.usage
+            case Compacted() if fact.usage != Usage():
+                agent.usage = fact.usage
             case _:
                 pass
     return Revived(agent, opening)

@@ -1,6 +1,6 @@
 """The tools of one agent."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
@@ -13,6 +13,8 @@ class ToolSet:
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
+        self.arriving: Callable[[str], Awaitable[None]] | None = None
+        """Waits for a tool of that name that may be on its way (a sidecar's, an MCP server's)."""
         for tool in tools:
             self.add(tool)
 

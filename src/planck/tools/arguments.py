@@ -5,8 +5,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import jsonschema_rs
-
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Tool, ToolError
@@ -31,7 +29,8 @@ def parse(text: str, limit: int = 1 << 20) -> dict[str, Any]:
     value = _load(text)
     if not isinstance(value, dict):
         raise _refused(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
-    _check_depth(value)
+    if text.count("{") + text.count("[") > MAX_DEPTH:
+        _check_depth(value)
     if "\\u" in text or not text.isascii():
         _check_characters(value)
     return value
@@ -62,13 +61,7 @@ def near(name: str, names: list[str]) -> str:
 
 def _load(text: str) -> Any:
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_constant,
-            parse_int=_integer,
-            parse_float=_number,
-        )
+        return _DECODER.decode(text)
     except RecursionError:
         raise _refused(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as problem:
@@ -105,6 +98,11 @@ def _number(text: str) -> float:
     if value in (float("inf"), float("-inf")):
         raise _refused(f"the number {text[:30]} is too large")
     return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_constant, parse_int=_integer, parse_float=_number
+)
 
 
 def _check_depth(value: Any) -> None:
@@ -144,6 +142,8 @@ _VALIDATORS: dict[int, tuple[Mapping[str, Any], Any]] = {}
 
 
 def _compile(tool: Tool) -> Any:
+    import jsonschema_rs  # 8 ms, and a run without a tool call needs none of it
+
     schema = dict(tool.parameters)
     schema.setdefault("type", "object")
     if not tool.plain_schema and "additionalProperties" not in schema:

@@ -6,7 +6,6 @@ import inspect
 import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,6 +80,9 @@ class Executor:
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Finished, None]:
         """Concurrently, yielded in call order, exactly one each; closing it cancels what still runs."""
         slots = asyncio.Semaphore(self._concurrency)
+        if len(calls) == 1:  # the usual step needs no task of its own
+            yield await self._call(calls[0], slots)
+            return
         loop = asyncio.get_running_loop()
         tasks = [loop.create_task(self._call(call, slots)) for call in calls]
         try:
@@ -106,16 +108,17 @@ class Executor:
     async def _outcome(self, call: ToolCall, slots: asyncio.Semaphore) -> Any:
         said = _Said(call.id, self._progress)
         try:
+            if self._tools.arriving is not None and self._tools.get(call.name) is None:
+                await self._tools.arriving(call.name)
             tool = self._find(call.name)
             args = arguments.parse(call.arguments, tool.max_arguments)
             arguments.validate(tool, args)
-            ctx = self._context(call, said)
-            if not self._dry_run:
-                rights = await self._permit(tool, args, ctx)
-                if isinstance(rights, Err):
-                    return rights
-                ctx = replace(ctx, confinement=rights)
+            rights = None if self._dry_run else await self._permit(tool, args, self._context(call, said))
+            if isinstance(rights, Err):
+                return rights
             async with slots:
+                deadline = asyncio.get_running_loop().time() + tool.timeout
+                ctx = self._context(call, said, deadline, rights)
                 return await self._in_time(tool, args, ctx, said)
         except PlanckError as failure:
             return failure.err
@@ -135,15 +138,23 @@ class Executor:
             )
         return tool
 
-    def _context(self, call: ToolCall, said: "_Said") -> ToolContext:
+    def _context(
+        self,
+        call: ToolCall,
+        said: "_Said",
+        deadline: float | None = None,
+        confinement: Confinement | None = None,
+    ) -> ToolContext:
         return ToolContext(
             self._session_id,
             self._agent_id,
             call.id,
             self._workspace,
             self._dry_run,
-            progress=said.say,
-            record=self._record,
+            deadline,
+            said.say,
+            self._record,
+            confinement,
         )
 
     async def _in_time(self, tool: Tool, args: dict[str, Any], ctx: ToolContext, said: "_Said") -> Any:
@@ -154,7 +165,6 @@ class Executor:
                 f"{self._left_behind} earlier calls ignored their end and still run; restart the session",
             )
         loop = asyncio.get_running_loop()
-        ctx = replace(ctx, deadline=loop.time() + tool.timeout)
         task = loop.create_task(self._guarded(tool, args, ctx))
         try:
             done, _ = await asyncio.wait({task}, timeout=tool.timeout)

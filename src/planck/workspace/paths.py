@@ -5,15 +5,15 @@ elsewhere the path is walked component by component without following any link. 
 the same directory descriptor and is renamed there, so that a directory swapped meanwhile changes nothing.
 """
 
-import ctypes
 import errno
 import itertools
 import os
 import re
 import stat
+import struct
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import cache
@@ -469,10 +469,6 @@ def walk(root: int, relative: str, flags: int) -> int:
         os.close(held)
 
 
-class _OpenHow(ctypes.Structure):
-    _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
-
-
 _OPENAT2 = 437
 _RESOLVE = 0x08 | 0x02  # BENEATH, NO_MAGICLINKS
 _RACE_RETRIES = 64
@@ -482,8 +478,16 @@ _CHUNK = 1 << 20
 
 
 @cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+def _syscall() -> "Callable[[int, bytes, bytes], tuple[int, int]]":
+    """`openat2(root, path, how)` as descriptor and error number; ctypes costs 5 ms to import."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(root: int, path: bytes, how: bytes) -> tuple[int, int]:
+        return libc.syscall(_OPENAT2, root, path, how, len(how)), ctypes.get_errno()
+
+    return call
 
 
 @cache
@@ -504,10 +508,8 @@ def _has_openat2() -> bool:
 
 
 def _openat2(root: int, relative: str, flags: int) -> int:
-    how = _OpenHow(flags, 0, _RESOLVE)
-    fd: int = _libc().syscall(_OPENAT2, root, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
+    fd, code = _syscall()(root, os.fsencode(relative), struct.pack("QQQ", flags, 0, _RESOLVE))
     if fd < 0:
-        code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return fd
 

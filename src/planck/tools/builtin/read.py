@@ -15,7 +15,7 @@ MAX_BYTES = 15_000
 """A page with its footer stays below what the executor cuts."""
 MAX_LINE = 4_000
 MAX_IMAGE = 4 << 20
-MAX_SCAN = 1 << 30
+MAX_SCAN = 1 << 28
 """Bytes that are looked through for a far offset of a huge file."""
 _CHUNK = 1 << 18
 _OUTPUT = "output:"

@@ -29,14 +29,19 @@ _MAX_RECORD = 1 << 16
 class Engine:
     """How to search here: ripgrep if it is on the path (outside the workspace) or installed beside Python."""
 
-    def __init__(self, root: Root, environment: Mapping[str, str], *, ripgrep: bool = True) -> None:
+    def __init__(
+        self,
+        root: Root,
+        environment: Mapping[str, str],
+        *,
+        ripgrep: bool = True,
+        timeout: float = SEARCH_TIMEOUT,
+    ) -> None:
         self._root = root
         self._environment = allowed(environment)
-        self._rg = _ripgrep(root, self._environment) if ripgrep else None
-
-    @property
-    def name(self) -> str:
-        return "ripgrep" if self._rg else "python"
+        self._timeout = timeout
+        self.program = _ripgrep(root, self._environment) if ripgrep else None
+        """The path of ripgrep; None: our own worker."""
 
     async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Found":
         """Files below the folder that `accept` takes, in order of name, without links and ignored ones."""
@@ -63,7 +68,7 @@ class Engine:
             job = start(argv, cwd=cwd, environment=self._environment, on_output=records.feed)
         records.enough = job.end
         try:
-            ended = await job.wait(SEARCH_TIMEOUT)
+            ended = await job.wait(self._timeout)
         finally:
             await job.kill()
         done = job.completed()
@@ -74,17 +79,17 @@ class Engine:
         return ended
 
     def _listing(self, folder: str) -> list[str]:
-        if self._rg is None:
+        if self.program is None:
             return _worker({"start": folder})
-        return [*_rg_options(self._rg), "--files", "--null", "--", _dotted(folder)]
+        return [*_rg_options(self.program), "--files", "--null", "--", _dotted(folder)]
 
     def _search(self, start_at: str, pattern: str, ignore_case: bool, glob: str) -> list[str]:
-        if self._rg is None:
+        if self.program is None:
             return _worker({"start": start_at, "pattern": pattern, "ignore_case": ignore_case})
         options = ["--null", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
         if glob and not set(glob) & set("/,{}:"):
             options += ["--type-clear=planck", f"--type-add=planck:{glob}", "-tplanck"]  # -g would unignore
-        return [*_rg_options(self._rg), *options, "-e", pattern, "--", _dotted(start_at)]
+        return [*_rg_options(self.program), *options, "-e", pattern, "--", _dotted(start_at)]
 
 
 class Found(msgspec.Struct, frozen=True):

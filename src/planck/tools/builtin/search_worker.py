@@ -31,6 +31,7 @@ def main(request: dict[str, object]) -> int:
     for path in [start] if os.path.isfile(start) else walk(start):
         for number in lines(path, expression):
             _out(b"%s\0%d:\n" % (os.fsencode(path), number))
+        sys.stdout.buffer.flush()  # what was found counts even if the next file takes for ever
     return 0
 
 

@@ -1,0 +1,45 @@
+"""A budget around a provider: what would exceed it is refused before the request leaves."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from planck.llm.provider import Item, Provider, ProviderError, Request
+from planck.permissions.budget import Budget
+from planck.records.messages import AssistantMessage
+from planck.records.outcome import ErrorKind
+from planck.records.usage import Usage
+
+
+class Metered:
+    """Counts what a provider's answers cost against a budget that the whole team shares."""
+
+    def __init__(
+        self, provider: Provider, budget: Budget, cost: Callable[[Usage], float | None], model: str
+    ) -> None:
+        self._provider = provider
+        self._budget = budget
+        self._cost = cost
+        self._model = model
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        self._admit()
+        async with aclosing(self._provider.stream(request)) as stream:
+            async for item in stream:
+                if isinstance(item, AssistantMessage):
+                    self._budget.spend(self._cost(item.usage) or 0.0)
+                yield item
+
+    def _admit(self) -> None:
+        if self._cost(Usage(input_tokens=1)) is None:
+            raise ProviderError(
+                ErrorKind.BUDGET_EXCEEDED,
+                f"the price of {self._model} is not known, so a budget can't hold; "
+                "choose a model with a known price, or run without --max-budget-usd",
+            )
+        if self._budget.left <= 0:
+            raise ProviderError(
+                ErrorKind.BUDGET_EXCEEDED,
+                f"${self._budget.spent:.4f} of ${self._budget.limit:.4f} are spent; "
+                "resume with a larger --max-budget-usd to go on",
+                {"spent_usd": self._budget.spent, "limit_usd": self._budget.limit},
+            )

@@ -1,0 +1,256 @@
+"""`planck` alone: a conversation, line by line. What is typed while it works steers it."""
+
+import argparse
+import asyncio
+import contextlib
+import signal
+from collections.abc import Awaitable, Callable
+
+from planck.cli.lines import Lines
+from planck.cli.render import Screen, summary
+from planck.cli.run import Watch, no_model, open_planck, open_session, session_arguments
+from planck.cli.terminal import Terminal
+from planck.headless.headless import Planck, SessionHandle
+from planck.headless.result import Exit
+from planck.records.outcome import ErrorKind, PlanckError
+
+EXAMPLE = 'planck "what does this project do?" -m local/qwen3'
+
+HELP = """\
+/help            this list
+/new [TEAM]      a new session, with a team if you name one
+/model [NAME]    the model in use; with a name, another one in a new session
+/team            who is in the team, and with which model
+/compact         make the history shorter
+/cost            steps, tokens and money of this session
+/undo [--turn N | --agent NAME | --call ID]   take back what was written
+/exit            leave (also: Ctrl+D, or Ctrl+C twice)
+What you type while it works joins its turn at the next step. Ctrl+C ends the turn."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("prompt", nargs="?", default="", help="the first thing to say")
+    session_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    return asyncio.run(_chat(options))
+
+
+async def _chat(options: argparse.Namespace) -> int:
+    terminal = Terminal()
+    async with open_planck(options) as planck_:
+        try:
+            session = await open_session(planck_, options)
+        except PlanckError as failure:
+            if failure.err.details.get("no_model"):
+                terminal.line(f"planck: {failure.err}", wrap=True)
+                terminal.line(no_model(), wrap=True)
+                return Exit.USAGE
+            raise
+        lines = Lines(planck_.home / "history")
+        chat = Chat(planck_, options, terminal, lines, session)
+        try:
+            return await chat.run(options.prompt)
+        finally:
+            await chat.aclose()
+            lines.close()
+
+
+class Chat:
+    def __init__(
+        self,
+        planck_: Planck,
+        options: argparse.Namespace,
+        terminal: Terminal,
+        lines: Lines,
+        session: SessionHandle,
+    ) -> None:
+        self._planck = planck_
+        self._options = options
+        self._terminal = terminal
+        self._lines = lines
+        self._leaving = asyncio.Event()
+        self._code = Exit.DONE
+        self._warned = False
+        self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
+            "/help": self._help,
+            "/new": self._new,
+            "/model": self._model,
+            "/team": self._team,
+            "/compact": self._compact,
+            "/cost": self._cost,
+            "/undo": self._undo,
+            "/exit": self._exit,
+        }
+        terminal.while_typing(lines.shown)
+        self._work: asyncio.Task[None] | None = None
+        self._open(session)
+
+    async def run(self, first: str) -> int:
+        """Until the input ends, /exit, or Ctrl+C twice; what is asked is answered before that."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        loop.add_signal_handler(signal.SIGTERM, self._leave, Exit.SIGTERM)
+        self._greet()
+        self._lines.start()
+        said = bool(first)
+        try:
+            if first:
+                await self._say(first)
+            while not self._leaving.is_set():
+                line = await self._next_line()
+                if line is None:
+                    break
+                if line.strip():
+                    said = True
+                    await self._take(line.strip())
+            if self._work and not self._leaving.is_set():
+                await asyncio.wait({self._work})
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+        if not said and not self._lines.terminal:
+            self._terminal.line(f'planck: {ErrorKind.NO_PROMPT}: no prompt; say what to do: planck run "..."')
+            return Exit.USAGE
+        self._terminal.line(
+            f"planck: session {self._session.name}; go on with: planck -r {self._session.name}"
+        )
+        return self._code
+
+    async def aclose(self) -> None:
+        if self._work:
+            self._session.interrupt()
+            await asyncio.wait({self._work})
+        with contextlib.suppress(Exception):
+            await self._watch.finish()
+        self._screen.done()
+
+    def _open(self, session: SessionHandle) -> None:
+        self._session = session
+        self._first_event = session.head
+        self._screen = Screen(self._terminal, session)
+        also = self._screen.run if self._terminal.live and not self._lines.terminal else None
+        self._watch = Watch(session, self._screen.show, also=also)
+
+    def _greet(self) -> None:
+        session = self._session
+        if self._lines.terminal:
+            self._terminal.line(
+                f"{session.name} · {session.orchestrator.model.label} · /help · {self._planck.workspace}",
+                "dim",
+            )
+
+    async def _next_line(self) -> str | None:
+        reading = asyncio.ensure_future(self._lines.next())
+        leaving = asyncio.ensure_future(self._leaving.wait())
+        await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (reading, leaving):
+            if not task.done():
+                task.cancel()
+        return reading.result() if reading.done() and not reading.cancelled() else None
+
+    async def _take(self, line: str) -> None:
+        self._warned = False
+        word, _, rest = line.partition(" ")
+        if word in ("/quit", "/q"):
+            word = "/exit"
+        try:
+            if word in self._commands:
+                await self._commands[word](rest.strip())
+            elif word.startswith("/") and "/" not in word[1:]:
+                self._terminal.line(f"{word!r} is no command; /help lists them")
+            else:
+                await self._say(line)
+        except PlanckError as failure:
+            self._terminal.line(f"planck: {failure.err}", "red", wrap=True)
+
+    async def _say(self, text: str) -> None:
+        if self._work and not self._work.done():
+            await self._session.prompt(text, steer=True)
+            self._terminal.line("it will see that at its next step", "dim")
+            return
+        head = self._session.head
+        await self._session.prompt(text)
+        self._work = asyncio.get_running_loop().create_task(self._answer(head))
+        if not self._lines.terminal:  # a script: one line, one answer
+            await asyncio.wait({self._work})
+
+    async def _answer(self, head: int) -> None:
+        """Wait for the answer and tell how it went; failures are told, and the conversation goes on."""
+        began = asyncio.get_running_loop().time()
+        try:
+            await self._session.settled()
+        except PlanckError as failure:
+            self._terminal.line(f"planck: {failure.err}", "red", wrap=True)
+            return
+        await self._watch.caught_up()
+        self._screen.done()
+        result = self._session.result(head, round((asyncio.get_running_loop().time() - began) * 1000))
+        if result.text and not self._terminal.rich:
+            self._terminal.answer(result.text)
+        for error in result.errors[-1:] if result.exit_code else ():
+            self._terminal.line(f"planck: {error['kind']}: {error['message']}", "red", wrap=True)
+        self._terminal.line(f"{result.status} · {summary(result)}", "dim")
+
+    def _interrupted(self) -> None:
+        if self._work and not self._work.done():
+            self._session.interrupt()
+            self._warned = False
+        elif self._warned:
+            self._leave(Exit.SIGINT)
+        else:
+            self._warned = True
+            self._terminal.line("Ctrl+C again to leave", "dim")
+
+    def _leave(self, code: Exit = Exit.DONE) -> None:
+        self._code = code
+        self._leaving.set()
+
+    async def _help(self, rest: str) -> None:
+        self._terminal.line(HELP, wrap=True)
+
+    async def _new(self, rest: str) -> None:
+        await self._switch(team=rest)
+
+    async def _model(self, rest: str) -> None:
+        if not rest:
+            self._terminal.line(
+                f"{self._session.orchestrator.model.label}; /model NAME begins a session with another"
+            )
+            return
+        await self._switch(model=rest)
+
+    async def _switch(self, *, team: str = "", model: str = "") -> None:
+        """Begin another session; the one before stays in the log and can be resumed."""
+        options = self._options
+        session = await self._planck.start(
+            team or None,
+            model=model or options.model,
+            mode=options.permission_mode,
+            max_steps=options.max_steps,
+        )
+        if self._work and not self._work.done():
+            self._session.interrupt()
+            await asyncio.wait({self._work})
+        await self._watch.finish()
+        self._screen.done()
+        await self._session.aclose()
+        self._open(session)
+        self._greet()
+
+    async def _team(self, rest: str) -> None:
+        for spec in self._session.members:
+            self._terminal.line(f"{spec.name}  {spec.type}  {spec.model.label}  {spec.description}".rstrip())
+
+    async def _compact(self, rest: str) -> None:
+        self._terminal.line("not built yet: a history is made shorter by itself when it grows too long")
+
+    async def _cost(self, rest: str) -> None:
+        self._terminal.line(summary(self._session.result(0)))
+
+    async def _undo(self, rest: str) -> None:
+        self._terminal.line("not built yet")
+
+    async def _exit(self, rest: str) -> None:
+        self._leave()

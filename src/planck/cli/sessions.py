@@ -1,0 +1,181 @@
+"""`planck sessions`: the stored sessions, to look at and to handle."""
+
+import argparse
+import asyncio
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from planck.cli.errors import UsageError
+from planck.headless.archive import Archive, SessionDetail, SessionInfo
+from planck.headless.headless import Planck
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.records.visible import one_line, plain
+
+EXAMPLE = "planck sessions export calm-fox > calm-fox.ndjson"
+
+ACTIONS = ("list", "show", "export", "import", "delete", "fork", "tree", "search")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=ACTIONS)
+    parser.add_argument(
+        "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="sessions of every workspace, not only of this one"
+    )
+    parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
+    parser.add_argument("--name", default="", help="fork: the new session's name")
+    parser.add_argument("--format", choices=("ndjson", "markdown"), default="ndjson", help="export: as what")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="search: at most so many hits")
+    parser.add_argument("--why-blocked", action="store_true", help="show: only who waits for whom")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    home = Planck(workspace=Path(options.directory))
+    archive = Archive(home.sessions_dir, home.workspace)
+    if options.action not in ("list", "tree") and not options.what:
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} calm-fox"
+        )
+    match options.action:
+        case "list":
+            _rows(archive.sessions(everywhere=options.all), options.json)
+        case "tree":
+            _tree(archive.sessions(everywhere=options.all), options.json)
+        case "show":
+            _show(archive.detail(options.what), options.json, options.why_blocked)
+        case "export":
+            _export(archive, options.what, options.format)
+        case "import":
+            _done("imported", asyncio.run(_import(archive, options.what)), options.json)
+        case "fork":
+            forked = asyncio.run(archive.fork(options.what, at=options.at, name=options.name))
+            _done("forked", forked, options.json)
+        case "delete":
+            _done("deleted", archive.delete(options.what), options.json)
+        case "search":
+            return _search(archive, options)
+    return 0
+
+
+def _rows(sessions: Sequence[SessionInfo], as_json: bool) -> None:
+    if as_json:
+        _json(sessions)
+        return
+    for info in sessions:
+        print(_row(info))
+    if not sessions:
+        print("No sessions of this workspace yet; `--all` shows those of others.")
+
+
+def _row(info: SessionInfo) -> str:
+    problem = f"  ! {one_line(info.problem, 100)}" if info.problem else ""
+    return f"{info.id}  {one_line(info.name, 30):<20}  {info.updated[:19]}  {info.events:>6} events{problem}"
+
+
+def _tree(sessions: Sequence[SessionInfo], as_json: bool) -> None:
+    """Forks below what they were forked from; a parent that is gone leaves its forks at the top."""
+    known = {info.id for info in sessions}
+    children: dict[str, list[SessionInfo]] = {}
+    for info in sessions:
+        children.setdefault(info.parent if info.parent in known else "", []).append(info)
+    if as_json:
+        _json(_nested(children, ""))
+        return
+    _branch(children, "", "")
+    if not sessions:
+        print("No sessions of this workspace yet; `--all` shows those of others.")
+
+
+def _nested(children: dict[str, list[SessionInfo]], parent: str) -> list[dict[str, Any]]:
+    return [
+        {"session": info, "forks": _nested(children, info.id)} for info in children.get(parent, []) if info.id
+    ]
+
+
+def _branch(children: dict[str, list[SessionInfo]], parent: str, indent: str) -> None:
+    for info in children.get(parent, []):
+        at = f" (at {info.forked_at})" if info.forked_at else ""
+        print(f"{indent}{_row(info)}{at}")
+        if info.id:
+            _branch(children, info.id, f"{indent}  ")
+
+
+def _show(detail: SessionDetail, as_json: bool, why_blocked: bool) -> None:
+    waiting = [agent for agent in detail.agents if agent.state.startswith("waiting")]
+    if as_json:
+        _json(waiting if why_blocked else detail)
+        return
+    if why_blocked:
+        for agent in waiting:
+            print(f"{plain(agent.name)} ({agent.id}) is {agent.state}")
+        if not waiting:
+            print("Nobody waits for anybody.")
+        return
+    info, usage = detail.info, detail.usage
+    print(_row(info))
+    print(f"workspace {plain(info.workspace)}, created {info.created}")
+    if info.parent:
+        print(f"forked from {info.parent} at event {info.forked_at}")
+    for agent in detail.agents:
+        state = one_line(agent.state, 60)
+        print(f"  {agent.id}  {one_line(agent.name, 20):<20}  {agent.model}  {agent.turns} turns, {state}")
+    cached = usage.cache_read_tokens
+    print(f"tokens: {usage.input_tokens} in, {usage.output_tokens} out, {cached} from the cache")
+    if detail.last_text:
+        print(f"\n{plain(detail.last_text)}")
+
+
+def _export(archive: Archive, what: str, format: str) -> None:
+    out = sys.stdout.buffer
+    if format == "markdown":
+        for piece in archive.page(what):
+            out.write(piece.encode(errors="replace"))
+    else:
+        for line in archive.events(what):
+            out.write(line)
+    out.flush()
+
+
+async def _import(archive: Archive, what: str) -> SessionInfo:
+    if what != "-":
+        if not Path(what).is_file():
+            raise UsageError(ErrorKind.NOT_FOUND, f"no file {what!r}; `-` reads an export from stdin")
+        return await archive.bring_back(Path(what))
+    with tempfile.NamedTemporaryFile() as spooled:
+        shutil.copyfileobj(sys.stdin.buffer, spooled)
+        spooled.flush()
+        return await archive.bring_back(Path(spooled.name))
+
+
+def _done(what: str, info: SessionInfo, as_json: bool) -> None:
+    if as_json:
+        _json(info)
+    else:
+        print(f"{what} {info.id} {plain(info.name)} ({info.events} events)")
+
+
+def _search(archive: Archive, options: argparse.Namespace) -> int:
+    hits = archive.search(options.what, everywhere=options.all, limit=options.limit)
+    if options.json:
+        _json(list(hits))
+        return 0
+    found = 0
+    for hit in hits:
+        found += 1
+        print(
+            f"{hit.session_id} {plain(hit.session_name)} #{hit.seq} {hit.type}: {one_line(hit.excerpt, 160)}"
+        )
+    return 0 if found else 1
+
+
+def _json(value: Any) -> None:
+    sys.stdout.write(codec.encode_str(value) + "\n")

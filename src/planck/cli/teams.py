@@ -1,0 +1,83 @@
+"""`planck teams`: the team templates there are, what is in them, and what is wrong with them."""
+
+import argparse
+import json
+from pathlib import Path
+
+from planck.cli.errors import UsageError
+from planck.headless import teams
+from planck.headless.headless import Planck
+from planck.records.outcome import ErrorKind
+from planck.records.visible import one_line, plain
+
+EXAMPLE = "planck teams new crew -m local/qwen3 && planck teams check crew"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show", "check", "new"))
+    parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
+    parser.add_argument("-m", "--model", default="", metavar="PROVIDER/MODEL", help="new: its members' model")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    planck = Planck(workspace=Path(options.directory))
+    if options.action == "list":
+        return _list(planck, options.json)
+    if not options.team:
+        raise UsageError(ErrorKind.INVALID_ARGS, f"which team? planck teams {options.action} ALIAS")
+    match options.action:
+        case "show":
+            return _show(planck, options.team, options.json)
+        case "check":
+            return _check(planck, options.team, options.json)
+    return _new(planck, options.team, options.model or planck.config.default_model)
+
+
+def _list(planck: Planck, as_json: bool) -> int:
+    rows = teams.listed(planck.resources.team_dirs())
+    if as_json:
+        print(json.dumps([_dict(row) for row in rows], indent=2, ensure_ascii=False))
+        return 0
+    for row in rows:
+        print(f"{row.alias}  {plain(', '.join(row.members))}")
+        print(f"    {one_line(row.problem or row.description or row.path, 100)}")
+    if not rows:
+        print("No teams. `planck teams new ALIAS -m PROVIDER/MODEL` makes one.")
+    return 0
+
+
+def _show(planck: Planck, team: str, as_json: bool) -> int:
+    path = teams.find(team, planck.resources.team_dirs())
+    text = path.read_text("utf-8")
+    print(text if as_json else plain(f"{path}\n{text}"))
+    return 0
+
+
+def _check(planck: Planck, team: str, as_json: bool) -> int:
+    problems = planck.check_team(team)
+    if as_json:
+        print(json.dumps({"ok": not problems, "problems": problems}, indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(plain(problem) for problem in problems) or f"{team}: nothing is wrong with it")
+    return 1 if problems else 0
+
+
+def _new(planck: Planck, alias: str, model: str) -> int:
+    if "/" not in model:
+        raise UsageError(ErrorKind.INVALID_ARGS, "say which model its members use: -m PROVIDER/MODEL")
+    path = teams.create(planck.workspace / ".planck" / "teams", alias, model)
+    print(f'{path}\nTry it: planck run --team {alias} "..."')
+    return 0
+
+
+def _dict(row: teams.Listed) -> dict[str, object]:
+    return {
+        "alias": row.alias,
+        "path": row.path,
+        "name": row.name,
+        "description": row.description,
+        "members": row.members,
+        "problem": row.problem,
+    }

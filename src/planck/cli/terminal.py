@@ -1,0 +1,123 @@
+"""The terminal itself: what it can do, and the only way text reaches it."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+from planck.headless.config import environment
+from planck.records.visible import one_line, plain
+
+_STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
+_PALETTE = ("36", "35", "33", "32", "34", "31")
+
+
+class Terminal:
+    """Lines for a person: events on standard error, the answer on standard output.
+
+    Every text is made plain here; the only control bytes that go out are our own colours and, for the line
+    that tells what goes on, a carriage return.
+    """
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.out = out or sys.stdout
+        self.err = err or sys.stderr
+        variables = environment()
+        dumb = variables.get("TERM", "") in ("", "dumb")
+        self.live = self.err.isatty() and not dumb
+        """Whether a line may be written over."""
+        self.rich = self.out.isatty() and not dumb
+        """Whether the answer is rendered, and appears while it is written."""
+        self.color = not variables.get("NO_COLOR") and not dumb
+        self._status = ""
+        self._answering = False
+        self._after: Callable[[], str] = lambda: ""
+        for stream in (self.out, self.err):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+
+    @property
+    def width(self) -> int:
+        return max(20, shutil.get_terminal_size().columns)
+
+    def line(self, text: str, style: str = "", *, wrap: bool = False) -> None:
+        """One line on standard error, cut to the width where it is a terminal."""
+        if self.live and not wrap:
+            text = one_line(text, self.width - 1) if "\n" not in text.strip("\n") else text
+        self._answering = False
+        self._erase()
+        self.err.write(self._styled(plain(text), style) + "\n")
+        self._redraw()
+
+    def parts(self, *parts: tuple[str, str]) -> None:
+        """One line of differently styled parts, cut to the width."""
+        left = self.width - 1 if self.live else 10_000
+        shown = ""
+        for text, style in parts:
+            text = plain(text).replace("\n", " ")
+            if len(text) > left:
+                text = text[: max(left - 1, 0)] + "…"
+            left -= len(text)
+            shown += self._styled(text, style)
+            if left <= 0:
+                break
+        self._answering = False
+        self._erase()
+        self.err.write(shown + "\n")
+        self._redraw()
+
+    def answer(self, markdown: str) -> None:
+        """A whole piece of the answer on standard output, rendered if that is a terminal."""
+        self._erase()
+        if self._answering:
+            self.out.write("\n")
+        self._answering = True
+        if self.rich:
+            _render(plain(markdown), self.out, self.width, self.color)
+        else:
+            self.out.write(markdown + "\n")
+        self.out.flush()
+        self._redraw()
+
+    def status(self, text: str) -> None:
+        """Replace the line that tells what goes on; an empty text takes it away."""
+        if not self.live:
+            return
+        self._erase()
+        self._status = one_line(text, self.width - 1)
+        self._redraw()
+
+    def while_typing(self, shown: Callable[[], str]) -> None:
+        """What stands below the output (a prompt and what was typed so far), to be shown again after it."""
+        self._after = shown
+
+    def agent_style(self, number: int) -> str:
+        return _PALETTE[number % len(_PALETTE)]
+
+    def _erase(self) -> None:
+        if not self.live:
+            return
+        below = self._status or self._after()
+        if below:
+            self.err.write("\r" + " " * min(len(below) + 1, self.width - 1) + "\r")
+
+    def _redraw(self) -> None:
+        below = (self._status or self._after()) if self.live else ""
+        if below:
+            self.err.write(below)
+        self.err.flush()
+
+    def _styled(self, text: str, style: str) -> str:
+        code = _STYLES.get(style, style)
+        if not code or not text or not self.color or not self.err.isatty():
+            return text
+        return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _render(markdown: str, out: TextIO, width: int, color: bool) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    # Links are written out, not hidden behind their text: what a model links to is for the user to see.
+    console = Console(file=out, width=width, color_system="standard" if color else None, highlight=False)
+    console.print(Markdown(markdown, hyperlinks=False, code_theme="ansi_dark"))

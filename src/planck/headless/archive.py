@@ -1,0 +1,302 @@
+"""What a user may do with stored sessions: look, search, copy, take out, bring back, remove."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from planck.headless.sessions import SessionError, find, free_name, new_path, valid_name
+from planck.headless.system import RandomIds, SystemClock
+from planck.records import codec
+from planck.records.events import (
+    AgentEnded,
+    AgentStarted,
+    Event,
+    ToolEnd,
+    TurnEnd,
+    TurnStart,
+    UsageSpent,
+    View,
+    Wait,
+    view,
+)
+from planck.records.outcome import ErrorKind
+from planck.records.usage import Usage
+from planck.session import archive, markdown
+from planck.session.names import new_name
+from planck.store.directory import log_files
+from planck.store.sqlite import SqliteStore
+from planck.store.store import StoreError
+
+
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a listing."""
+
+    id: str
+    name: str
+    workspace: str = ""
+    created: str = ""
+    updated: str = ""
+    events: int = 0
+    parent: str = ""
+    forked_at: int = 0
+    problem: str = ""
+    """What is wrong with the file, and what to do."""
+
+
+class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    type: str
+    name: str
+    model: str
+    state: str
+    """`idle`, `in a turn`, `waiting for <id>`, or how it ended."""
+    turns: int
+    usage: Usage
+
+
+class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
+    info: SessionInfo
+    agents: list[AgentInfo]
+    usage: Usage
+    last_text: str
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    session_id: str
+    session_name: str
+    seq: int
+    ts: str
+    agent_id: str | None
+    type: str
+    excerpt: str
+
+
+class Archive:
+    """The sessions of one directory, seen from one workspace."""
+
+    def __init__(self, folder: Path, workspace: Path) -> None:
+        self._folder = folder
+        self._workspace = workspace
+        self._clock = SystemClock()
+        self._ids = RandomIds()
+
+    def sessions(self, *, everywhere: bool = False) -> list[SessionInfo]:
+        """Newest first; those of other workspaces only when asked for."""
+        return [
+            info
+            for path in log_files(self._folder)
+            if (info := _info(path)) and (everywhere or info.workspace == str(self._workspace))
+        ]
+
+    def detail(self, id_or_name: str) -> SessionDetail:
+        """All that the sound part of the log says; damage is named in `info.problem`."""
+        with _Reading(self._find(id_or_name)) as store:
+            return _Fold().detail(store)
+
+    def events(self, id_or_name: str) -> Iterator[bytes]:
+        """The export: one JSON line an event."""
+        with _Reading(self._find(id_or_name)) as store:
+            yield from archive.export(store)
+
+    def page(self, id_or_name: str) -> Iterator[str]:
+        """The session as Markdown."""
+        with _Reading(self._find(id_or_name)) as store:
+            yield from markdown.page(store)
+
+    async def bring_back(self, file: Path) -> SessionInfo:
+        """Import what `events` wrote; refused as a whole where it does not add up."""
+        path = await archive.import_log(file, self._folder, self._path_for)
+        return _info(path) or SessionInfo(id="", name=path.stem)
+
+    async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
+        """A new session that begins with the first `at` events of that one (default: all that are sound)."""
+        with _Reading(self._find(id_or_name)) as store:
+            id, name = self._ids.new(), self._free_name(name)
+            meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
+            path = new_path(self._folder, id, name)
+            await archive.fork(store, path, meta, self._clock, _sound(store) if at is None else at)
+        return _info(path) or SessionInfo(id=id, name=name)
+
+    def delete(self, id_or_name: str) -> SessionInfo:
+        """For good: the log and the output kept beside it. One that is open somewhere stays."""
+        path = self._find(id_or_name)
+        info = _info(path) or SessionInfo(id="", name=path.stem)
+        archive.delete(path)
+        shutil.rmtree(self._folder / f"{path.name.partition('_')[0]}.output", ignore_errors=True)
+        return info
+
+    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator[Hit]:
+        """Events whose data contain the text, whatever its case: newest session first, newest event first."""
+        # As it stands in the log: JSON writes some characters in another way.
+        wanted = codec.encode_str(text)[1:-1].casefold()
+        for info in self.sessions(everywhere=everywhere):
+            if not info.problem:
+                with _Reading(self._find(info.id)) as store:
+                    for event in _backwards(store):
+                        if limit and (excerpt := _excerpt(event, wanted)):
+                            limit -= 1
+                            yield _hit(info, event, excerpt)
+
+    def _find(self, id_or_name: str) -> Path:
+        return find(self._folder, id_or_name, self._workspace)
+
+    def _free_name(self, wanted: str) -> str:
+        return free_name(self._folder, wanted, self._workspace, lambda: new_name(self._ids))
+
+    def _path_for(self, meta: Mapping[str, str]) -> Path:
+        """Where an import belongs; what it says of itself is not trusted to be a path."""
+        id, name = meta.get("id", ""), meta.get("name", "")
+        if not (valid_name(id) and valid_name(name) and "_" not in id):
+            raise SessionError(ErrorKind.INVALID_ARGS, f"{id!r}, {name!r} are no id and name of a session")
+        if list(self._folder.glob(f"{id}_*.db")):
+            raise SessionError(
+                ErrorKind.NOT_UNIQUE,
+                f"session {id!r} is already here; delete it first, or fork it to have it twice",
+            )
+        return new_path(self._folder, id, name)
+
+
+def _info(path: Path) -> SessionInfo | None:
+    """None for a file whose creation was cut short: it holds nothing."""
+    id, _, name = path.stem.partition("_")
+    try:
+        store = SqliteStore.read_only(path)
+    except StoreError as e:
+        return SessionInfo(id=id, name=name, problem=str(e))
+    try:
+        return _described(store)
+    except StoreError as e:
+        return SessionInfo(id=id, name=name, problem=str(e))
+    finally:
+        store.close()
+
+
+def _described(store: SqliteStore) -> SessionInfo | None:
+    meta = store.meta
+    if "id" not in meta:
+        return None
+    last = store.read_back(limit=1)
+    return SessionInfo(
+        id=meta["id"],
+        name=meta.get("name", ""),
+        workspace=meta.get("workspace", ""),
+        created=meta.get("created", ""),
+        updated=last[-1].ts if last else meta.get("created", ""),
+        events=store.head,
+        parent=meta.get("parent", ""),
+        forked_at=int(meta.get("forked_at") or 0),
+        problem=str(store.damage) if store.damage else "",
+    )
+
+
+class _Reading:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> SqliteStore:
+        self._store = SqliteStore.read_only(self._path)
+        return self._store
+
+    def __exit__(self, *why: object) -> None:
+        self._store.close()
+
+
+class _Fold:
+    """Who took part, and what they were doing when the log ends."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, AgentInfo] = {}
+        self._usage = Usage()
+        self._text = ""
+
+    def detail(self, store: SqliteStore) -> SessionDetail:
+        problem = ""
+        try:
+            for event in store.read():
+                if fact := view(event):
+                    self._apply(event.agent_id or "", fact)
+        except StoreError as e:
+            problem = str(e)
+        info = _described(store) or SessionInfo(id="", name=store.path.stem)
+        return SessionDetail(
+            info=replace(info, problem=problem or info.problem),
+            agents=list(self._agents.values()),
+            usage=self._usage,
+            last_text=self._text,
+        )
+
+    def _apply(self, agent_id: str, fact: View) -> None:
+        match fact:
+            case AgentStarted():
+                spec = fact.agent
+                self._agents[spec.id] = AgentInfo(
+                    id=spec.id,
+                    type=spec.type,
+                    name=spec.name,
+                    model=spec.model.label,
+                    state="idle",
+                    turns=0,
+                    usage=Usage(),
+                )
+            case AgentEnded():
+                self._change(agent_id, state=f"{fact.status}: {fact.reason}")
+            case TurnStart():
+                if agent := self._agents.get(agent_id):
+                    self._change(agent_id, state="in a turn", turns=agent.turns + 1)
+            case Wait():
+                self._change(agent_id, state=f"waiting for {fact.on} until {fact.deadline}")
+            case ToolEnd():
+                if (agent := self._agents.get(agent_id)) and agent.state.startswith("waiting"):
+                    self._change(agent_id, state="in a turn")
+            case TurnEnd():
+                self._text = fact.text or self._text
+                self._change(agent_id, state="idle")
+            case UsageSpent():
+                self._usage += fact.usage
+                if agent := self._agents.get(agent_id):
+                    self._change(agent_id, usage=agent.usage + fact.usage)
+            case _:
+                pass
+
+    def _change(self, agent_id: str, **fields: object) -> None:
+        if agent := self._agents.get(agent_id):
+            self._agents[agent_id] = replace(agent, **fields)
+
+
+def _sound(store: SqliteStore) -> int:
+    """How many events can be read."""
+    count = 0
+    try:
+        for _ in store.raw():
+            count += 1
+    except StoreError:
+        pass
+    return count
+
+
+def _backwards(store: SqliteStore) -> Iterator[Event]:
+    before = store.head + 1
+    while page := store.read_back(before):
+        yield from reversed(page)
+        before = page[0].seq or 0
+
+
+def _excerpt(event: Event, wanted: str) -> str:
+    text = bytes(event.data).decode(errors="replace")
+    at = text.casefold().find(wanted)
+    return text[max(0, at - 40) : at + len(wanted) + 60] if at >= 0 else ""
+
+
+def _hit(info: SessionInfo, event: Event, excerpt: str) -> Hit:
+    return Hit(
+        session_id=info.id,
+        session_name=info.name,
+        seq=event.seq or 0,
+        ts=event.ts,
+        agent_id=event.agent_id,
+        type=event.type,
+        excerpt=excerpt,
+    )

@@ -1,0 +1,263 @@
+"""Sidecars and MCP servers of a workspace: started in the background, their tools put into each agent's set.
+
+Nothing from a project's own files starts unless the folder is trusted. A start never delays a turn; a call of
+a tool that is still on its way waits for it.
+"""
+
+import asyncio
+import json
+import logging
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planck.agent.journal import Journal
+from planck.headless.resources import Resources
+from planck.records.events import Status
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.ports import Clock
+from planck.toolkit.tool import Tool
+from planck.toolkit.toolset import ToolSet
+
+if TYPE_CHECKING:  # most runs have no peer: they load nothing of this
+    from planck.mcp.listing import Listed, Listing
+    from planck.mcp.peer import Peer
+
+log = logging.getLogger(__name__)
+
+EVERY_TOOL = "*"
+"""Among the tools of a spec: also those that come later."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """One peer, for a listing."""
+
+    component: str
+    name: str
+    state: str
+    detail: str
+    tools: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class _Known:
+    """A peer with the tools that agents hold of it."""
+
+    component: str
+    name: str
+    make: "Callable[[Listed], Tool]"
+    prefix: str = ""
+    """Of its tools' names."""
+    peer: "Peer | None" = None
+    problem: str = ""
+    tools: dict[str, Tool] = field(default_factory=dict)
+    pinned: dict[str, str] | None = None
+
+
+class Peers:
+    def __init__(
+        self, resources: Resources, environ: Mapping[str, str], *, trusted: bool, clock: Clock
+    ) -> None:
+        self.notices: list[str] = []
+        self._resources = resources
+        self._environ = environ
+        self._trusted = trusted
+        self._clock = clock
+        self._known: list[_Known] | None = None
+        self._sets: weakref.WeakKeyDictionary[ToolSet, Callable[[str], bool]] = weakref.WeakKeyDictionary()
+        self._journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+        self._plan = self._planned()
+
+    def join(self, journal: Journal) -> None:
+        """A session begins: its watchers hear of states; the first one starts everything."""
+        self._journals.add(journal)
+        self.start()
+
+    def attach(self, tools: ToolSet, wanted: tuple[str, ...]) -> None:
+        """From now on the set holds what peers offer of these names."""
+        wants = (lambda name: True) if EVERY_TOOL in wanted else frozenset(wanted).__contains__
+        self._sets[tools] = wants
+        tools.arriving = lambda name: self._arrival(name) if wants(name) else _nothing()
+        for known in self._known or ():
+            for tool in known.tools.values():
+                self._give(known, tools, wants, tool)
+
+    def start(self) -> None:
+        if self._known is None:
+            self._known = [self._open(component, name, entry) for component, name, entry in self._plan]
+            for known in self._known:
+                if known.peer is not None:
+                    known.peer.start()
+
+    async def settled(self) -> None:
+        """Waits until each is connected, or known not to be."""
+        peers = [known.peer for known in self._known or () if known.peer is not None]
+        await asyncio.gather(*(peer.settled() for peer in peers))
+
+    def reports(self) -> list[Report]:
+        return [
+            Report(
+                known.component,
+                known.name,
+                str(known.peer.state) if known.peer else "error",
+                known.peer.detail if known.peer else known.problem,
+                tuple(known.tools),
+            )
+            for known in self._known or ()
+        ]
+
+    async def aclose(self) -> None:
+        """All at once; none outlives it."""
+        peers = [known.peer for known in self._known or () if known.peer is not None]
+        await asyncio.gather(*(peer.aclose() for peer in peers))
+
+    def _planned(self) -> list[tuple[str, str, Any]]:
+        """What the configuration and the project name, less what is not trusted."""
+        config, workspace = self._resources.config, self._resources.workspace
+        own = workspace / ".planck" / "sidecar"
+        sidecars = {"sidecar": config.sidecar} if isinstance(config.sidecar, str) else dict(config.sidecar)
+        sidecars = {name: path for name, path in sidecars.items() if path}
+        if own.is_dir() and "sidecar" not in sidecars:
+            sidecars["sidecar"] = str(own)
+        plan: list[tuple[str, str, Any]] = []
+        for name, text in sidecars.items():
+            path = workspace / Path(text).expanduser()
+            if self._trusted or not path.resolve().is_relative_to(workspace.resolve()):
+                plan.append(("sidecar", name, path))
+            else:
+                self._not_trusted(str(path))
+        servers = {**self._project_servers(), **config.mcpServers}
+        plan += [("mcp", name, entry) for name, entry in servers.items()]
+        return plan
+
+    def _project_servers(self) -> dict[str, Any]:
+        file = self._resources.workspace / ".mcp.json"
+        if not file.is_file():
+            return {}
+        if not self._trusted:
+            self._not_trusted(str(file))
+            return {}
+        try:
+            raw = json.loads(file.read_text("utf-8"))
+            servers = raw["mcpServers"]
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            self.notices.append(f"{file} is left out: it is no map with `mcpServers` ({problem!r})")
+            return {}
+        return servers if isinstance(servers, dict) else {}
+
+    def _not_trusted(self, what: str) -> None:
+        self.notices.append(f"{what} is not trusted and not started; pass --trust to use it in this run")
+
+    def _open(self, component: str, name: str, entry: Any) -> _Known:
+        known = _Known(component, name, _no_tool)
+        try:
+            known.peer = self._sidecar(known, entry) if component == "sidecar" else self._server(known, entry)
+        except PlanckError as failure:
+            known.problem = failure.err.message
+            log.warning("%s", failure.err)
+            self._publish(known, "error", failure.err.message)
+        return known
+
+    def _sidecar(self, known: _Known, path: Path) -> "Peer":
+        from planck.mcp.peer import Peer
+        from planck.sidecar import host
+
+        way = host.way_to(
+            path,
+            self._resources.workspace,
+            cache=self._resources.home / "cache" / "sidecars",
+            environment=self._environ,
+            progress=lambda text: self._publish(known, "building", text),
+        )
+        peer = Peer(
+            known.name,
+            way,
+            clock=self._clock,
+            kind="sidecar",
+            ours=True,
+            on_state=lambda state, detail: self._publish(known, state, detail),
+            on_tools=lambda listing: self._listed(known, listing.tools),
+        )
+        known.make = lambda listed: host.sidecar_tool(peer, listed)
+        return peer
+
+    def _server(self, known: _Known, entry: Any) -> "Peer":
+        from planck.mcp import client
+        from planck.mcp.links import PeerError
+        from planck.mcp.peer import Peer
+
+        spec = client.read_server(known.name, entry, self._environ)
+        if spec.disabled:
+            raise PeerError(ErrorKind.PEER_FAILED, f"mcpServers.{known.name} is disabled")
+        # In a folder that is not trusted, a program of the user's must not find the project's modules.
+        folder = self._resources.workspace if self._trusted else self._resources.home
+        folder.mkdir(parents=True, exist_ok=True)
+        known.prefix = client.prefix(known.name)
+        peer = Peer(
+            known.name,
+            client.way_to(spec, folder, self._environ),
+            clock=self._clock,
+            prefix=known.prefix,
+            on_state=lambda state, detail: self._publish(known, state, detail),
+            on_tools=lambda listing: self._listed(known, self._unchanged(known, listing)),
+        )
+        known.make = lambda listed: client.mcp_tool(peer, listed, spec.timeout / 1000 or client.TIMEOUT)
+        return peer
+
+    def _unchanged(self, known: _Known, listing: "Listing") -> "tuple[Listed, ...]":
+        """What a server first said is what the user agreed to; the rest waits for a new session."""
+        if not listing.tools:
+            return ()
+        if known.pinned is None:
+            known.pinned = {listed.spec.name: listed.digest for listed in listing.tools}
+        same = tuple(
+            listed for listed in listing.tools if known.pinned.get(listed.spec.name) == listed.digest
+        )
+        other = [listed.spec.name for listed in listing.tools if listed not in same]
+        if other:
+            text = f"new or changed since the session began, and held back: {', '.join(other[:10])}"
+            self._publish(known, "connected", f"{text}; start a new session to take them")
+        return same
+
+    def _listed(self, known: _Known, listed: "Iterable[Listed]") -> None:
+        self._replace(known, {one.spec.name: known.make(one) for one in listed})
+
+    def _replace(self, known: _Known, tools: dict[str, Tool]) -> None:
+        old, known.tools = known.tools, tools
+        for toolset, wants in list(self._sets.items()):
+            for name, tool in old.items():
+                if toolset.get(name) is tool:
+                    toolset.remove(name)
+            for tool in tools.values():
+                self._give(known, toolset, wants, tool)
+
+    def _give(self, known: _Known, toolset: ToolSet, wants: Callable[[str], bool], tool: Tool) -> None:
+        if not wants(tool.name):
+            return
+        if toolset.get(tool.name) is None:
+            toolset.add(tool)
+        else:
+            text = f"its tool {tool.name!r} is left out: there is one of that name already; rename it"
+            self._publish(known, "connected", text)
+
+    async def _arrival(self, name: str) -> None:
+        """Waits for the peers that might bring a tool of this name."""
+        for known in self._known or ():
+            if known.peer is not None and name.startswith(known.prefix):
+                await known.peer.settled()
+
+    def _publish(self, known: _Known, state: str, detail: str = "") -> None:
+        delta = Status(component=known.component, name=known.name, state=str(state), detail=detail[:2000])
+        for journal in list(self._journals):
+            journal.publish(None, 0, delta)
+
+
+async def _nothing() -> None:
+    pass
+
+
+def _no_tool(listed: "Listed") -> Tool:
+    raise AssertionError("a peer that did not open lists nothing")

@@ -1,0 +1,135 @@
+"""Why nothing seems to happen: each wait of a session in words, from its log alone."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from planck.records import codec
+from planck.records.events import (
+    AgentEnded,
+    AgentStarted,
+    AssistantSaid,
+    Delivery,
+    Envelope,
+    Event,
+    PermissionDecision,
+    PermissionRequest,
+    ToolEnd,
+    ToolStart,
+    TurnEnd,
+    TurnStart,
+    View,
+    Wait,
+    view,
+)
+from planck.records.specs import AgentSpec
+
+_SHOWN = 60
+
+
+def why_blocked(events: Iterable[Event], now: str) -> list[str]:
+    """One line for each agent that works or should; a single one where there is none."""
+    agents: dict[str, _Agent] = {}
+    for event in events:
+        fact = view(event)
+        if isinstance(fact, AgentStarted):
+            agents[fact.agent.id] = _Agent(fact.agent)
+        elif fact is not None and event.agent_id in agents:
+            agents[event.agent_id].apply(fact, event.ts)
+    lines = [line for agent in agents.values() if (line := _line(agent, agents, now))]
+    return lines or ["nothing is blocked: every agent is idle and has read its messages"]
+
+
+class _Agent:
+    """What one agent is doing, as far as the log tells."""
+
+    def __init__(self, spec: AgentSpec) -> None:
+        self.spec = spec
+        self.ended = False
+        self.in_turn = False
+        self.since = ""
+        self.calls: dict[str, tuple[ToolStart, str]] = {}
+        self.waits: dict[str, tuple[Wait, str]] = {}
+        self.questions: dict[str, tuple[PermissionRequest, str]] = {}
+        self.unread: set[str] = set()
+
+    def apply(self, fact: View, ts: str) -> None:
+        match fact:
+            case AgentEnded():
+                self.ended = True
+            case Envelope():
+                self.unread.add(fact.id)
+            case Delivery():
+                self.unread -= set(fact.ids)
+            case TurnStart():
+                self.in_turn, self.since = True, ts
+            case TurnEnd():
+                self.in_turn = False
+                self.calls, self.waits, self.questions = {}, {}, {}
+            case AssistantSaid():
+                self.since = ts
+            case ToolStart():
+                self.calls[fact.id] = (fact, ts)
+            case ToolEnd():
+                self.calls.pop(fact.id, None)
+                if fact.name == "ask_agent" and not any(
+                    c.name == "ask_agent" for c, _ in self.calls.values()
+                ):
+                    self.waits = {}
+                self.since = ts
+            case Wait():
+                self.waits[fact.message_id] = (fact, ts)
+            case PermissionRequest():
+                self.questions[fact.call_id] = (fact, ts)
+            case PermissionDecision():
+                self.questions.pop(fact.call_id, None)
+            case _:
+                pass
+
+
+def _line(agent: _Agent, agents: dict[str, _Agent], now: str) -> str:
+    if agent.ended:
+        return ""
+    if agent.in_turn:
+        return f"{agent.spec.name} {_doing(agent, agents, now, seen=())}"
+    if agent.unread:
+        count = len(agent.unread)
+        return f"{agent.spec.name} has {count} unread message{'s' * (count > 1)} and has not begun with them"
+    return ""
+
+
+def _doing(agent: _Agent, agents: dict[str, _Agent], now: str, seen: tuple[str, ...]) -> str:
+    if agent.questions:
+        question, ts = next(iter(agent.questions.values()))
+        return f"waits for the user's answer whether it may use {question.tool} (since {_ago(ts, now)})"
+    if agent.waits:
+        wait, ts = next(iter(agent.waits.values()))
+        target = agents.get(wait.on)
+        name = target.spec.name if target else wait.on
+        text = (
+            f"waits for {name} (ask {wait.message_id[:4]}…, {_ago(ts, now)}, "
+            f"deadline in {_ago(now, wait.deadline)})"
+        )
+        if target and wait.on not in seen:
+            verb = (
+                _doing(target, agents, now, (*seen, wait.on)) if target.in_turn else "has not begun with it"
+            )
+            text += f", who {verb}"
+        return text
+    if agent.calls:
+        call, ts = next(iter(agent.calls.values()))
+        more = f" and {len(agent.calls) - 1} more" if len(agent.calls) > 1 else ""
+        return f"runs {call.name} {_argument(call)}{more} since {_ago(ts, now)}"
+    return f"waits for the model {agent.spec.model.label} since {_ago(agent.since, now)}"
+
+
+def _argument(call: ToolStart) -> str:
+    """The one argument that tells a person what the call is about."""
+    args = call.args if isinstance(call.args, dict) else {}
+    value = next((args[key] for key in ("command", "path", "pattern", "name") if key in args), call.args)
+    text = codec.encode_str(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _ago(earlier: str, later: str) -> str:
+    seconds = (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+    return f"{max(0, round(seconds))} s"

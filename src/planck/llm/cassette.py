@@ -1,0 +1,182 @@
+"""A model's answers on tape: recorded from any provider, played back without one, the first drift shown."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from planck.llm.provider import Item, Provider, ProviderError, Request
+from planck.records import codec
+from planck.records.events import Status, TextDelta, ThinkingDelta
+from planck.records.messages import AssistantMessage, Message
+from planck.records.outcome import ErrorKind
+from planck.records.specs import ToolSpec
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    kind: ErrorKind
+    message: str
+    details: dict[str, Any] = {}
+    retry_after: float | None = None
+
+
+class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One model call, with the messages that the agent's call before had not yet: a tape grows linearly."""
+
+    agent_id: str
+    kept: int
+    """How many messages of the call before it are in front of `messages`."""
+    messages: tuple[Message, ...]
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    params: dict[str, Any] = {}
+    tool_choice: str = ""
+    items: tuple[dict[str, Any], ...] = ()
+    failure: Failure | None = None
+
+
+class Recording:
+    """Passes a provider's stream through and keeps it; an abandoned call is kept as far as it went."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._shown: dict[str, tuple[Message, ...]] = {}
+        self.calls: list[Call] = []
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        asked = _call(request, self._shown)
+        at = len(self.calls)
+        self.calls.append(asked)
+        items: list[dict[str, Any]] = []
+        failure: Failure | None = None
+        try:
+            async with aclosing(self._provider.stream(request)) as stream:
+                async for item in stream:
+                    items.append(_packed(item))
+                    yield item
+        except ProviderError as error:
+            err = error.err
+            failure = Failure(err.kind, err.message, err.details, error.retry_after)
+            raise
+        finally:
+            self.calls[at] = msgspec.structs.replace(asked, items=tuple(items), failure=failure)
+
+    def dump(self) -> bytes:
+        """JSON lines: one call each, in the order in which they began."""
+        return b"".join(codec.encode(call) + b"\n" for call in self.calls)
+
+
+class Playback:
+    """Answers each agent's calls as recorded; a request that differs fails, with the first place where."""
+
+    def __init__(self, tape: bytes) -> None:
+        self._left: dict[str, list[Call]] = {}
+        self._shown: dict[str, tuple[Message, ...]] = {}
+        for line in tape.splitlines():
+            call = codec.decode_as(line, Call)
+            self._left.setdefault(call.agent_id, []).append(call)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        left = self._left.get(request.agent_id)
+        if not left:
+            raise _drift(request.agent_id, "the tape has no further call of this agent")
+        call = left.pop(0)
+        if found := first_drift(call, _call(request, self._shown)):
+            raise _drift(request.agent_id, found)
+        for packed in call.items:
+            yield _unpacked(packed)
+        if call.failure is not None:
+            failure = call.failure
+            raise ProviderError(
+                failure.kind, failure.message, dict(failure.details), retry_after=failure.retry_after
+            )
+
+    @property
+    def left(self) -> int:
+        """Calls on the tape that nobody made."""
+        return sum(map(len, self._left.values()))
+
+
+def first_drift(recorded: Call, now: Call) -> str:
+    """Where two requests first differ, and how; empty where they do not."""
+    return _difference("", _request(recorded), _request(now))
+
+
+def _call(request: Request, shown: dict[str, tuple[Message, ...]]) -> Call:
+    messages = tuple(request.history.balanced)
+    before = shown.get(request.agent_id, ())
+    kept = _common(before, messages)
+    shown[request.agent_id] = messages
+    return Call(
+        request.agent_id,
+        kept,
+        messages[kept:],
+        request.system,
+        tuple(request.tools),
+        request.params,
+        request.tool_choice,
+    )
+
+
+def _common(before: Sequence[Message], now: Sequence[Message]) -> int:
+    """Messages are shared between calls, so nearly every comparison is one of identity."""
+    kept = 0
+    for one, other in zip(before, now, strict=False):
+        if one is not other and one != other:
+            break
+        kept += 1
+    return kept
+
+
+def _request(call: Call) -> Any:
+    asked = msgspec.to_builtins(call)
+    return {name: value for name, value in asked.items() if name not in {"items", "failure"}}
+
+
+def _difference(path: str, recorded: Any, now: Any) -> str:
+    if isinstance(recorded, dict) and isinstance(now, dict):
+        for key in [*recorded, *(key for key in now if key not in recorded)]:
+            if found := _difference(f"{path}.{key}".lstrip("."), recorded.get(key), now.get(key)):
+                return found
+        return ""
+    if isinstance(recorded, list | tuple) and isinstance(now, list | tuple):
+        for at, (one, other) in enumerate(zip(recorded, now, strict=False)):
+            if found := _difference(f"{path}[{at}]", one, other):
+                return found
+        if len(recorded) != len(now):
+            return f"{path} has {len(recorded)} entries on the tape and {len(now)} now"
+        return ""
+    return "" if recorded == now else f"{path} is {_short(recorded)} on the tape and {_short(now)} now"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def _drift(agent_id: str, what: str) -> ProviderError:
+    return ProviderError(
+        ErrorKind.INVALID_RESPONSE,
+        f"the run of agent {agent_id!r} has left its tape: {what}; record it again if that is meant",
+        {"drift": what, "permanent": True},
+    )
+
+
+_ITEMS: dict[str, type[Any]] = {
+    "text": TextDelta,
+    "thinking": ThinkingDelta,
+    "status": Status,
+    "message": AssistantMessage,
+}
+_NAMES = {type_: name for name, type_ in _ITEMS.items()}
+
+
+def _packed(item: Item) -> dict[str, Any]:
+    return {_NAMES[type(item)]: msgspec.to_builtins(item)}
+
+
+def _unpacked(packed: dict[str, Any]) -> Item:
+    ((name, value),) = packed.items()
+    item: Item = msgspec.convert(value, _ITEMS[name])
+    return item

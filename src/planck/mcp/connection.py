@@ -1,0 +1,263 @@
+"""One life of a peer, from its start to its end, inside the one task that owns it.
+
+The SDK is anyio throughout: its contexts must be left by the task that entered them, so nobody outside makes,
+times or cancels a call of it. Others put calls into a queue and ask for the end; the owner waits for both.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.client.subscriptions import ListenNotSupportedError
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    PaginatedRequestParams,
+    ToolListChangedNotification,
+)
+from pydantic import ValidationError
+
+from mcp import Client
+from planck.mcp.calls import Call, Calls, Terms
+from planck.mcp.links import FinalError, Link, PeerError
+from planck.mcp.listing import MAX_TOOLS, Listing, listing
+from planck.mcp.results import from_result
+from planck.records.outcome import Err, ErrorKind
+from planck.toolkit.tool import Outcome
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+log = logging.getLogger(__name__)
+
+_MAX_PAGES = 64
+
+
+class Connection:
+    def __init__(self, terms: Terms, calls: Calls) -> None:
+        self.over: Err | None = None
+        self.in_flight: set[Call] = set()
+        self.afresh = False
+        self._terms = terms
+        self._calls = calls
+        self._life = anyio.CancelScope()
+        self._suspect = False
+        self._legacy: Client | None = None
+        self._link: Link | None = None
+
+    async def run(self, open_link: Callable[[], AbstractAsyncContextManager[Link]]) -> Err:
+        """Returns why it ended; `FinalError` where another life would end the same way."""
+        timeout = self._terms.start_timeout
+        late = self._failed(f"it did not start within {timeout:g} s")
+        timer = asyncio.get_running_loop().call_later(timeout, self.end, late)
+        try:
+            with self._life:
+                async with open_link() as link:
+                    await self._with_reason(link, timer)
+        except FinalError:
+            raise
+        except PeerError as failure:
+            return self.over or failure.err
+        except Exception as problem:
+            log.debug("%s ended", self._terms.label, exc_info=True)
+            return self.over or self._failed(told(problem))
+        finally:
+            timer.cancel()
+        return self.over or self._failed("it ended")
+
+    def end(self, reason: Err, *, polite: bool = False) -> None:
+        """Asked for by whoever knows; the first reason stays."""
+        if self.over is None:
+            self.over = reason
+        if self._link is not None:
+            self._link.polite = polite
+        self._life.cancel()
+
+    def restart(self) -> None:
+        """End when no call is in flight any more."""
+        self.afresh = True
+        self._calls.wake.set()
+
+    def suspect(self) -> None:
+        """A call ran out of time: ask the peer something easy, and end it if it does not answer."""
+        self._suspect = True
+        self._calls.wake.set()
+
+    async def _with_reason(self, link: Link, timer: asyncio.TimerHandle) -> None:
+        """A peer that goes while it starts says why in its last words, not in the SDK's exception."""
+        try:
+            await self._speak(link, timer)
+        except Exception as problem:
+            if refusal := _refusal(problem):
+                raise FinalError(refusal.kind, refusal.message, refusal.details) from problem
+            if not link.over:
+                raise
+            kind, reason = await link.ended()
+            raise PeerError(kind, f"{self._terms.label} failed: {reason}") from problem
+
+    async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
+        me = Implementation(name="planck", version=_version())
+        async with Client(link.transport, client_info=me, message_handler=self._heard, cache=None) as client:
+            tools = await self._list(client)
+            timer.cancel()
+            self._link = link
+            self._terms.on_connected(tools)
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._watch_link, link)
+                group.start_soon(self._watch_tools, client)
+                if self._terms.changed is not None:
+                    group.start_soon(self._watch_files, self._terms.changed)
+                await self._serve(client, group)
+
+    async def _serve(self, client: Client, group: "TaskGroup") -> None:
+        waiting, wake = self._calls.waiting, self._calls.wake
+        while True:
+            while waiting and not self.afresh:
+                call = waiting.popleft()
+                if not call.answer.done():
+                    self.in_flight.add(call)
+                    group.start_soon(self._perform, client, call)
+            if self.afresh and not self.in_flight:
+                self.end(self._failed("it is started afresh"), polite=True)
+            if self._suspect:
+                self._suspect = False
+                group.start_soon(self._probe, client)
+            wake.clear()
+            await wake.wait()
+
+    async def _perform(self, client: Client, call: Call) -> None:
+        """A call that the connection took along stays in flight, for the one who knows why it ended."""
+        with anyio.CancelScope() as scope:
+            call.scope = scope
+            try:
+                call.resolve(await self._ask(client, call))
+            except MCPError as problem:
+                if problem.error.code == CONNECTION_CLOSED:
+                    self._calls.wake.set()
+                    await self._gone(problem)
+                call.resolve(_declined(problem, ours=self._terms.ours))
+            except ValidationError as problem:
+                first = problem.errors()[0]
+                where = ".".join(map(str, first["loc"]))
+                text = f"{self._terms.label} sent something that is no MCP result: {where}: {first['msg']}"
+                call.resolve(Err(ErrorKind.PEER_PROTOCOL, text))
+            except Exception as problem:
+                log.debug("a call of %s failed", self._terms.label, exc_info=True)
+                call.resolve(self._failed(told(problem)))
+        self.in_flight.discard(call)
+        if self.afresh:
+            self._calls.wake.set()
+
+    async def _ask(self, client: Client, call: Call) -> Outcome:
+        async def heard(progress: float, total: float | None, message: str | None) -> None:
+            call.progress(message or (f"{progress:g}/{total:g}" if total else f"{progress:g}"))
+
+        meta: Any = call.meta or None
+        params = CallToolRequestParams(name=call.name, arguments=call.arguments, _meta=meta)
+        # Not `client.call_tool`: it checks a foreign output schema, with patterns of the peer's own making.
+        result = await client.session.send_request(
+            CallToolRequest(params=params), CallToolResult, progress_callback=heard
+        )
+        return from_result(result, ours=self._terms.ours)
+
+    async def _gone(self, problem: MCPError) -> None:
+        """Closed under a call: give the watcher a moment to say why, then say it ourselves."""
+        await anyio.sleep(1.0)
+        self.end(self._failed(problem.error.message))
+
+    async def _list(self, client: Client) -> Listing:
+        raw: list[tuple[str, str, Any]] = []
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            raw += [(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+            cursor = page.next_cursor
+            if cursor is None or len(raw) > MAX_TOOLS:
+                break
+        return listing(raw, self._terms.prefix)
+
+    async def _watch_link(self, link: Link) -> None:
+        kind, reason = await link.ended()
+        self.end(Err(kind, f"{self._terms.label} failed: {reason}"))
+
+    async def _watch_files(self, changed: Callable[[], Awaitable[None]]) -> None:
+        await changed()
+        self.restart()
+
+    async def _watch_tools(self, client: Client) -> None:
+        """Newer servers tell of a changed list only to who listens; older ones by themselves."""
+        tools = client.server_capabilities.tools
+        if tools is None or not tools.list_changed:
+            return
+        self._legacy = client
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                self._legacy = None
+                async for _ in changes:
+                    self._terms.on_tools(await self._list(client))
+        except ListenNotSupportedError:
+            pass
+        except Exception:
+            log.debug("%s does not tell of changes", self._terms.label, exc_info=True)
+
+    async def _heard(self, message: Any) -> None:
+        if isinstance(message, ToolListChangedNotification) and self._legacy is not None:
+            self._terms.on_tools(await self._list(self._legacy))
+
+    async def _probe(self, client: Client) -> None:
+        timeout = self._terms.probe_timeout
+        with anyio.move_on_after(timeout) as scope:
+            try:
+                await client.session.list_tools()
+            except (MCPError, ValidationError):
+                pass  # any answer is an answer
+        if scope.cancelled_caught:
+            self.end(self._failed(f"it hangs: no answer within {timeout:g} s, after a call ran out of time"))
+
+    def _failed(self, reason: str) -> Err:
+        return Err(ErrorKind.PEER_FAILED, f"{self._terms.label} failed: {reason}")
+
+
+def told(problem: BaseException) -> str:
+    """An exception in a line; of a group, its first."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    text = str(problem).strip() or type(problem).__name__
+    return text if isinstance(problem, MCPError) else f"{type(problem).__name__}: {text}"
+
+
+def _refusal(problem: BaseException) -> Err | None:
+    """What a sidecar said of itself instead of its tools: it can't be imported, or has no one entry."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    if isinstance(problem, MCPError) and isinstance(problem.error.data, dict):
+        refused = _declined(problem, ours=True)
+        return refused if problem.error.data.get("final") is True else None
+    return None
+
+
+def _declined(problem: MCPError, *, ours: bool) -> Err:
+    """A JSON-RPC error in the place of a result."""
+    match problem.error.data:
+        case {"error": {"kind": str() as kind, "message": str() as message, **rest}} if ours:
+            details = rest.get("details")
+            known = ErrorKind(kind) if kind in tuple(ErrorKind) else ErrorKind.PEER_PROTOCOL
+            return Err(known, message, details if isinstance(details, dict) else {})
+    return Err(
+        ErrorKind.COMMAND_FAILED,
+        problem.error.message or "the peer refused the call",
+        {"code": problem.error.code},
+    )
+
+
+def _version() -> str:
+    from planck import __version__
+
+    return __version__

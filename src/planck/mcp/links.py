@@ -1,0 +1,171 @@
+"""The two ways to a peer: a process of ours, contained, or an address."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Protocol
+
+from planck.mcp.framing import MAX_LINE
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.process import Job, start
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.client._transport import TransportStreams
+
+    from planck.mcp.wire import Wire
+
+_GRACE = 2.0
+"""Seconds a peer may take to leave after its input ended."""
+_LAST_WORDS = 2_000
+_DRAIN = 0.2
+
+
+class PeerError(PlanckError):
+    """A peer that can't be started, reached or understood."""
+
+
+class FinalError(PeerError):
+    """One that starting it again would not mend."""
+
+
+class Link(Protocol):
+    """An open way to a peer. Leaving its context ends a peer that is a process, with all that it started."""
+
+    @property
+    def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
+        """For the SDK's client, once."""
+
+    polite: bool
+    """Leaving gives the peer a moment to end by itself."""
+
+    @property
+    def over(self) -> bool: ...
+
+    async def ended(self) -> tuple[ErrorKind, str]:
+        """Waits; then why the way is closed, as the end of a sentence."""
+
+
+@asynccontextmanager
+async def process_link(
+    argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+) -> AsyncGenerator[Link, None]:
+    """Start a program that speaks MCP on its standard input and output."""
+    import anyio
+
+    from planck.mcp.wire import Wire
+
+    if shutil.which(argv[0], path=environment.get("PATH")) is None and not (cwd / argv[0]).is_file():
+        raise FinalError(
+            ErrorKind.NOT_FOUND, f"there is no program {argv[0]!r}; install it, or give its path as `command`"
+        )
+    with TemporaryDirectory(prefix="planck-peer-") as folder:
+        # A pipe with a name, which the peer alone opens: the process that contains it holds all that it was
+        # given itself, so that a peer that closes its output would go unnoticed.
+        pipe = os.path.join(folder, "output")
+        os.mkfifo(pipe, 0o600)
+        their_input, our_output = os.pipe2(os.O_CLOEXEC)
+        our_input = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        held_open = os.open(pipe, os.O_WRONLY | os.O_CLOEXEC)
+        wire = Wire(our_input, our_output, on_first=partial(os.close, held_open))
+        try:
+            command = ("/bin/sh", "-c", 'exec "$@" >"$0"', pipe, *argv)
+            job = start(command, cwd=cwd, environment=environment, stdin=their_input, keep=16_000)
+        except PlanckError as failure:
+            wire.end("not started")
+            wire.close_output()
+            raise FinalError(failure.err.kind, failure.err.message) from failure
+        finally:
+            os.close(their_input)
+        link = _ProcessLink(job, wire)
+        following = asyncio.ensure_future(link.follow())
+        try:
+            yield link
+        finally:
+            following.cancel()
+            with anyio.CancelScope(shield=True):
+                wire.end("closed")
+                wire.close_output()
+                if link.polite:
+                    await job.wait(_GRACE)
+                await job.kill()
+
+
+class _ProcessLink:
+    polite = False
+
+    def __init__(self, job: Job, wire: "Wire") -> None:
+        self._job = job
+        self._wire = wire
+
+    @property
+    def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
+        return _streams(self._wire)
+
+    @property
+    def over(self) -> bool:
+        return self._wire.ended.is_set() or not self._job.running
+
+    async def follow(self) -> None:
+        """The process is what counts: whoever it left behind may hold its output open."""
+        await self._job.wait()
+        self._wire.begun()
+        try:
+            async with asyncio.timeout(_DRAIN):
+                await self._wire.ended.wait()
+        except TimeoutError:
+            self._wire.end("its process ended")
+
+    async def ended(self) -> tuple[ErrorKind, str]:
+        await self._wire.ended.wait()
+        kind, reason = self._wire.why
+        if kind is ErrorKind.PEER_FAILED and await self._job.wait(_DRAIN):
+            reason = f"its process ended with exit code {self._job.completed().exit_code}"
+        words = self._job.completed().output.strip()[-_LAST_WORDS:]
+        return kind, f"{reason}; it last said:\n{words}" if words else reason
+
+
+@asynccontextmanager
+async def _streams(wire: "Wire") -> AsyncGenerator["TransportStreams", None]:
+    yield wire.incoming, wire.outgoing
+
+
+@asynccontextmanager
+async def http_link(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link, None]:
+    """Streamable HTTP; a body is bounded like a line."""
+    import httpx2
+
+    from planck.mcp.bounded_http import BoundedTransport
+
+    timeout = httpx2.Timeout(30.0, read=3600.0)  # a call's own deadline is the caller's
+    # Identity: what is counted is what will be in memory.
+    all_headers = {"Accept-Encoding": "identity", **headers}
+    async with httpx2.AsyncClient(
+        headers=all_headers, timeout=timeout, transport=BoundedTransport()
+    ) as client:
+        yield _HttpLink(url, client)
+
+
+class _HttpLink:
+    over = False
+    polite = False
+
+    def __init__(self, url: str, client: "httpx2.AsyncClient") -> None:
+        self._url = url
+        self._client = client
+
+    @property
+    def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
+        from mcp.client.streamable_http import streamable_http_client
+
+        return streamable_http_client(self._url, http_client=self._client, max_sse_event_size=MAX_LINE)
+
+    async def ended(self) -> tuple[ErrorKind, str]:
+        """Never by itself: an address is found gone by the call that fails."""
+        await asyncio.Event().wait()
+        raise AssertionError

@@ -1,0 +1,80 @@
+"""What a peer says of its tools, made safe for a model: bounded, named uniquely, nothing hidden in it."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from planck.records import codec
+from planck.records.specs import ToolSpec
+
+MAX_TOOLS = 256
+MAX_DESCRIPTION = 4096
+MAX_SCHEMA = 64 << 10
+MAX_NAME = 64
+"""What every vendor accepts."""
+
+
+class Listed(msgspec.Struct, frozen=True):
+    name: str
+    """Under which the peer knows it."""
+    spec: ToolSpec
+    """Under which the model does."""
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(codec.encode(self.spec)).hexdigest()
+
+
+class Listing(msgspec.Struct, frozen=True):
+    tools: tuple[Listed, ...]
+    problems: tuple[str, ...] = ()
+    """What was left out, and why."""
+
+
+def listing(raw: Iterable[tuple[str, str, Any]], prefix: str = "", limit: int = MAX_TOOLS) -> Listing:
+    """From `(name, description, schema)` as the peer sent them."""
+    tools: dict[str, Listed] = {}
+    problems: list[str] = []
+    for count, (name, description, schema) in enumerate(raw):
+        if count >= limit:
+            problems.append(f"more than {limit} tools; the rest is left out")
+            break
+        wanted = tool_name(prefix, name)
+        if wanted in tools:
+            problems.append(f"{clean(name)[:80]!r}: the name {wanted!r} is taken; the first keeps it")
+        elif problem := _schema_problem(schema):
+            problems.append(f"{clean(name)[:80]!r}: {problem}")
+        else:
+            tools[wanted] = Listed(name, ToolSpec(wanted, clean(description)[:MAX_DESCRIPTION], schema))
+    return Listing(tuple(tools.values()), tuple(problems))
+
+
+def tool_name(prefix: str, name: str) -> str:
+    """Letters, digits, `_` and `-`, at most 64 of them; a name that had to be cut ends with its hash."""
+    whole = prefix + (re.sub(r"[^A-Za-z0-9_-]", "_", name) or "_")
+    if len(whole) <= MAX_NAME:
+        return whole
+    return whole[: MAX_NAME - 9] + "_" + hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def clean(text: str) -> str:
+    """Without what a reader can't see: control characters, zero width, direction marks, tags."""
+    return "".join(
+        character
+        for character in text
+        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+    )
+
+
+def _schema_problem(schema: Any) -> str:
+    if not isinstance(schema, dict):
+        return "its input schema is no object"
+    try:
+        size = len(codec.encode(schema))
+    except (TypeError, ValueError, RecursionError) as problem:
+        return f"its input schema is no JSON: {problem}"
+    return f"its input schema has {size} bytes, at most {MAX_SCHEMA} are taken" if size > MAX_SCHEMA else ""

@@ -1,0 +1,71 @@
+"""A call's result on its way over MCP, both directions; an outcome of ours comes back as it was."""
+
+from typing import Any
+
+from mcp_types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent
+
+from planck.mcp.listing import clean
+from planck.mcp.meta import OUTCOME
+from planck.records import codec
+from planck.records.messages import Image
+from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.tool import Outcome
+
+
+def to_result(outcome: Outcome, output: str, images: tuple[Image, ...] = ()) -> CallToolResult:
+    """For any client: text and pictures; for ours: the outcome itself beside them."""
+    content: list[Any] = [TextContent(type="text", text=output)]
+    content += [ImageContent(type="image", data=image.data, mime_type=image.media_type) for image in images]
+    ours = outcome.envelope() if isinstance(outcome, Err) else {"ok": True, "value": outcome.value}
+    failed = isinstance(outcome, Err) or outcome.value.get("ok") is False
+    return CallToolResult(content=content, is_error=failed, _meta={OUTCOME: codec.decode(codec.encode(ours))})
+
+
+def from_result(result: CallToolResult, *, ours: bool) -> Outcome:
+    """`ours`: the peer is a sidecar, whose word on kinds and values is taken."""
+    if ours and (outcome := _own(result)):
+        images = _images(result)
+        if isinstance(outcome, Ok) and images:
+            return Ok({**outcome.value, "images": images})
+        return outcome
+    text = "\n".join(filter(None, map(_text, result.content)))
+    if result.is_error:
+        return Err(ErrorKind.COMMAND_FAILED, text or "the tool failed and did not say why")
+    if not text and result.structured_content is not None:
+        text = codec.encode_str(result.structured_content)
+    value: dict[str, Any] = {"output": text}
+    if images := _images(result):
+        value["images"] = images
+    return Ok(value)
+
+
+def _own(result: CallToolResult) -> Outcome | None:
+    match (result.meta or {}).get(OUTCOME):
+        case {"ok": True, "value": {"output": str()} as value}:
+            return Ok(value)
+        case {"ok": False, "error": {"kind": str() as kind, "message": str() as message, **rest}}:
+            details = rest.get("details")
+            known = ErrorKind(kind) if kind in tuple(ErrorKind) else ErrorKind.PEER_PROTOCOL
+            return Err(known, message, details if isinstance(details, dict) else {})
+    return None
+
+
+def _images(result: CallToolResult) -> tuple[Image, ...]:
+    return tuple(
+        Image(block.mime_type, block.data) for block in result.content if isinstance(block, ImageContent)
+    )
+
+
+def _text(block: Any) -> str:
+    match block:
+        case TextContent():
+            return block.text
+        case AudioContent():
+            return f"[{clean(block.mime_type)}, {len(block.data)} bytes as base64, not shown]"
+        case EmbeddedResource():
+            text = getattr(block.resource, "text", None)
+            return text if isinstance(text, str) else f"[resource {clean(str(block.resource.uri))}]"
+        case ResourceLink():
+            return f"[resource {clean(str(block.uri))}]"
+        case _:
+            return ""

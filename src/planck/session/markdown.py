@@ -1,0 +1,60 @@
+"""A session as a page to read: what was said and done, without the bookkeeping."""
+
+import re
+from collections.abc import Iterator
+
+from planck.records import codec
+from planck.records.events import (
+    USER,
+    AgentStarted,
+    AssistantSaid,
+    Envelope,
+    ErrorEvent,
+    ToolEnd,
+    ToolStart,
+    TurnEnd,
+    TurnStatus,
+    View,
+    view,
+)
+from planck.records.visible import visible
+from planck.store.store import Store
+
+
+def page(store: Store) -> Iterator[str]:
+    """One piece of Markdown an event that says something."""
+    meta = store.meta
+    yield f"# Session {meta.get('name', '')}\n\n`{meta.get('id', '')}` in `{meta.get('workspace', '')}`\n"
+    names: dict[str, str] = {USER: "User"}
+    for event in store.read():
+        fact = view(event)
+        if isinstance(fact, AgentStarted):
+            names[fact.agent.id] = fact.agent.name
+        if fact and (text := _told(fact, names.get(event.agent_id or "", event.agent_id or ""), names)):
+            yield f"\n{visible(text)}\n"
+
+
+def _told(fact: View, who: str, names: dict[str, str]) -> str:
+    match fact:
+        case Envelope():
+            sender, receiver = names.get(fact.sender, fact.sender), names.get(fact.receiver, fact.receiver)
+            return f"## {sender} to {receiver} ({fact.kind})\n\n{fact.text}"
+        case AssistantSaid():
+            return f"### {who}\n\n{fact.message.text}" if fact.message.text.strip() else ""
+        case ToolStart():
+            return f"**{who} calls `{fact.name}`**\n\n{_fenced(codec.encode_str(fact.args), 'json')}"
+        case ToolEnd():
+            return f"`{fact.name}` {'answered' if fact.ok else 'failed'}:\n\n{_fenced(fact.output)}"
+        case ErrorEvent():
+            return f"> **{fact.kind}**: {fact.message}"
+        case TurnEnd() if fact.status is not TurnStatus.COMPLETED:
+            return f"*turn of {who}: {fact.status}*"
+        case _:
+            return ""
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """With a fence longer than any in the text: output can't end its own block."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -1,0 +1,112 @@
+"""A sidecar's own Python: this one, or, where it declares dependencies, an environment kept by their hash."""
+
+import asyncio
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO
+
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.sidecar.discovery import SidecarError
+from planck.sidecar.project import Project
+from planck.workspace.process import allowed, run
+
+_TIMEOUT = 600.0
+_READY = "ready"
+_INSTALLERS = ("PIP_", "UV_")
+_PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"})
+
+
+async def python_for(
+    project: Project, cache: Path, environment: Mapping[str, str], progress: Callable[[str], None]
+) -> str:
+    """The interpreter; a failed build raises `SidecarError` with the installer's last words."""
+    if not project.requirements:
+        return sys.executable
+    folder = cache / _digest(project)
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _lock_file(folder) as lock:
+        await _locked(lock.fileno())
+        if not (folder / _READY).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            await _build(folder, project, environment, progress)
+            (folder / _READY).touch()
+    return str(folder / "bin" / "python")
+
+
+def runtime_paths() -> list[str]:
+    """Where this Planck and what it needs come from: a sidecar gets these, never a download by name."""
+    found = []
+    for name in ("planck", "msgspec", "jsonschema_rs", "mcp", "mcp_types", "pydantic"):
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            found.append(str(Path(spec.submodule_search_locations[0]).parent))
+    return list(dict.fromkeys(found))
+
+
+def _digest(project: Project) -> str:
+    parts = [sys.version, sys.executable, runtime_paths(), sorted(project.requirements)]
+    return hashlib.sha256(codec.encode(parts)).hexdigest()[:24]
+
+
+def _lock_file(folder: Path) -> IO[str]:
+    return Path(f"{folder}.lock").open("a")
+
+
+async def _locked(descriptor: int) -> None:
+    """Another process may build the same thing; its lock ends with it."""
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            await asyncio.sleep(0.1)
+        else:
+            return
+
+
+async def _build(
+    folder: Path, project: Project, environment: Mapping[str, str], progress: Callable[[str], None]
+) -> None:
+    kept = {
+        key: value for key, value in environment.items() if key.startswith(_INSTALLERS) or key in _PROXIES
+    }
+    env = {**allowed(environment), **kept}
+    progress(f"making an environment for {', '.join(project.requirements)}")
+    await _step([sys.executable, "-m", "venv", "--without-pip", str(folder)], env, progress)
+    python = folder / "bin" / "python"
+    site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    (site / "planck.pth").write_text("\n".join(runtime_paths()) + "\n")
+    await _step([*_installer(env, python), *project.requirements], env, progress)
+
+
+def _installer(environment: Mapping[str, str], python: Path) -> list[str]:
+    if importlib.util.find_spec("pip") is not None:
+        quiet = ["--no-input", "--disable-pip-version-check", "--quiet"]
+        return [sys.executable, "-m", "pip", "--python", str(python), "install", *quiet]
+    uv = shutil.which("uv", path=environment.get("PATH", os.defpath))
+    if uv is None:
+        raise SidecarError(
+            ErrorKind.PEER_FAILED,
+            "a sidecar with dependencies needs `pip` or `uv` to install them; install one",
+        )
+    return [uv, "pip", "install", "--python", str(python)]
+
+
+async def _step(argv: list[str], environment: Mapping[str, str], progress: Callable[[str], None]) -> None:
+    def heard(chunk: bytes) -> None:
+        if text := chunk.decode(errors="replace").strip():
+            progress(text.splitlines()[-1][:200])
+
+    done = await run(argv, cwd=Path("/"), environment=environment, timeout=_TIMEOUT, on_output=heard)
+    if done.exit_code != 0:
+        state = "ran out of time" if done.timed_out else f"failed with exit code {done.exit_code}"
+        raise SidecarError(
+            ErrorKind.PEER_FAILED,
+            f"the sidecar can't be built: {Path(argv[0]).name} {state}:\n{done.output[-2000:]}",
+        )

@@ -1,0 +1,176 @@
+"""The sidecar's own process: loads the user's module and serves its tools over MCP.
+
+Nothing that user code prints can reach the protocol: the two descriptors are taken before it is imported.
+"""
+
+import asyncio
+import fcntl
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+import time
+import traceback
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from planck.mcp import meta as meta_keys
+from planck.records.messages import ToolCall
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.specs import ToolSpec
+from planck.sidecar.discovery import SidecarError, discover, tools_of
+from planck.sidecar.project import Project, read_project
+from planck.toolkit.tool import Tool
+from planck.toolkit.toolset import ToolSet
+
+if TYPE_CHECKING:
+    from planck.tools.executor import Finished
+
+MAX_TIMEOUT_MS = 3_600_000
+
+
+def main() -> None:
+    """`python -m planck.sidecar.child FOLDER`: what the host starts."""
+    read_end, write_end = claim_standard_streams()
+    entry = Entry(Path(sys.argv[1]))
+    asyncio.run(_serve(entry, read_end, write_end))
+
+
+def claim_standard_streams() -> tuple[int, int]:
+    """The protocol moves to private descriptors; from now on, print goes to stderr and input is empty."""
+    read_end, write_end = (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return read_end, write_end
+
+
+class Entry:
+    """What a folder offers: its tools, or why it has none."""
+
+    def __init__(self, path: Path) -> None:
+        self._problem: PlanckError | None = None
+        try:
+            self.project = read_project(path)
+            _load(self.project)
+            discover()
+        except PlanckError as failure:
+            self._problem = failure
+        except BaseException as problem:
+            self._problem = _import_failed(path, problem)
+
+    def tools(self) -> list[Tool]:
+        if self._problem is not None:
+            raise self._problem
+        entry = discover()
+        tools = [] if entry is None else tools_of(entry)
+        names = [tool.name for tool in tools]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise SidecarError(
+                ErrorKind.NOT_UNIQUE, f"two tools of the sidecar are named {sorted(twice)}; rename one"
+            )
+        return tools
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return [tool.to_ai_tool() for tool in self.tools()]
+
+    def run(
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+    ) -> "AsyncGenerator[Finished, None]":
+        """Through an executor of its own: a foreign client's arguments are checked like a model's."""
+        from planck.tools.executor import Executor
+
+        try:
+            tools = ToolSet(_in_time(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools())
+        except PlanckError:
+            tools = ToolSet()
+        executor = Executor(
+            tools,
+            clock=_Clock(),
+            permit=_permitted,
+            session_id=_text(meta, meta_keys.SESSION_ID),
+            agent_id=_text(meta, meta_keys.AGENT_ID),
+            workspace=Path.cwd(),
+            dry_run=meta.get(meta_keys.DRY_RUN) is True,
+            progress=progress,
+        )
+        call_id = _text(meta, meta_keys.CALL_ID) or call.id
+        return executor.run([ToolCall(call_id, "", call.name, call.arguments)])
+
+
+async def _serve(entry: Entry, read_end: int, write_end: int) -> None:
+    from planck import __version__
+    from planck.mcp.serve import mcp_server, serve_wire
+    from planck.mcp.wire import Wire
+
+    await serve_wire(mcp_server("planck-sidecar", __version__, entry), Wire(read_end, write_end))
+
+
+def _load(project: Project) -> None:
+    sys.path[:0] = [str(folder) for folder in project.source]
+    if project.module is not None:
+        spec = importlib.util.spec_from_file_location(project.module.stem, project.module)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[project.module.stem] = module
+        spec.loader.exec_module(module)
+        return
+    for name in project.packages:
+        _import_all(importlib.import_module(name))
+
+
+def _import_all(package: ModuleType) -> None:
+    """Every module of it: the entry class may be in any."""
+    for found in pkgutil.iter_modules(getattr(package, "__path__", ())):
+        if found.name != "__main__" and not found.name.startswith("test"):
+            _import_all(importlib.import_module(f"{package.__name__}.{found.name}"))
+
+
+def _import_failed(path: Path, problem: BaseException) -> SidecarError:
+    frames = traceback.extract_tb(problem.__traceback__)
+    where = next(
+        (f"{f.filename}:{f.lineno}" for f in reversed(frames) if "importlib" not in f.filename), str(path)
+    )
+    text = "".join(traceback.format_exception_only(problem)).strip()
+    return SidecarError(
+        ErrorKind.PEER_FAILED,
+        f"the sidecar at {str(path)!r} can't be imported: {text} ({where}); correct it and save",
+    )
+
+
+def _in_time(tool: Tool, timeout_ms: Any) -> Tool:
+    """The caller's deadline, where it gave one: it is the one who waits."""
+    if not isinstance(timeout_ms, int):
+        return tool
+    timed = Tool.__new__(Tool)
+    timed.__dict__.update(tool.__dict__)
+    timed.timeout = min(timeout_ms, MAX_TIMEOUT_MS) / 1000
+    return timed
+
+
+def _text(meta: dict[str, Any], key: str) -> str:
+    value = meta.get(key)
+    return value if isinstance(value, str) else ""
+
+
+async def _permitted(tool: Tool, args: dict[str, Any], ctx: Any) -> None:
+    """Whoever calls the sidecar has asked; here there is nobody to ask."""
+
+
+class _Clock:
+    """The child is a process of its own: it has no wiring to take a clock from."""
+
+    def now(self) -> str:
+        return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+
+    def monotonic(self) -> float:
+        return time.perf_counter()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What a sidecar's folder holds: a module or a project, what it needs, and whether it has changed."""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from planck.records.outcome import ErrorKind
+from planck.sidecar.discovery import SidecarError
+
+MODULE = "sidecar.py"
+_SKIPPED = frozenset({"__pycache__", ".git", ".venv", "venv", "node_modules", ".mypy_cache", ".pytest_cache"})
+_MAX_FILES = 5_000
+_OURS = frozenset({"planck", "planck-agents"})
+"""Never downloaded by name: a sidecar gets this installation."""
+
+
+class Project(msgspec.Struct, frozen=True):
+    path: Path
+    source: tuple[Path, ...]
+    """Where its modules are found."""
+    module: Path | None
+    """The one file, or else `packages`."""
+    packages: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+
+
+def read_project(path: Path) -> Project:
+    """A `.py` file, or a folder with a `sidecar.py` or a `pyproject.toml`; else `SidecarError`."""
+    if path.is_file() and path.suffix == ".py":
+        return Project(path, (path.parent,), path, (), _script_requirements(path))
+    if (path / MODULE).is_file():
+        needed = _project_requirements(path / "pyproject.toml") or _script_requirements(path / MODULE)
+        return Project(path, (path,), path / MODULE, (), needed)
+    if (path / "pyproject.toml").is_file():
+        source = path / "src" if (path / "src").is_dir() else path
+        packages = tuple(sorted(_packages(source)))
+        return Project(path, (source,), None, packages, _project_requirements(path / "pyproject.toml"))
+    raise SidecarError(
+        ErrorKind.NOT_FOUND,
+        f"there is no sidecar at {str(path)!r}: it needs a {MODULE} or a pyproject.toml; "
+        "`planck sidecar new` makes one",
+    )
+
+
+def fingerprint(path: Path) -> tuple[tuple[str, int, int], ...]:
+    """Changes when a file of the sidecar does."""
+    return tuple(sorted(_stamps(path)))
+
+
+def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
+    if path.is_file():
+        found = path.stat()
+        yield str(path), found.st_mtime_ns, found.st_size
+        return
+    count = 0
+    for folder, folders, files in os.walk(path):
+        folders[:] = [name for name in folders if name not in _SKIPPED]
+        for name in files:
+            count += 1
+            if count > _MAX_FILES:
+                return
+            try:
+                found = os.stat(os.path.join(folder, name))
+            except OSError:
+                continue
+            yield os.path.join(folder, name), found.st_mtime_ns, found.st_size
+
+
+def _packages(source: Path) -> Iterator[str]:
+    for entry in source.iterdir():
+        if entry.name.startswith(("test", "_", ".")):
+            continue
+        if entry.suffix == ".py" and entry.name != "setup.py":
+            yield entry.stem
+        elif (entry / "__init__.py").is_file():
+            yield entry.name
+
+
+def _project_requirements(file: Path) -> tuple[str, ...]:
+    if not file.is_file():
+        return ()
+    return _requirements(
+        _toml(file.read_text("utf-8"), file).get("project", {}).get("dependencies", []), file
+    )
+
+
+def _script_requirements(file: Path) -> tuple[str, ...]:
+    """The `# /// script` block of a module (PEP 723)."""
+    text = file.read_text("utf-8", "replace")
+    found = re.search(r"(?m)^# /// script\s*$\n((?:^#.*$\n)+?)^# ///\s*$", text)
+    if found is None:
+        return ()
+    block = "".join(line[2:] if line.startswith("# ") else line[1:] for line in found[1].splitlines(True))
+    return _requirements(_toml(block, file).get("dependencies", []), file)
+
+
+def _toml(text: str, file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise SidecarError(ErrorKind.INVALID_ARGS, f"{str(file)!r} is no TOML: {problem}") from None
+
+
+def _requirements(raw: Any, file: Path) -> tuple[str, ...]:
+    if not isinstance(raw, list) or not all(isinstance(item, str) for item in raw):
+        raise SidecarError(ErrorKind.INVALID_ARGS, f"{str(file)!r}: dependencies must be a list of texts")
+    wanted = (item.strip() for item in raw)
+    return tuple(item for item in wanted if re.split(r"[^A-Za-z0-9._-]", item)[0].lower() not in _OURS)

@@ -1,0 +1,84 @@
+"""How a log's file is opened and set up, and what its errors mean."""
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from planck.records.outcome import Err, ErrorKind
+from planck.store.migrations import MIGRATIONS
+from planck.store.store import StoreError
+
+Durability = Literal["process", "power"]
+
+
+class Disk:
+    """The calls that can fail because of the disk; a test hands in one that fails on purpose."""
+
+    def connect(self, uri: str) -> sqlite3.Connection:
+        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
+
+    def sync(self, fd: int) -> None:
+        os.fdatasync(fd)
+
+
+def beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.name}.{suffix}")
+
+
+def must_exist(path: Path) -> None:
+    if not path.is_file():
+        raise StoreError(ErrorKind.NOT_FOUND, f"there is no session file {str(path)!r}")
+
+
+def connect(disk: Disk, path: Path, mode: str) -> sqlite3.Connection:
+    connection = disk.connect(f"{path.absolute().as_uri()}?mode={mode}")
+    connection.text_factory = bytes  # a damaged file can hold text that is no UTF-8
+    return connection
+
+
+def configure(connection: sqlite3.Connection, durability: Durability) -> None:
+    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
+    connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+
+
+def take_office(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
+    """A new epoch: whoever held the log before is refused from here on."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'epoch'")
+    connection.execute("COMMIT")
+
+
+def load_meta(connection: sqlite3.Connection) -> dict[str, str]:
+    rows = connection.execute("SELECT key, CAST(value AS TEXT) FROM meta").fetchall()
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in rows}
+
+
+def from_the_future(path: Path, found: int) -> Err:
+    return Err(
+        ErrorKind.LOG_WRITE_FAILED,
+        f"{path.name!r} was written by a newer planck (schema {found}, this one knows {len(MIGRATIONS)}): "
+        "it is open for reading only; upgrade to go on with it",
+        {"schema": found, "known": len(MIGRATIONS)},
+    )
+
+
+def as_store_error(path: Path, e: BaseException) -> BaseException:
+    if isinstance(e, sqlite3.OperationalError | OSError):
+        return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
+    if isinstance(e, sqlite3.DatabaseError):
+        return StoreError(
+            ErrorKind.CORRUPT_LOG_LINE,
+            f"{path.name!r} is damaged: {e}; `planck sessions export` saves what can be read",
+        )
+    return e
+
+
+def unwritable(path: Path, e: sqlite3.Error) -> StoreError:
+    return StoreError(
+        ErrorKind.LOG_WRITE_FAILED,
+        f"can't append to {path.name!r}: {e}; the session is read-only until it can: free some space",
+    )

@@ -1,0 +1,67 @@
+"""`planck sessions` as a user runs it."""
+
+import json
+from pathlib import Path
+
+from planck import Planck
+from planck.llm.scripted import ScriptedProvider
+from tests.command import Bench
+
+
+async def _session(bench: Bench, name: str) -> str:
+    double = ScriptedProvider([[("list_dir", {})], f"the answer of {name}"])
+    async with Planck(bench.home, bench.work, environ={}, providers={"double": double}) as p:
+        session = await p.start(model="double/m", mode="full", name=name)
+        await session.run("look around")
+        return session.id
+
+
+async def test_a_session_is_listed_shown_searched_forked_and_deleted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    id = await _session(bench, "first-one")
+    (row,) = json.loads((await bench.run("sessions", "list", "--json")).out)
+    assert (row["id"], row["name"], row["workspace"]) == (id, "first-one", str(bench.work))
+    shown = await bench.run("sessions", "show", "first-one")
+    assert shown.code == 0
+    assert "the answer of first-one" in shown.out
+    detail = json.loads((await bench.run("sessions", "show", id, "--json")).out)
+    assert [(agent["type"], agent["turns"], agent["state"]) for agent in detail["agents"]] == [
+        ("orchestrator", 1, "idle")
+    ]
+    hits = json.loads((await bench.run("sessions", "search", "ANSWER of", "--json")).out)
+    assert [hit["session_id"] for hit in hits] == [id] * len(hits)
+    assert [hit["seq"] for hit in hits] == sorted((hit["seq"] for hit in hits), reverse=True)
+    forked = json.loads(
+        (await bench.run("sessions", "fork", id, "--at", "5", "--name", "second", "--json")).out
+    )
+    assert (forked["parent"], forked["forked_at"]) == (id, 5)
+    (top,) = json.loads((await bench.run("sessions", "tree", "--json")).out)
+    assert [fork["session"]["name"] for fork in top["forks"]] == ["second"]
+    assert "  " + forked["id"] in (await bench.run("sessions", "tree")).out
+    assert (await bench.run("sessions", "delete", "first-one")).code == 0
+    assert [row["name"] for row in json.loads((await bench.run("sessions", "list", "--json")).out)] == [
+        "second"
+    ]
+
+
+async def test_export_and_import_through_files_and_pipes(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    id = await _session(bench, "first-one")
+    exported = (await bench.run("sessions", "export", "first-one")).out
+    assert (await bench.run("sessions", "import", "-", stdin=exported.encode())).code == 2
+    await bench.run("sessions", "delete", id)
+    done = await bench.run("sessions", "import", "-", stdin=exported.encode())
+    assert (done.code, done.err) == (0, "")
+    assert (await bench.run("sessions", "export", id)).out == exported
+    page = (await bench.run("sessions", "export", id, "--format", "markdown")).out
+    assert "## User to orchestrator (prompt)\n\nlook around" in page
+
+
+async def test_what_is_not_there_is_said_with_a_way_out(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    missing = await bench.run("sessions", "show", "nobody")
+    assert (missing.code, missing.out) == (2, "")
+    assert missing.err.startswith("planck: not_found: no session 'nobody'")
+    assert (await bench.run("sessions", "export")).code == 2
+    assert (await bench.run("sessions", "import", "nowhere.ndjson")).code == 2
+    assert (await bench.run("sessions", "list")).code == 0

@@ -1,0 +1,58 @@
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from planck.headless.why import why_blocked
+from planck.records.ports import later
+from planck.store.sqlite import SqliteStore
+from tests.teams import Brains, ask, delegate, open_planck, write_team
+from tests.wire import chat
+from tests.wire.server import Reply, WireServer
+
+
+async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
+    stalled = Reply([chat.sse(chat.chunk({"index": 0, "delta": {"content": "hm"}})), asyncio.Event()])
+    brains = Brains(
+        {
+            "lead": [chat.calls(delegate("eve"), ask("bob")), chat.text("done")],
+            "bob": [chat.calls(ask("tess")), chat.text("done")],
+            "tess": [chat.calls(("bash", {"command": "touch started; sleep 600"})), chat.text("ok")],
+            "eve": [stalled],
+        }
+    )
+    members: list[dict[str, Any]] = [
+        {"type": "orchestrator", "name": "lead"},
+        {"type": "bob"},
+        {"type": "tess", "tools": ["bash"]},
+        {"type": "eve"},
+    ]
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
+        session = await planck.start(team=write_team(tmp_path / "team", *members))
+        run = asyncio.ensure_future(session.run("go"))
+        waiting_for = {"tool_start:bash", "text_delta"}
+        ts = ""
+        async for event in session.events():
+            waiting_for -= {event.type, f"{event.type}:{event.data.get('name')}"}
+            if not waiting_for:
+                ts = event.ts
+                break
+        (path,) = planck.sessions_dir.glob("*.db")
+        reader = SqliteStore.read_only(path)
+        lines = why_blocked(reader.read(), later(ts, 11))
+        reader.close()
+        await session.stop()
+        await run
+    lead, bob, tess, eve = lines
+    assert lead.startswith("lead waits for bob (ask ")
+    assert ", who waits for tess (ask " in lead
+    assert lead.endswith(', who runs bash "touch started; sleep 600" since 11 s')
+    assert bob.startswith("bob waits for tess (ask ")
+    assert "deadline in 28" in bob
+    assert tess == 'tess runs bash "touch started; sleep 600" since 11 s'
+    assert eve.startswith("eve waits for the model local/m since 1")
+
+
+def test_an_idle_team_is_not_blocked() -> None:
+    assert why_blocked([], "2026-01-01T00:00:00.000Z") == [
+        "nothing is blocked: every agent is idle and has read its messages"
+    ]

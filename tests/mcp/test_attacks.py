@@ -1,0 +1,193 @@
+"""The peer attacks E1-E12 of the security page: each call resolves by its deadline, the runtime goes on."""
+
+import asyncio
+import os
+import re
+import resource
+from pathlib import Path
+from unittest.mock import ANY
+
+import pytest
+
+from planck.mcp.listing import MAX_DESCRIPTION, MAX_NAME, MAX_TOOLS
+from planck.mcp.peer import State
+from planck.records.outcome import Err, ErrorKind, Ok
+from tests.mcp.bench import Leaping, descendants, fake, names
+
+pytestmark = pytest.mark.serial
+
+ECHO = Ok({"output": '{"n": 1}'})
+
+
+async def test_e1_a_banner_on_stdout_is_counted_and_skipped() -> None:
+    async with fake("banner") as one:
+        await one.until(State.CONNECTED)
+        assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+
+
+async def test_e1_twenty_bad_lines_end_the_connection_as_a_protocol_error() -> None:
+    async with fake("garbage-at-call") as one:
+        await one.until(State.CONNECTED)
+        outcome = await one.peer.call("echo", {}, timeout=5)
+        assert outcome == Err(ErrorKind.PEER_PROTOCOL, ANY)
+        assert "20 lines that are no JSON-RPC" in outcome.message
+
+
+@pytest.mark.parametrize("behaviour", ["endless-at-call", "long-at-call"])
+async def test_e2_a_line_without_end_closes_the_connection_in_bounded_memory(behaviour: str) -> None:
+    async with fake(behaviour) as one:
+        await one.until(State.CONNECTED)
+        before = _resident_kib()
+        outcome = await one.peer.call("echo", {}, timeout=20)
+        assert outcome == Err(ErrorKind.PEER_PROTOCOL, ANY)
+        assert _resident_kib() - before < 32 * 1024
+
+
+@pytest.mark.parametrize("phase", ["start", "initialize", "list"])
+async def test_e3_a_start_that_hangs_has_a_deadline(phase: str) -> None:
+    async with fake(f"hang-at-{phase}", start_timeout=0.4, clock=Leaping()) as one:
+        call = asyncio.create_task(one.peer.call("echo", {}, timeout=0.2))
+        assert await call == Err(ErrorKind.TIMEOUT, ANY, ANY)
+        await one.until(State.DISCONNECTED)
+        assert "did not start within 0.4 s" in one.details[one.states.index(State.DISCONNECTED)]
+
+
+@pytest.mark.parametrize("behaviour", ["hang-at-call", "stop-at-call"])
+async def test_e3_a_call_that_hangs_resolves_by_its_deadline_and_the_peer_is_replaced(behaviour: str) -> None:
+    async with fake(behaviour) as one:
+        await one.until(State.CONNECTED)
+        outcome = await one.peer.call("echo", {}, timeout=0.2)
+        assert outcome == Err(ErrorKind.TIMEOUT, ANY, {"timeout_ms": 200, "output": ""})
+        await one.until(State.DISCONNECTED)
+        assert "it hangs" in one.details[one.states.index(State.DISCONNECTED)]
+        await one.until(State.CONNECTED, 2)
+
+
+async def test_e3_a_peer_that_reads_nothing_does_not_block_the_loop() -> None:
+    async with fake("stop-reading") as one:
+        await one.until(State.CONNECTED)
+        assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+        big = {"text": "x" * (1 << 20)}  # more than a pipe holds
+        outcomes = await asyncio.gather(*(one.peer.call("echo", big, timeout=0.3) for _ in range(5)))
+        assert outcomes == [Err(ErrorKind.TIMEOUT, ANY, ANY)] * 5
+
+
+@pytest.mark.parametrize("behaviour", ["exit-at-call", "exit0-at-call", "close-at-call"])
+async def test_e4_a_crash_fails_each_call_in_flight_once_and_the_tools_return(behaviour: str) -> None:
+    async with fake(behaviour, clock=Leaping()) as one:
+        await one.until(State.CONNECTED)
+        calls = [one.peer.call(name, {}, timeout=20) for name in ("quiet", "echo")]
+        assert await asyncio.gather(*calls) == [Err(ErrorKind.PEER_FAILED, ANY)] * 2
+        await one.until(State.CONNECTED, 2)
+        assert [len(listing.tools) for listing in one.listings] == [2, 0, 2]
+
+
+@pytest.mark.parametrize("phase", ["start", "initialize", "list"])
+async def test_e4_a_peer_that_dies_at_each_step_is_started_three_times_more_then_given_up(phase: str) -> None:
+    async with fake(f"exit-at-{phase}") as one:
+        await one.until(State.ERROR)
+        assert one.states.count(State.STARTING) == 4
+        assert "exit code 1" in one.peer.detail
+        assert "given up after 3 restarts" in one.peer.detail
+        assert await one.peer.call("echo", {}, timeout=5) == Err(ErrorKind.PEER_FAILED, one.peer.detail)
+
+
+async def test_e5_answers_with_a_wrong_late_doubled_or_mistyped_id_are_dropped() -> None:
+    async with fake("wrong-id", "twice") as one:
+        await one.until(State.CONNECTED)
+        for n in range(5):
+            assert await one.peer.call("echo", {"n": n}, timeout=5) == Ok({"output": f'{{"n": {n}}}'})
+
+
+async def test_e5_a_result_of_a_wrong_shape_is_a_protocol_error() -> None:
+    async with fake("no-result") as one:
+        await one.until(State.CONNECTED)
+        assert await one.peer.call("echo", {}, timeout=5) == Err(ErrorKind.PEER_PROTOCOL, ANY)
+
+
+async def test_e6_sampling_elicitation_and_roots_are_refused_and_the_call_goes_on() -> None:
+    async with fake("ask-us", "exit-at-never") as one:
+        await one.until(State.CONNECTED)
+        assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+
+
+async def test_e7_ten_thousand_tools_are_cut_at_the_limit() -> None:
+    async with fake("many") as one:
+        await one.until(State.CONNECTED)
+        assert len(one.listings[0].tools) == MAX_TOOLS
+        assert "more than 256 tools" in one.peer.detail
+
+
+async def test_e7_names_and_descriptions_are_made_safe() -> None:
+    async with fake("strange-names") as one:
+        await one.until(State.CONNECTED)
+        listing = one.listings[0]
+        assert all(re.fullmatch(r"mcp__fake__[A-Za-z0-9_-]+", name) for name in names(listing))
+        assert all(len(name) <= MAX_NAME for name in names(listing))
+        assert len(set(names(listing))) == len(listing.tools) == 7
+        described = {listed.name: listed.spec.description for listed in listing.tools}
+        assert len(described["big"]) == MAX_DESCRIPTION
+        assert described["hidden"] == "visible text"
+        assert len(listing.problems) == 2  # `a_b` clashes with `a b`; `heavy` is too large
+
+
+async def test_e9_what_a_server_starts_in_the_background_dies_with_it(tmp_path: Path) -> None:
+    before = descendants()
+    async with fake() as one:
+        await one.until(State.CONNECTED)
+        await one.peer.call("daemon", {"mark": str(tmp_path / "alive")}, timeout=5)
+        while not (tmp_path / "alive").exists():
+            await asyncio.sleep(0.01)
+        assert len(descendants() - before) >= 3
+    assert descendants() - before == set()
+
+
+async def test_e10_a_restart_storm_ends_in_bounds_and_leaves_no_process() -> None:
+    before = descendants()
+    async with fake("exit-at-call") as one:
+        failed = 0
+        while one.peer.state is not State.ERROR:
+            outcome = await one.peer.call("echo", {}, timeout=20)
+            assert outcome == Err(ErrorKind.PEER_FAILED, ANY)
+            failed += 1
+            if failed == 4:
+                await one.until(State.ERROR)
+        assert failed == 4
+    assert descendants() - before == set()
+
+
+def test_e12_nothing_of_ours_unpickles_or_evaluates() -> None:
+    source = Path(__file__).parents[2] / "src" / "planck"
+    banned = re.compile(r"\bimport (pickle|marshal|shelve|dill)\b|\byaml\.load\b|(?<![\w.])(eval|exec)\(")
+    found = [
+        f"{path.relative_to(source)}:{number}"
+        for path in sorted(source.rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if banned.search(line)
+    ]
+    assert found == []
+
+
+async def test_cancelling_a_call_tells_the_peer_and_the_next_call_works() -> None:
+    async with fake() as one:
+        await one.until(State.CONNECTED)
+        call = asyncio.create_task(one.peer.call("quiet", {}, timeout=20))
+        await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+
+
+async def test_progress_reaches_the_caller_and_the_partial_output_of_a_timeout() -> None:
+    heard: list[str] = []
+    async with fake() as one:
+        await one.until(State.CONNECTED)
+        await one.peer.call("progress", {}, timeout=5, progress=heard.append)
+    assert heard == ["0", "1", "2"]
+
+
+def _resident_kib() -> int:
+    if os.path.exists("/proc/self/statm"):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

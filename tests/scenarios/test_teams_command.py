@@ -1,0 +1,81 @@
+import json
+from pathlib import Path
+
+from tests.command import Bench
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+
+async def test_a_new_team_is_listed_checked_and_runs(tmp_path: Path) -> None:
+    async with WireServer([chat.text("the team says hello")]) as server:
+        bench = Bench(tmp_path, server.url)
+        made = await bench.run("teams", "new", "crew", "-m", "local/m")
+        listed = await bench.run("teams", "list", "--json")
+        checked = await bench.run("teams", "check", "crew")
+        ran = await bench.run("run", "hello", "--team", "crew", "--output-format", "json")
+    assert (made.code, checked.code, ran.code) == (0, 0, 0)
+    (row,) = json.loads(listed.out)
+    assert (row["alias"], row["members"]) == ("crew", ["orchestrator", "builder", "tester"])
+    assert ran.result["text"] == "the team says hello"
+    again = await bench.run("teams", "new", "crew", "-m", "local/m")
+    assert (again.code, "not_unique" in again.err) == (2, True)
+
+
+async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    folder = bench.work / ".planck" / "teams" / "odd"
+    folder.mkdir(parents=True)
+    model = {"provider": "local", "model_id": "m"}
+    (folder / "TEAM.json").write_text(
+        json.dumps(
+            {
+                "name": "odd",
+                "members": [
+                    {"type": "worker", "tools": ["raed"], "skills": ["nothing"], **model},
+                    {"type": "worker", "provider": "nowhere", "model_id": "m"},
+                    {"type": "reader", "system_prompt": "missing.md", **model},
+                    {"type": "thief", "system_prompt": "../../../../etc/passwd.txt", **model},
+                    {"type": "windy", "system_prompt": "x" * 600_000, **model},
+                ],
+            }
+        )
+    )
+    done = await bench.run("teams", "check", "odd", "--json")
+    problems = "\n".join(json.loads(done.out)["problems"])
+    assert done.code == 1
+    for expected in (
+        "exactly one member must have type 'orchestrator', not 0",
+        "two members are named 'worker'",
+        "unknown tool 'raed'; did you mean 'read'?",
+        "unknown skill 'nothing'",
+        "Unknown provider: nowhere.",
+        "cannot read the prompt 'missing.md'",
+        "lies outside",
+        "does not fit",
+    ):
+        assert expected in problems
+
+
+async def test_a_team_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    done = await bench.run("run", "hello", "--team", "nobody")
+    assert "not_found: no team 'nobody'" in done.err
+    assert done.code == 2
+
+
+async def test_prompts_in_files_are_read_from_the_teams_folder(tmp_path: Path) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url)
+        folder = bench.home / "teams" / "solo"
+        (folder / "prompts").mkdir(parents=True)
+        (folder / "prompts" / "lead.md").write_text("Speak like a sailor.\n")
+        member = {
+            "type": "orchestrator",
+            "provider": "local",
+            "model_id": "m",
+            "system_prompt": "prompts/lead.md",
+        }
+        (folder / "TEAM.json").write_text(json.dumps({"name": "solo", "members": [member]}))
+        done = await bench.run("run", "hello", "--team", "solo")
+    assert done.code == 0
+    assert "Speak like a sailor." in server.asked[0].json["messages"][0]["content"]

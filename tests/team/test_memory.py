@@ -1,0 +1,59 @@
+"""What a session keeps does not grow beyond its history: tasks, edges, descriptors, memory."""
+
+import asyncio
+import gc
+import os
+from pathlib import Path
+
+import pytest
+from tests.teams import Crew, ask
+
+from planck.llm.provider import Request
+from planck.llm.scripted import Say
+from planck.records.messages import AssistantMessage
+
+TURNS = 5_000
+OUTPUT = "x" * 2_000
+
+
+@pytest.mark.serial
+async def test_five_thousand_turns_leave_nothing_behind_but_their_history() -> None:
+    def script(request: Request) -> Say | str:
+        last = request.history.messages[-1]
+        if request.agent_id == "lead" and not isinstance(last, AssistantMessage) and _from_user(request):
+            return Say(calls=[ask("bob")])
+        return OUTPUT if request.agent_id == "bob" else "ok"
+
+    crew = Crew(script, "bob")
+    await crew.start()
+    sizes: list[int] = []
+    tasks, descriptors = 0, 0
+    for turn in range(TURNS // 2):  # each is two turns: the lead's, and bob's answer
+        await crew.run(f"turn {turn}")
+        crew.provider.asked.clear()
+        if turn == TURNS // 8:
+            tasks, descriptors = len(asyncio.all_tasks()), _descriptors()
+        if turn % 250 == 249:
+            gc.collect()
+            sizes.append(_rss())
+    assert len(asyncio.all_tasks()) == tasks
+    assert _descriptors() == descriptors
+    assert len(crew.team.mail.waits) == 0
+    assert not crew.team.mail.ledger.open
+    half = len(sizes) // 2
+    slope = (sizes[-1] - sizes[half]) / ((len(sizes) - 1 - half) * 500)
+    # In memory the log and two histories hold each text; beyond that a turn may keep little.
+    assert slope < 6 * len(OUTPUT), f"{slope:.0f} bytes a turn"
+    await crew.aclose()
+
+
+def _from_user(request: Request) -> bool:
+    return request.history.messages[-1].__class__.__name__ == "UserMessage"
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def _rss() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

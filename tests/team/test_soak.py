@@ -1,0 +1,80 @@
+"""Many agents and many messages with random destroys: none lost, none doubled, order kept, nothing left."""
+
+import asyncio
+import random
+from collections import Counter, defaultdict
+
+import pytest
+from tests.teams import Crew
+from tests.virtual_time import run_virtual
+
+from planck.llm.provider import Request
+from planck.records.events import Delivery, Envelope, Kind
+from planck.records.specs import Limits
+
+PLENTY = Limits(live_agents=100_000, total_agents=1_000_000, inbox=1_000_000, hops=1_000_000, steps=1_000_000)
+
+
+@pytest.mark.parametrize("seed", [11])
+def test_two_hundred_agents_and_twenty_thousand_messages(seed: int) -> None:
+    run_virtual(_storm(agents=200, messages=10_000, seed=seed), seed=seed)
+
+
+@pytest.mark.soak
+def test_a_thousand_agents_and_two_hundred_thousand_messages() -> None:
+    run_virtual(_storm(agents=1_000, messages=100_000, seed=12), seed=12)
+
+
+async def _storm(agents: int, messages: int, seed: int) -> None:
+    """Every message is a task, and every task has a response: twice as many envelopes as messages."""
+    choose = random.Random(seed)
+    print(f"seed {seed}")
+
+    async def script(request: Request) -> str:
+        await asyncio.sleep(choose.random())
+        return "done"
+
+    names = [f"w{n}" for n in range(agents)]
+    crew = Crew(script, *names, limits=PLENTY)
+    await crew.start()
+    lead = crew.team.orchestrator
+    sent: Counter[str] = Counter()
+    for number in range(messages):
+        live = crew.team.members[1:]
+        target = choose.choice(live)
+        assert await crew.team.mail.delegate(lead, target, str(number)) is None
+        sent[target.id] += 1
+        if number % (messages // (agents // 2)) == 0 and len(live) > agents // 2:
+            await crew.team.destroy(choose.choice(live), "was destroyed")
+        if number % 50 == 0:
+            await asyncio.sleep(choose.random())
+    await crew.team.settled()
+    _none_lost_none_doubled(crew, messages)
+    assert len(crew.team.mail.waits) == 0
+    assert not crew.team.mail.ledger.open
+    await crew.aclose()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def _none_lost_none_doubled(crew: Crew, messages: int) -> None:
+    tasks: dict[str, Envelope] = {}
+    responses: Counter[str | None] = Counter()
+    delivered: Counter[str] = Counter()
+    order: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for fact in crew.recorded():
+        match fact:
+            case Envelope(kind=Kind.TASK):
+                tasks[fact.id] = fact
+            case Envelope(kind=Kind.RESPONSE):
+                responses[fact.correlation_id] += 1
+            case Delivery(state="delivered"):
+                delivered.update(fact.ids)
+                for id in fact.ids:
+                    if id in tasks:
+                        task = tasks[id]
+                        order[task.sender, task.receiver].append(int(task.text))
+    assert len(tasks) == messages
+    assert responses == Counter(dict.fromkeys(tasks, 1)), "each task reports exactly once"
+    assert set(delivered.values()) == {1}, "nothing is consumed twice"
+    for pair, numbers in order.items():
+        assert numbers == sorted(numbers), f"order of {pair}"

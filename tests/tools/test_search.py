@@ -1,0 +1,263 @@
+"""glob, grep and list_dir, with ripgrep and without it; attacks W12 and W17."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.toolkit.tool import Tool
+from planck.tools.builtin.glob import glob_tool
+from planck.tools.builtin.grep import grep_tool
+from planck.tools.builtin.list_dir import list_dir_tool
+from planck.tools.builtin.patterns import matcher
+from planck.tools.builtin.search import Engine
+from planck.workspace.paths import Root
+from tests.tools.room import ENVIRONMENT, Room, kind, value
+
+FILES = {
+    "top.py": "TODO top\n",
+    "readme.md": "nothing\n",
+    "src/a.py": "def a():\n    return 1  # TODO a\n",
+    "src/deep/b.py": "todo lower\nTODO upper\n",
+    "src/deep/c.txt": "TODO text\r\nlast",
+    ".hidden/x.py": "TODO hidden\n",
+    "build/out.py": "TODO ignored\n",
+    "src/trace.log": "TODO ignored\n",
+    "src/keep.log": "TODO kept\n",
+    "src/deep/only/d.py": "TODO ignored\n",
+    ".git/config.py": "TODO git\n",
+}
+IGNORES = {".gitignore": "/build/\n*.log\n!keep.log\n", "src/deep/.gitignore": "only/\n# a comment\n"}
+
+
+@pytest.fixture(params=[True, False], ids=["ripgrep", "python"])
+def room(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
+    ws = tmp_path / "ws"
+    room = Room(tmp_path, search_tools(ws, ripgrep=request.param))
+    for name, text in {**FILES, **IGNORES}.items():
+        (ws / name).parent.mkdir(parents=True, exist_ok=True)
+        (ws / name).write_bytes(text.encode())
+    return room
+
+
+def search_tools(ws: Path, ripgrep: bool) -> list[Tool]:
+    root = Root(ws)
+    engine = Engine(root, ENVIRONMENT, ripgrep=ripgrep)
+    assert (engine.program is not None) is ripgrep
+    return [glob_tool(root, engine), grep_tool(root, engine), list_dir_tool(root)]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ({"pattern": "*.py"}, ["top.py"]),
+        ({"pattern": "**/*.py"}, [".hidden/x.py", "src/a.py", "src/deep/b.py", "top.py"]),
+        (
+            {"pattern": "src/**"},
+            ["src/a.py", "src/deep/.gitignore", "src/deep/b.py", "src/deep/c.txt", "src/keep.log"],
+        ),
+        ({"pattern": "src/*"}, ["src/a.py", "src/keep.log"]),
+        ({"pattern": "**/*.{md,txt}"}, ["readme.md", "src/deep/c.txt"]),
+        ({"pattern": "[rt]*"}, ["readme.md", "top.py"]),
+        ({"pattern": "*.py", "path": "src"}, ["src/a.py"]),
+        ({"pattern": "**/b.py", "path": "src/deep"}, ["src/deep/b.py"]),
+        ({"pattern": "./src/a.py"}, ["src/a.py"]),
+        ({"pattern": "**/*.log"}, ["src/keep.log"]),
+        ({"pattern": "build/**"}, ["[no files match]"]),
+        ({"pattern": ".git/**"}, ["[no files match]"]),
+        ({"pattern": "nope"}, ["[no files match]"]),
+    ],
+)
+async def test_glob(args: dict[str, Any], expected: list[str], room: Room) -> None:
+    assert (await room.call("glob", args)).output.splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (
+            {"pattern": "TODO"},
+            [
+                ".hidden/x.py:1:TODO hidden",
+                "src/a.py:2:    return 1  # TODO a",
+                "src/deep/b.py:2:TODO upper",
+                "src/deep/c.txt:1:TODO text",
+                "src/keep.log:1:TODO kept",
+                "top.py:1:TODO top",
+            ],
+        ),
+        ({"pattern": "todo", "path": "src/deep", "ignore_case": True, "glob": "*.py"},
+         ["src/deep/b.py:1:todo lower", "src/deep/b.py:2:TODO upper"]),
+        ({"pattern": "TODO", "glob": "src/**/*.py"},
+         ["src/a.py:2:    return 1  # TODO a", "src/deep/b.py:2:TODO upper"]),
+        ({"pattern": "TODO", "glob": "*.{md,txt}"}, ["src/deep/c.txt:1:TODO text"]),
+        ({"pattern": "TODO", "glob": "*.log"}, ["src/keep.log:1:TODO kept"]),
+        ({"pattern": "^def \\w+", "path": "src/a.py"}, ["src/a.py:1:def a():"]),
+        ({"pattern": "(TODO|nothing) ?t", "glob": "*.py"}, ["top.py:1:TODO top"]),
+        ({"pattern": "-e"}, ["[no lines match]"]),
+        ({"pattern": "last$"}, ["src/deep/c.txt:2:last"]),
+    ],
+)  # fmt: skip
+async def test_grep(args: dict[str, Any], expected: list[str], room: Room) -> None:
+    result = await room.call("grep", args)
+    assert result.output.splitlines() == expected
+    assert value(result)["more"] is False
+
+
+async def test_grep_stops_at_its_limit_and_says_so(room: Room) -> None:
+    result = await room.call("grep", {"pattern": "TODO", "limit": 2})
+    assert result.output.splitlines() == [
+        ".hidden/x.py:1:TODO hidden",
+        "src/a.py:2:    return 1  # TODO a",
+        "[more than 2 lines match; narrow the pattern, the path or the glob]",
+    ]
+    assert value(result)["count"] == 2
+
+
+async def test_a_pattern_that_is_none_is_invalid(room: Room) -> None:
+    for pattern in ("(", "[z-a]", "*a"):
+        assert kind(await room.call("grep", {"pattern": pattern})) == "invalid_args", pattern
+
+
+async def test_binaries_and_long_lines_do_not_flood_the_result(room: Room) -> None:
+    (room.ws / "bin").write_bytes(b"TODO\0" * 1000)
+    (room.ws / "min.js").write_text("x" * 100_000 + " NEEDLE\n")
+    result = await room.call("grep", {"pattern": "NEEDLE|TODO", "glob": "{bin,min.js}"})
+    assert result.output == f"min.js:1:{'x' * 500}…[100007 bytes]"
+    assert (await room.call("grep", {"pattern": "TODO", "path": "bin"})).output == "[no lines match]"
+
+
+async def test_links_are_listed_but_not_searched(room: Room) -> None:
+    (room.ws / "out").symlink_to(room.out)
+    (room.ws / "file").symlink_to(room.out / "secret")
+    assert (await room.call("grep", {"pattern": "the secret"})).output == "[no lines match]"
+    assert "secret" not in (await room.call("glob", {"pattern": "**/*"})).output
+    assert f"out -> {room.out}" in (await room.call("list_dir")).output
+
+
+async def test_a_fifo_in_the_tree_does_not_block_a_search(room: Room) -> None:
+    os.mkfifo(room.ws / "src" / "fifo")
+    assert (await room.call("grep", {"pattern": "TODO upper"})).output == "src/deep/b.py:2:TODO upper"
+
+
+async def test_more_files_than_fit_are_cut_and_said(room: Room) -> None:
+    (room.ws / "many").mkdir()
+    for number in range(1_100):
+        (room.ws / "many" / f"{number:04}").touch()
+    result = await room.call("glob", {"pattern": "many/*"})
+    lines = (value(result)["output"] if "truncated" not in result.output else "").splitlines()
+    assert value(result) | {"output": ""} == {"output": "", "count": 1_000, "more": True}
+    assert lines[0] == "many/0000"
+    assert lines[-1] == "[more than 1000 files match; narrow the pattern or the path]"
+    listed = (await room.call("list_dir", {"path": "many"})).output.splitlines()
+    assert (len(listed), listed[-1]) == (501, "[600 more of 1100; use glob]")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["**/" * 30 + "x", "**/**/**", "*" * 500, "{a,b}" * 5 + "*", "a*" * 60 + "b"]
+)
+async def test_a_glob_bomb_is_bounded(pattern: str, room: Room) -> None:
+    """W17."""
+    (room.ws / ("d/" * 40)).mkdir(parents=True)
+    (room.ws / ("d/" * 40) / ("a" * 200)).touch()
+    assert kind(await room.call("glob", {"pattern": pattern})) == "ok"
+
+
+@pytest.mark.parametrize("pattern", ["{a,b}" * 10, "x" * 2_000])
+async def test_a_pattern_with_too_many_meanings_is_invalid(pattern: str, room: Room) -> None:
+    assert kind(await room.call("glob", {"pattern": pattern})) == "invalid_args"
+
+
+@pytest.mark.serial
+async def test_a_regex_bomb_is_linear_in_ripgrep(tmp_path: Path) -> None:
+    """W17: `(a+)+$` over 64 KB of `a`."""
+    room = Room(tmp_path, search_tools(tmp_path / "ws", ripgrep=True))
+    (room.ws / "bomb").write_text("a" * 65_536 + "!\n")
+    assert (await room.call("grep", {"pattern": "(a+)+$"})).output == "[no lines match]"
+
+
+@pytest.mark.serial
+async def test_a_regex_bomb_without_ripgrep_ends_at_the_deadline(tmp_path: Path) -> None:
+    """W17: the engine is a process of its own, and killed."""
+    ws = tmp_path / "ws"
+    root = Root(ws)
+    engine = Engine(root, ENVIRONMENT, ripgrep=False, timeout=1.0)
+    room = Room(tmp_path, [grep_tool(root, engine)])
+    (ws / "a").write_text("aaa\n")
+    (ws / "bomb").write_text("a" * 65_536 + "!\n")
+    result = await room.call("grep", {"pattern": "(a+)+$"})
+    assert value(result)["more"] is True
+    assert result.output.splitlines() == ["a:1:aaa", "[the time was up; narrow the path]"]
+
+
+async def test_a_planted_ripgrep_is_not_run(tmp_path: Path) -> None:
+    """A PATH that leads into the workspace is not where the engine comes from."""
+    ws = tmp_path / "ws"
+    (ws / "bin").mkdir(parents=True)
+    (ws / "bin" / "rg").write_text("#!/bin/sh\ntouch pwned\n")
+    (ws / "bin" / "rg").chmod(0o755)
+    root = Root(ws)
+    room = Room(tmp_path, [glob_tool(root, Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"}))])
+    await room.call("glob", {"pattern": "*"})
+    assert not (ws / "pwned").exists()
+
+
+GITIGNORES = [
+    "*.log", "/a.log", "a.log/", "sub/", "/sub", "sub/*.log", "**/b.log", "sub/**", "!a.log", "*.log\n!a.log",
+    "a?log", "[ab].log", "[!a].log", "a.*", "*", "*\n!*/\n!b.log", "sub/deep", "**/deep/", "deep/**/x",
+    "/*/b.log",    "a\\.log", "\\#x", "#x", "x ", "x\\ ", "sub/**/x", "d*p", "s[u-w]b", "*.LOG", "sub//a.log",
+]  # fmt: skip
+
+
+TREE = [
+    *("a.log", "b.log", "x", "#x", "x ", "deep/n/x"),
+    *("sub/a.log", "sub/b.log", "sub/deep/x", "sub/deep/b.log"),
+]
+
+
+@pytest.mark.parametrize("rules", GITIGNORES, ids=ascii)
+async def test_our_own_worker_reads_a_gitignore_as_git_does(rules: str, tmp_path: Path) -> None:
+    """Against git itself: every file of a small tree, listed by both."""
+    ws = tmp_path / "ws"
+    for name in TREE:
+        (ws / name).parent.mkdir(parents=True, exist_ok=True)
+        (ws / name).touch()
+    (ws / ".gitignore").write_text(rules + "\n")
+    (ws / "sub" / ".gitignore").write_text("!b.log\n")
+    git = ["git", "-c", "core.excludesFile=/dev/null", "-C", str(ws)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    listed = subprocess.run(
+        [*git, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=True
+    )
+    expected = sorted(listed.stdout.decode().split("\0")[:-1])
+    shutil.rmtree(ws / ".git")
+    room = Room(tmp_path, search_tools(ws, ripgrep=False))
+    assert sorted((await room.call("glob", {"pattern": "**"})).output.splitlines()) == (
+        expected or ["[no files match]"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*.py", "a.py", True),
+        ("*.py", "d/a.py", False),
+        ("**/*.py", "a.py", True),
+        ("**/*.py", "d/e/a.py", True),
+        ("d/**", "d/e/f", True),
+        ("d/**", "e/d/f", False),
+        ("d/**/f", "d/f", True),
+        ("d/**/f", "d/x/y/f", True),
+        ("{a,b}/*.{x,y}", "b/1.y", True),
+        ("{a,b}/*.{x,y}", "c/1.y", False),
+        ("a?c", "abc", True),
+        ("a?c", "a/c", False),
+        ("[!a]*", "b", True),
+        ("**", "any/thing", True),
+    ],
+)
+def test_patterns(pattern: str, path: str, expected: bool) -> None:
+    assert matcher(pattern)(path) is expected
