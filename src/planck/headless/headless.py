@@ -127,7 +127,7 @@ class Planck:
         wired = self._wiring.session(
             id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
         )
-        specs = self._specs(team, model, wired)
+        specs = wired.authorised(self._specs(team, model, wired))
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         store: Store
