@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from planck.records.outcome import Ok as Ok
     from planck.records.outcome import error as error
     from planck.sidecar.discovery import Sidecar as Sidecar
+    from planck.team.tools import orchestrator_tools as orchestrator_tools
+    from planck.team.tools import worker_tools as worker_tools
     from planck.toolkit.decorator import tool as tool
     from planck.toolkit.tool import Tool as Tool
     from planck.toolkit.tool import ToolContext as ToolContext
@@ -30,8 +32,10 @@ _HOMES = {
     "error": "planck.records.outcome",
     "from_file": "planck.headless.external",
     "load_all": "planck.headless.external",
+    "orchestrator_tools": "planck.team.tools",
     "tool": "planck.toolkit.decorator",
     "truncate": "planck.toolkit.truncate",
+    "worker_tools": "planck.team.tools",
 }
 
 __all__ = [
@@ -45,8 +49,10 @@ __all__ = [
     "error",
     "from_file",
     "load_all",
+    "orchestrator_tools",
     "tool",
     "truncate",
+    "worker_tools",
 ]
 
 

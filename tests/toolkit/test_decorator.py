@@ -26,6 +26,7 @@ class Size:
 
 class Colour(enum.Enum):
     RED = "red"
+    BLUE = "blue"
 
 
 class Tree(msgspec.Struct):
@@ -88,7 +89,8 @@ def test_a_context_is_known_by_its_annotation_or_the_name_ctx() -> None:
 
 def test_types_become_schemas() -> None:
     def everything(  # type: ignore[no-untyped-def]
-        mode: Literal["fast", "slow"],
+        mode: Literal["slow", "fast"],
+        modes: list[Literal["y", "x"]],
         count: Optional[int],  # noqa: UP045  both spellings are read
         names: list[str],
         limits: dict[str, float],
@@ -102,7 +104,8 @@ def test_types_become_schemas() -> None:
     ) -> None: ...
 
     assert schema_of(everything) == {
-        "mode": {"type": "string", "enum": ["fast", "slow"]},
+        "mode": {"type": "string", "enum": ["slow", "fast"]},
+        "modes": {"type": "array", "items": {"type": "string", "enum": ["y", "x"]}},
         "count": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
         "names": {"type": "array", "items": {"type": "string"}},
         "limits": {"type": "object", "additionalProperties": {"type": "number"}},
@@ -118,7 +121,7 @@ def test_types_become_schemas() -> None:
             "properties": {"width": {"type": "number"}},
             "required": ["width"],
         },
-        "colour": {"type": "string", "title": "Colour", "enum": ["red"]},
+        "colour": {"type": "string", "title": "Colour", "enum": ["red", "blue"]},
         "when": {"type": "string", "format": "date"},
         "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
         "anything": {},

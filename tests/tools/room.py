@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import aclosing
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,14 @@ class Room:
 
     async def _record(self, fact: View) -> None:
         self.facts.append(fact)
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that another user can reach; pytest closes its own whenever a session starts."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        os.chmod(name, 0o777)
+        yield Path(name)
 
 
 def kind(finished: Finished) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.room import Room, kind, tree, value
+from tests.tools.room import Room, kind, open_folder, tree, value
 
 READERS: dict[str, dict[str, Any]] = {"read": {}, "list_dir": {}, "grep": {"pattern": "secret"}}
 WRITERS: dict[str, dict[str, Any]] = {
@@ -471,7 +471,7 @@ def test_the_walk_without_openat2_refuses_what_openat2_refuses(tmp_path: Path) -
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become nobody")
-async def test_files_of_others_fail_cleanly(room: Room) -> None:
+def test_files_of_others_fail_cleanly() -> None:
     """As nobody: a mode says no, and the answer says so. (Root would pass for the wrong reason.)"""
     script = (
         "import asyncio, sys; from pathlib import Path; from tests.tools.room import Room, kind\n"
@@ -484,17 +484,11 @@ async def test_files_of_others_fail_cleanly(room: Room) -> None:
         "  print(kind(await room.call(name, args)))\n"
         "asyncio.run(main())\n"
     )
-    base = room.ws.parent
-    for parent in (base, *base.parents):
-        if parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o055)
-    (room.ws / "locked").write_text("x")
-    (room.ws / "locked").chmod(0o600)
-    (room.ws / "closed").mkdir(mode=0o700)
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(base)],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent.parent.parent,
-    )
+    with open_folder() as base:
+        room = Room(base)
+        (room.ws / "locked").write_text("x")
+        (room.ws / "locked").chmod(0o600)
+        (room.ws / "closed").mkdir(mode=0o700)
+        command = [sys.executable, "-c", script, str(base)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.stdout.split() == ["read_failed", "write_failed", "read_failed", "read_failed"], done.stderr

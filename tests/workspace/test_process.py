@@ -15,7 +15,7 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, containment
 from planck.workspace.jobs import Jobs
 from planck.workspace.process import Completed, ProcessError, allowed, run, shell, start
-from tests.tools.room import processes
+from tests.tools.room import open_folder, processes
 
 pytestmark = pytest.mark.serial
 
@@ -421,12 +421,9 @@ async def test_a_fork_bomb_is_contained_and_cleaned(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes nobody; without root the other tests are this one")
-async def test_an_ordinary_user_gets_the_same_containment(tmp_path: Path) -> None:
+async def test_an_ordinary_user_gets_the_same_containment() -> None:
     """The ladder's second form, a user namespace; the runtime is killed, and its children die with it."""
     tag = a_tag()
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
     program = textwrap.dedent(
         """
         import asyncio, os, sys
@@ -442,14 +439,14 @@ async def test_an_ordinary_user_gets_the_same_containment(tmp_path: Path) -> Non
         asyncio.run(command(600))
         """
     )
-    runtime = subprocess.Popen([sys.executable, "-c", program, tag], stdout=subprocess.PIPE, cwd=tmp_path)
-    assert runtime.stdout is not None
-    try:
-        said = [runtime.stdout.readline().decode() for _ in range(2)]
-        assert "".join(said).split() == ["pid_namespace", "65534", "True"]
-        while len(_sleeping(tag)) < 2:
-            await asyncio.sleep(0.02)
-    finally:
-        runtime.kill()
-        runtime.communicate()
+    command = [sys.executable, "-c", program, tag]
+    with open_folder() as folder, subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder) as runtime:
+        assert runtime.stdout is not None
+        try:
+            said = [runtime.stdout.readline().decode() for _ in range(2)]
+            assert "".join(said).split() == ["pid_namespace", "65534", "True"]
+            while len(_sleeping(tag)) < 2:
+                await asyncio.sleep(0.02)
+        finally:
+            runtime.kill()
     assert await gone(tag) == []

@@ -140,7 +140,7 @@ class Planck:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
         session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
 
     async def resume(
         self,
@@ -162,7 +162,7 @@ class Planck:
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
-        return self._handle(session, store)
+        return self._handle(session, store, wired)
 
     def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
@@ -200,8 +200,8 @@ class Planck:
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock)
+    def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired)
         self._open.append(handle)
         return handle
 
@@ -213,8 +213,9 @@ class PromptRefused(PlanckError):
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock) -> None:
+    def __init__(self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring) -> None:
         self._session = session
+        self._wired = wired
         self._store = store
         self._clock = clock
         self._closed = False
@@ -297,7 +298,10 @@ class SessionHandle:
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
-            await self._session.aclose()
+            try:
+                await self._session.aclose()
+            finally:
+                await self._wired.aclose()
 
 
 class SessionEvent:

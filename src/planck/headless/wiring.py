@@ -38,6 +38,7 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.executor import Executor
+from planck.workspace.jobs import Jobs
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,8 +122,9 @@ class SessionWiring:
         )
         self._budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self._specs: dict[str, AgentSpec] = {}
+        self._jobs = Jobs()
         built_in = (
-            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ, jobs=self._jobs),
             *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
             plan_tool(),
         )
@@ -133,6 +135,10 @@ class SessionWiring:
     def tool_names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
         return tuple(self._tools)
+
+    async def aclose(self) -> None:
+        """End the commands that were left in the background."""
+        await self._jobs.aclose()
 
     def team(self, journal: Journal) -> Team:
         self._wiring.peers.join(journal)
@@ -152,7 +158,6 @@ class SessionWiring:
         wiring, options = self._wiring, self._options
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
-        wiring.peers.attach(tools, spec.tools)
         agent: Agent
 
         executor = Executor(
@@ -184,6 +189,7 @@ class SessionWiring:
             max_steps=options.max_steps,
             make_room=Compactor(provider, spec.model.context_window).make_room,
         )
+        wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
     def _provider(self, model: ModelSpec) -> Provider:

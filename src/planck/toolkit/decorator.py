@@ -2,8 +2,9 @@
 
 import inspect
 import typing
-from collections.abc import Awaitable, Callable
-from typing import Any, Union, overload
+from collections.abc import Awaitable, Callable, Iterator
+from enum import Enum
+from typing import Any, Literal, Union, overload
 
 import msgspec
 
@@ -157,6 +158,7 @@ def _schema(
     properties = {}
     for parameter in parameters:
         entry = _inlined(own["properties"][parameter.name], definitions, ())
+        entry = _in_written_order(entry, list(_choices(hints.get(parameter.name))))
         if text := texts.get(parameter.name) or _annotated_text(hints.get(parameter.name)):
             entry = {**entry, "description": text}
         entry = {**entry, **_default(parameter)}
@@ -165,6 +167,29 @@ def _schema(
     if used := _still_referenced(properties, definitions):
         schema["$defs"] = used
     return schema
+
+
+def _choices(hint: Any) -> Iterator[list[Any]]:
+    """The values of each `Literal` and `Enum` in an annotation, as they were written."""
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        yield [member.value for member in hint]
+    elif typing.get_origin(hint) is Literal:
+        yield list(typing.get_args(hint))
+    else:
+        for inner in typing.get_args(hint):
+            yield from _choices(inner)
+
+
+def _in_written_order(schema: Any, choices: list[list[Any]]) -> Any:
+    """msgspec sorts an enum; the author's order often says which is usual."""
+    if isinstance(schema, list):
+        return [_in_written_order(item, choices) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    ordered = {key: _in_written_order(value, choices) for key, value in schema.items()}
+    if isinstance(found := schema.get("enum"), list):
+        ordered["enum"] = next((c for c in choices if sorted(c, key=repr) == sorted(found, key=repr)), found)
+    return ordered
 
 
 def _default(parameter: inspect.Parameter) -> dict[str, Any]:

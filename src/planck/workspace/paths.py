@@ -66,6 +66,7 @@ class Root:
         with self._fd() as root:
             fd = self._open(root, path, os.O_RDONLY | os.O_DIRECTORY)
         try:
+            self._refuse_masked(fd, path)
             yield fd
         finally:
             os.close(fd)
@@ -95,6 +96,7 @@ class Root:
         try:
             if not stat.S_ISDIR(os.fstat(fd).st_mode):
                 _require_regular(fd, path)
+            self._refuse_masked(fd, path)
             return os.path.relpath(self.place(fd, path), self.path)
         finally:
             os.close(fd)
