@@ -55,7 +55,7 @@ async def test_a_trusted_projects_tool_runs(tmp_path: Path) -> None:
 
 
 async def test_a_tool_from_a_file_needs_permission_like_any_command(tmp_path: Path) -> None:
-    done, _, _ = await outcome(tmp_path, "mine", {"x": "v"}, "--permission-mode", "read-only")
+    done, _, _ = await outcome(tmp_path, "mine", {"x": "v"}, "--permission-mode", "ask")
     assert end(done)["error"]["kind"] == "permission_denied"
 
 
