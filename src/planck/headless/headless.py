@@ -17,6 +17,7 @@ from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
+from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
@@ -58,17 +59,18 @@ class Planck:
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
+        self.trust = Trust(self.home, self.workspace, this_run=trust)
         self.resources = Resources(
             self.home,
             self.workspace,
             environ,
-            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=trust),
+            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=self.trust.holds),
         )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
-        self.peers = Peers(self.resources, environ, trusted=trust, clock=self._clock)
+        self.peers = Peers(self.resources, environ, trusted=self.resources.loaded.trusted, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
@@ -88,7 +90,13 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
+        untrusted = () if self.resources.loaded.trusted else (self.trust.standing().notice,)
+        return (
+            *(notice for notice in untrusted if notice),
+            *self.resources.loaded.notices,
+            *self.resources.instructions().notices,
+            *self.peers.notices,
+        )
 
     async def __aenter__(self) -> "Planck":
         return self

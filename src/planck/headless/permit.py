@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.config import Config, ConfigError
+from planck.headless.config import ConfigError, Loaded
 from planck.headless.peers import EVERY_TOOL
 from planck.permissions.approver import Answer, Approvals, Approver, Question, Scope, digest, visible
 from planck.permissions.authority import Asked, granted, meet
@@ -63,17 +63,14 @@ def effective(spec: AgentSpec, session: Authority) -> Authority:
 
 
 def gate(
-    config: Config,
+    loaded: Loaded,
     workspace: Path,
     home: Path,
     environ: Mapping[str, str],
     ids: Ids,
     approver: Approver | None,
 ) -> "Gate":
-    try:
-        rules = load(config.permissions.rules, "permissions.rules of the configuration")
-    except RuleError as failure:
-        raise ConfigError(failure.err.kind, failure.err.message) from None
+    rules = rules_in_force(loaded, workspace)
     masked = cache(lambda: masked_places(home, environ))
 
     @cache
@@ -119,6 +116,25 @@ def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     if agent := environ.get("SSH_AUTH_SOCK"):
         places.append(Path(agent).parent)
     return tuple(sorted({os.path.realpath(place) for place in places if place.exists()}))
+
+
+def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[Sourced, ...]:
+    """The highest list of the user's own places, and the project's beside it: that one replaces none."""
+    own: tuple[Sourced, ...] = ()
+    project: tuple[Sourced, ...] = ()
+    folder = str(workspace / ".planck" / "config.json")
+    try:
+        for layer in loaded.layers:
+            raw = layer.values.get("permissions")
+            if not isinstance(raw, dict) or "rules" not in raw:
+                continue
+            if layer.source.startswith(folder):
+                project = load(raw["rules"], layer.source)
+            else:
+                own = load(raw["rules"], layer.origin("permissions"))
+    except RuleError as failure:
+        raise ConfigError(failure.err.kind, failure.err.message) from None
+    return (*own, *project)
 
 
 def _no_sandbox(workspace: Path, home: Path, environ: Mapping[str, str]) -> str:

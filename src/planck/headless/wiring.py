@@ -113,7 +113,7 @@ class SessionWiring:
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
         self._gate = gate(
-            wiring.config,
+            wiring.resources.loaded,
             wiring.workspace,
             wiring.resources.home,
             wiring.environ,
