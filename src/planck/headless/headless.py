@@ -1,8 +1,8 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,7 +11,8 @@ import msgspec
 
 import planck
 from planck.headless import config as configuration
-from planck.headless import models, sessions, teams
+from planck.headless import models, sessions, teams, undo
+from planck.headless.archive import Archive
 from planck.headless.config import Config
 from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
@@ -23,8 +24,9 @@ from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import Event, SessionStarted, TurnStatus, frame
-from planck.records.outcome import PlanckError
+from planck.records.events import AgentStarted, Event, SessionStarted, TurnStatus, View, frame, view
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
 from planck.session.bus import Bus
@@ -34,6 +36,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+from planck.team.member import Member
 from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 
@@ -70,7 +73,7 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
-        self.peers = Peers(self.resources, environ, trusted=self.resources.loaded.trusted, clock=self._clock)
+        self.peers = Peers(self.resources, environ, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
@@ -97,6 +100,11 @@ class Planck:
             *self.resources.instructions().notices,
             *self.peers.notices,
         )
+
+    @property
+    def archive(self) -> Archive:
+        """The stored sessions: to list, look at, fork."""
+        return Archive(self.sessions_dir, self.workspace)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -172,6 +180,17 @@ class Planck:
         )
         return self._handle(session, store, wired)
 
+    @asynccontextmanager
+    async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
+        """A stored session whose files are undone without waking its agents; nobody else may have it open."""
+        store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
+        journal = SessionJournal(store, Bus(), self._clock)
+        try:
+            yield Shelf(store, journal, self.workspace, self._ids)
+        finally:
+            journal.close()
+            store.close()
+
     def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
@@ -209,21 +228,52 @@ class Planck:
         return self.sessions_dir / f"{session_id}.output"
 
     def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock, wired)
+        handle = SessionHandle(session, store, self._clock, wired, self._model)
         self._open.append(handle)
         return handle
+
+
+class Shelf:
+    """A stored session that is not running."""
+
+    def __init__(self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids) -> None:
+        self._store = store
+        self._journal = journal
+        self._workspace = workspace
+        self._ids = ids
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        return undo.plan(self._store.read(), self._workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        def record(fact: View) -> Awaitable[object]:
+            return self._journal.record(None, 0, fact, barrier=True)
+
+        return await undo.apply(plan, self._workspace, self._ids, record)
 
 
 class PromptRefused(PlanckError):
     """The orchestrator's inbox is full, or the prompt is too large."""
 
 
+class AgentError(PlanckError):
+    """No such agent in this session, or none that is alive."""
+
+
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring) -> None:
+    def __init__(
+        self,
+        session: Session,
+        store: Store,
+        clock: SystemClock,
+        wired: SessionWiring,
+        resolve: Callable[[str], ModelSpec],
+    ) -> None:
         self._session = session
         self._wired = wired
+        self._resolve = resolve
         self._store = store
         self._clock = clock
         self._closed = False
@@ -249,9 +299,35 @@ class SessionHandle:
     def tools(self) -> list[str]:
         return self._session.team.orchestrator.actor.agent.tools.names()
 
-    def add_tool(self, tool: Tool) -> None:
-        """Give the orchestrator one more tool, from its next step on."""
-        self._session.team.orchestrator.actor.agent.tools.add(tool)
+    async def add_tool(self, tool: Tool, *, agent: str = "") -> None:
+        """Give an agent (by id or name; the orchestrator) one more tool, from its next step on."""
+        await self._member(agent).actor.agent.add_tool(tool)
+
+    async def remove_tool(self, name: str, *, agent: str = "") -> None:
+        """Take a tool away, from the agent's next step on."""
+        await self._member(agent).actor.agent.remove_tool(name)
+
+    async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
+        """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
+        model = self._resolve(name)
+        await self._member(agent).actor.agent.change_model(model, *self._wired.mind(model))
+        return model
+
+    def _member(self, agent: str) -> Member:
+        team = self._session.team
+        if not agent:
+            return team.orchestrator
+        for member in team.members:
+            if agent in (member.id, member.name):
+                return member
+        known = [view(event) for event in self._store.read()]
+        if any(
+            isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
+        ):
+            raise AgentError(
+                ErrorKind.DETACHED, f"agent {agent!r} is known from the log but not alive; spawn another"
+            )
+        raise AgentError(ErrorKind.NOT_FOUND, "Agent not found.")
 
     @property
     def members(self) -> list[AgentSpec]:
@@ -292,6 +368,14 @@ class SessionHandle:
         except TimeoutError:
             await self.stop(TurnStatus.TIMED_OUT)
         return self.result(after, round((self._clock.monotonic() - began) * 1000))
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        """What taking back a turn, an agent's work or a call would do to the files now."""
+        return undo.plan(self._store.read(), self._wired.workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        """Revert what the plan says; gives the id of a call that undoes the undo."""
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

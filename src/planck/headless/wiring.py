@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.agent.agent import Agent
+from planck.agent.agent import Agent, Cost, MakeRoom
 from planck.agent.journal import Journal
 from planck.agent.metered import Metered
 from planck.context.compaction import Compactor
@@ -132,6 +132,10 @@ class SessionWiring:
         self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
 
     @property
+    def workspace(self) -> Path:
+        return self._wiring.workspace
+
+    @property
     def tool_names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
         return tuple(self._tools)
@@ -176,7 +180,7 @@ class SessionWiring:
             progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
             record=lambda fact: agent.record(fact),
         )
-        provider = self._provider(spec.model)
+        provider, cost, make_room = self.mind(spec.model)
         agent = Agent(
             spec,
             journal=journal,
@@ -185,12 +189,18 @@ class SessionWiring:
             executor=executor,
             ids=wiring.ids,
             system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
-            cost=partial(wiring.cost, spec.model),
+            cost=cost,
             max_steps=options.max_steps,
-            make_room=Compactor(provider, spec.model.context_window).make_room,
+            make_room=make_room,
         )
         wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
+
+    def mind(self, model: ModelSpec) -> tuple[Provider, Cost, MakeRoom]:
+        """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
+        provider = self._provider(model)
+        make_room = Compactor(provider, model.context_window).make_room
+        return provider, partial(self._wiring.cost, model), make_room
 
     def _provider(self, model: ModelSpec) -> Provider:
         """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""

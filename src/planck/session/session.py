@@ -38,6 +38,10 @@ class Session:
         """Returns once the prompt is durable, or with the reason why it was not taken."""
         return await self.team.mail.prompt(self.team.orchestrator, text, steer=steer)
 
+    async def note(self, fact: View) -> None:
+        """Record what the user did, no agent."""
+        await self._journal.record(None, 0, fact, barrier=True)
+
     def events(self, after: int = 0) -> AsyncGenerator[Event, None]:
         """Every recorded event after a number, then what happens, deltas included."""
         return self._journal.events(after)

@@ -301,6 +301,15 @@ class Slot:
         finally:
             _remove(temporary, self._folder)
 
+    def remove(self) -> None:
+        """Take away what `read` found, and nothing that came since."""
+        if self._found is None or self._found != self._now():
+            raise self._conflict()
+        try:
+            os.unlink(self._name, dir_fd=self._folder)
+        except OSError as problem:
+            raise self._refused(problem) from None
+
     def _create(self, temporary: str) -> None:
         """A link fails where a rename would overwrite."""
         try:
