@@ -188,6 +188,14 @@ async def test_a_file_can_not_grow_past_its_limit(tmp_path: Path) -> None:
     assert (await bash("ulimit -c; ulimit -f", tmp_path)).output.split() == ["0", str((1 << 30) // 1024)]
 
 
+async def test_a_command_that_runs_out_of_memory_is_a_result(tmp_path: Path) -> None:
+    """P7, under a limit of the command's own: by default only a delegated cgroup could set one."""
+    done = await bash("ulimit -v 400000; python3 -c 'x = b\"x\" * 10**10'", tmp_path)
+    assert done.exit_code == 1
+    assert "MemoryError" in done.output
+    assert (await bash("echo alive", tmp_path)).output == "alive\n"
+
+
 async def test_a_spinning_command_ends_at_its_deadline(tmp_path: Path) -> None:
     """P9."""
     assert (await bash("while :; do :; done", tmp_path, 0.3)).timed_out
