@@ -1,10 +1,12 @@
 """A workspace with the built-in tools behind the executor, beside a folder that nobody may reach."""
 
+import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import aclosing
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,14 @@ class Room:
         self.facts.append(fact)
 
 
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that another user can reach; pytest closes its own whenever a session starts."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        os.chmod(name, 0o777)
+        yield Path(name)
+
+
 def kind(finished: Finished) -> str:
     return str(finished.outcome.kind) if isinstance(finished.outcome, Err) else "ok"
 
@@ -103,6 +113,15 @@ def tree(folder: Path) -> dict[str, str]:
             stamp = (state.st_mode, state.st_ino, state.st_mtime_ns, hashlib.sha256(content).hexdigest())
             found[os.fsdecode(path)] = repr(stamp)
     return found
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Returns once it holds; 30 s, paid only on failure."""
+    for _ in range(1500):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it never came true")
 
 
 def processes(tag: str) -> list[int]:

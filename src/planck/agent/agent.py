@@ -33,8 +33,11 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Finished
 
-MakeRoom = Callable[[Request], Awaitable[Compacted | None]]
-"""What to record before a call so that it fits; the wiring knows who makes it."""
+Cost = Callable[[Usage], float | None]
+"""In USD; None where the price is not known."""
+
+MakeRoom = Callable[[Request, bool], Awaitable[Compacted | None]]
+"""What to record before a call so that it fits, or after one that did not; the wiring knows who makes it."""
 
 
 class Activity(StrEnum):
@@ -54,7 +57,7 @@ class Agent:
         executor: Executor,
         ids: Ids,
         system: Callable[[], str],
-        cost: Callable[[Usage], float | None],
+        cost: Cost,
         max_steps: int,
         make_room: MakeRoom | None = None,
     ) -> None:
@@ -104,10 +107,12 @@ class Agent:
             self.id, self._system_text, self.history, self.tools.specs, params=self.spec.model.params
         )
 
-    async def make_room(self) -> None:
-        """Compact the history if the next call would not fit the model's window."""
-        if self._make_room and (fact := await self._make_room(self.request())):
-            await self.record(msgspec.structs.replace(fact, usage=self.usage))
+    async def make_room(self, *, overflowed: bool = False) -> bool:
+        """Compact the history if the next call would not fit, or if the last one did not; True: it was."""
+        if not self._make_room or not (fact := await self._make_room(self.request(), overflowed)):
+            return False
+        await self.record(msgspec.structs.replace(fact, usage=self.usage))
+        return True
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
@@ -153,11 +158,13 @@ class Agent:
         self.tools.remove(name)
         await self.record(ToolsChanged(removed=(name,)))
 
-    async def change_model(self, model: ModelSpec, provider: Provider) -> None:
+    async def change_model(
+        self, model: ModelSpec, provider: Provider, cost: Cost, make_room: MakeRoom | None
+    ) -> None:
         """From the next model call on."""
         await self.record(ModelChanged(model=model))
         self.spec = msgspec.structs.replace(self.spec, model=model)
-        self.provider = provider
+        self.provider, self._cost, self._make_room = provider, cost, make_room
 
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""

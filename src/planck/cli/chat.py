@@ -250,7 +250,11 @@ class Chat:
         self._terminal.line(summary(self._session.result(0)))
 
     async def _undo(self, rest: str) -> None:
-        self._terminal.line("not built yet")
+        from planck.cli.undo import preview, selection_of, told
+
+        plan = self._session.undo_plan(selection_of(rest.split()))
+        self._terminal.line(preview(plan), wrap=True)
+        self._terminal.line(told(plan, await self._session.undo(plan)), wrap=True)
 
     async def _exit(self, rest: str) -> None:
         self._leave()

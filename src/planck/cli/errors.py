@@ -5,6 +5,7 @@ from planck.headless.models import ModelError
 from planck.headless.result import Exit
 from planck.headless.sessions import SessionError
 from planck.headless.teams import TeamFileError
+from planck.headless.undo import UndoError
 from planck.records.outcome import ErrorKind, PlanckError
 
 
@@ -15,5 +16,7 @@ class UsageError(PlanckError):
 def exit_code(failure: PlanckError) -> Exit:
     if failure.err.kind is ErrorKind.WRITER_CONFLICT:
         return Exit.LOCKED
-    usage = isinstance(failure, UsageError | ConfigError | ModelError | SessionError | TeamFileError)
+    usage = isinstance(
+        failure, UsageError | ConfigError | ModelError | SessionError | TeamFileError | UndoError
+    )
     return Exit.USAGE if usage else Exit.FAILURE

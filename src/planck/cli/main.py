@@ -10,18 +10,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
     "sessions": ("planck.cli.sessions", "list, show, search, fork, export, import and delete sessions"),
     "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),
+    "undo": ("planck.cli.undo", "take back what agents wrote to files, around your own later edits"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
+    "models": ("planck.cli.models", "list the models that can be used, or try one"),
+    "auth": ("planck.cli.auth", "sign in to a provider, out of it, or see where keys come from"),
+    "sidecar": ("planck.cli.sidecar", "make, serve and check a sidecar: tools in a process of their own"),
+    "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
 
 NOT_BUILT = [
-    "undo",
     "permissions",
-    "models",
-    "sidecar",
-    "mcp",
-    "auth",
     "doctor",
     "serve",
     "acp",

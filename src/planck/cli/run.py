@@ -130,6 +130,8 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
         raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
     if resumed and (options.team or (options.name and not options.fork)):
         raise UsageError(ErrorKind.INVALID_ARGS, "--team and --name are for a new session, without -c and -r")
+    if options.fork:
+        resumed = (await planck_.archive.fork(resumed, name=options.name)).id
     if resumed:
         return await planck_.resume(resumed, **settings)
     return await planck_.start(
@@ -179,7 +181,7 @@ class Watch:
     ) -> None:
         self._session = session
         self._show = show
-        self._from = session.head
+        self._from = session.opened_at
         self._seen = self._from
         self._progress = asyncio.Event()
         loop = asyncio.get_running_loop()

@@ -1,8 +1,8 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,19 +11,24 @@ import msgspec
 
 import planck
 from planck.headless import config as configuration
-from planck.headless import models, sessions, teams
+from planck.headless import models, sessions, teams, undo
+from planck.headless.archive import Archive
+from planck.headless.auth import Auth
 from planck.headless.config import Config
 from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
+from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
+from planck.llm import catalog
 from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import Event, SessionStarted, TurnStatus, frame
-from planck.records.outcome import PlanckError
+from planck.records.events import AgentStarted, Event, SessionStarted, TurnStatus, View, frame, view
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
 from planck.session.bus import Bus
@@ -33,6 +38,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+from planck.team.member import Member
 from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 
@@ -58,17 +64,18 @@ class Planck:
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
+        self.trust = Trust(self.home, self.workspace, this_run=trust)
         self.resources = Resources(
             self.home,
             self.workspace,
             environ,
-            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=trust),
+            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=self.trust.holds),
         )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
-        self.peers = Peers(self.resources, environ, trusted=trust, clock=self._clock)
+        self.peers = Peers(self.resources, environ, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,
@@ -88,7 +95,18 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
+        untrusted = () if self.resources.loaded.trusted else (self.trust.standing().notice,)
+        return (
+            *(notice for notice in untrusted if notice),
+            *self.resources.loaded.notices,
+            *self.resources.instructions().notices,
+            *self.peers.notices,
+        )
+
+    @property
+    def archive(self) -> Archive:
+        """The stored sessions: to list, look at, fork."""
+        return Archive(self.sessions_dir, self.workspace)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -127,7 +145,7 @@ class Planck:
         wired = self._wiring.session(
             id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
         )
-        specs = self._specs(team, model, wired)
+        specs = wired.authorised(await self._specs(team, model, wired))
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         store: Store
@@ -139,8 +157,9 @@ class Planck:
         else:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
-        session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store)
+        async with _closed_on_failure(store):
+            session = await session_module.start(started, specs, store, journal, wired.team(journal))
+        return self._handle(session, store, wired, 0)
 
     async def resume(
         self,
@@ -154,21 +173,35 @@ class Planck:
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
         store = SqliteStore.open(path)
-        id, name = store.meta["id"], store.meta["name"]
+        id, name, opened_at = store.meta["id"], store.meta["name"], store.head
         journal = SessionJournal(store, Bus(), self._clock)
-        wired = self._wiring.session(
-            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
-        )
-        session = await session_module.resume(
-            id, name, planck.__version__, store, journal, wired.team(journal)
-        )
-        return self._handle(session, store)
+        async with _closed_on_failure(store):
+            wired = self._wiring.session(
+                id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+            )
+            session = await session_module.resume(
+                id, name, planck.__version__, store, journal, wired.team(journal)
+            )
+        return self._handle(session, store, wired, opened_at)
 
-    def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
+    @asynccontextmanager
+    async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
+        """A stored session whose files are undone without waking its agents; nobody else may have it open."""
+        store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
+        journal = SessionJournal(store, Bus(), self._clock)
+        try:
+            yield Shelf(store, journal, self.workspace, self._ids)
+        finally:
+            journal.close()
+            store.close()
+
+    async def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
         if team:
-            template = teams.load(teams.find(team, self.resources.team_dirs()), self._wiring.resolve_member)
+            path = teams.find(team, self.resources.team_dirs())
+            foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
+            template = teams.load(path, self._wiring.resolve_member, may_set_addresses=not foreign)
             return teams.members(template, self._ids)
         return [
             AgentSpec(
@@ -176,16 +209,44 @@ class Planck:
                 type="orchestrator",
                 name="orchestrator",
                 role="orchestrator",
-                model=self._model(model),
+                model=await self.model(model),
                 tools=(*wired.tool_names, EVERY_TOOL),
             )
         ]
+
+    async def model(self, name: str = "") -> ModelSpec:
+        """An alias, `provider/model`, or the default; with nothing configured, what a local server has."""
+        if not name and not self.config.default_model:
+            wiring = self._wiring
+            if local := await models.found_locally(self.config, wiring.keyring, wiring.transport):
+                return local[0]
+        return self._model(name)
 
     def _model(self, name: str) -> ModelSpec:
         provider, _, model = (name or self.config.default_model).partition("/")
         if provider in self._doubles:
             return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
+
+    async def list_models(self, *, everything: bool = False) -> list[models.Listed]:
+        """Every model that can be named here, with what is known of it."""
+        wiring = self._wiring
+        return await models.listed(self.config, wiring.keyring, wiring.transport, everything=everything)
+
+    @property
+    def catalog_date(self) -> str:
+        """The day of the snapshot that windows and prices come from."""
+        return catalog.snapshot_date()
+
+    async def try_model(self, name: str = "") -> models.Tested:
+        """One small request: whether key, address and name are right. An error is in the result."""
+        model = await self.model(name)
+        return await models.tried(self.config, model, self._wiring.provider(model), self._clock)
+
+    @property
+    def auth(self) -> Auth:
+        """Signing in and out of providers."""
+        return Auth(self.config, self._wiring.keyring, self._wiring.transport, self._clock)
 
     def _options(
         self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
@@ -200,21 +261,68 @@ class Planck:
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock)
+    def _handle(
+        self, session: Session, store: Store, wired: SessionWiring, opened_at: int
+    ) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired, self._model, opened_at)
         self._open.append(handle)
         return handle
+
+
+class Shelf:
+    """A stored session that is not running."""
+
+    def __init__(self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids) -> None:
+        self._store = store
+        self._journal = journal
+        self._workspace = workspace
+        self._ids = ids
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        return undo.plan(self._store.read(), self._workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        def record(fact: View) -> Awaitable[object]:
+            return self._journal.record(None, 0, fact, barrier=True)
+
+        return await undo.apply(plan, self._workspace, self._ids, record)
+
+
+@asynccontextmanager
+async def _closed_on_failure(store: Store) -> AsyncGenerator[None, None]:
+    """A session that could not be opened leaves no lock behind."""
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
 
 
 class PromptRefused(PlanckError):
     """The orchestrator's inbox is full, or the prompt is too large."""
 
 
+class AgentError(PlanckError):
+    """No such agent in this session, or none that is alive."""
+
+
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock) -> None:
+    def __init__(
+        self,
+        session: Session,
+        store: Store,
+        clock: SystemClock,
+        wired: SessionWiring,
+        resolve: Callable[[str], ModelSpec],
+        opened_at: int,
+    ) -> None:
+        self.opened_at = opened_at
+        """The newest event before this process opened the session; 0 for a new one."""
         self._session = session
+        self._wired = wired
+        self._resolve = resolve
         self._store = store
         self._clock = clock
         self._closed = False
@@ -240,9 +348,35 @@ class SessionHandle:
     def tools(self) -> list[str]:
         return self._session.team.orchestrator.actor.agent.tools.names()
 
-    def add_tool(self, tool: Tool) -> None:
-        """Give the orchestrator one more tool, from its next step on."""
-        self._session.team.orchestrator.actor.agent.tools.add(tool)
+    async def add_tool(self, tool: Tool, *, agent: str = "") -> None:
+        """Give an agent (by id or name; the orchestrator) one more tool, from its next step on."""
+        await self._member(agent).actor.agent.add_tool(tool)
+
+    async def remove_tool(self, name: str, *, agent: str = "") -> None:
+        """Take a tool away, from the agent's next step on."""
+        await self._member(agent).actor.agent.remove_tool(name)
+
+    async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
+        """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
+        model = self._resolve(name)
+        await self._member(agent).actor.agent.change_model(model, *self._wired.mind(model))
+        return model
+
+    def _member(self, agent: str) -> Member:
+        team = self._session.team
+        if not agent:
+            return team.orchestrator
+        for member in team.members:
+            if agent in (member.id, member.name):
+                return member
+        known = [view(event) for event in self._store.read()]
+        if any(
+            isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
+        ):
+            raise AgentError(
+                ErrorKind.DETACHED, f"agent {agent!r} is known from the log but not alive; spawn another"
+            )
+        raise AgentError(ErrorKind.NOT_FOUND, "Agent not found.")
 
     @property
     def members(self) -> list[AgentSpec]:
@@ -284,6 +418,14 @@ class SessionHandle:
             await self.stop(TurnStatus.TIMED_OUT)
         return self.result(after, round((self._clock.monotonic() - began) * 1000))
 
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        """What taking back a turn, an agent's work or a call would do to the files now."""
+        return undo.plan(self._store.read(), self._wired.workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        """Revert what the plan says; gives the id of a call that undoes the undo."""
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
+
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
         await self._session.team.halt(status)
@@ -297,7 +439,10 @@ class SessionHandle:
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
-            await self._session.aclose()
+            try:
+                await self._session.aclose()
+            finally:
+                await self._wired.aclose()
 
 
 class SessionEvent:

@@ -8,14 +8,14 @@ import asyncio
 import json
 import logging
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planck.agent.journal import Journal
 from planck.headless.resources import Resources
-from planck.records.events import Status
+from planck.records.events import Status, ToolsChanged, View
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.toolkit.tool import Tool
@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 
 EVERY_TOOL = "*"
 """Among the tools of a spec: also those that come later."""
+
+
+Record = Callable[[View], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -57,37 +60,52 @@ class _Known:
     pinned: dict[str, str] | None = None
 
 
+@dataclass(frozen=True)
+class _Holder:
+    """The agent behind a set of tools."""
+
+    names: frozenset[str]
+    record: "weakref.WeakMethod[Record]"
+    """Weak: the set is the key by which this is found, and it lives only as long as its agent."""
+
+    def wants(self, name: str) -> bool:
+        return EVERY_TOOL in self.names or name in self.names
+
+
 class Peers:
-    def __init__(
-        self, resources: Resources, environ: Mapping[str, str], *, trusted: bool, clock: Clock
-    ) -> None:
+    def __init__(self, resources: Resources, environ: Mapping[str, str], *, clock: Clock) -> None:
         self.notices: list[str] = []
         self._resources = resources
         self._environ = environ
-        self._trusted = trusted
+        self._trusted = resources.loaded.trusted
         self._clock = clock
         self._known: list[_Known] | None = None
-        self._sets: weakref.WeakKeyDictionary[ToolSet, Callable[[str], bool]] = weakref.WeakKeyDictionary()
+        self._sets: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
+        self._recording: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._journals: weakref.WeakSet[Journal] = weakref.WeakSet()
-        self._plan = self._planned()
+        self.plan = self._planned()
+        """(component, name, entry) of everything that would be started."""
 
     def join(self, journal: Journal) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
         self._journals.add(journal)
         self.start()
 
-    def attach(self, tools: ToolSet, wanted: tuple[str, ...]) -> None:
-        """From now on the set holds what peers offer of these names."""
-        wants = (lambda name: True) if EVERY_TOOL in wanted else frozenset(wanted).__contains__
-        self._sets[tools] = wants
-        tools.arriving = lambda name: self._arrival(name) if wants(name) else _nothing()
+    def attach(self, tools: ToolSet, wanted: tuple[str, ...], record: Record) -> None:
+        """The set holds what peers offer of these names; what comes and goes is told to `record`."""
+        holder = _Holder(frozenset(wanted), weakref.WeakMethod(record))
+        self._sets[tools] = holder
+        tools.arriving = lambda name: self._arrival(name) if holder.wants(name) else _nothing()
         for known in self._known or ():
             for tool in known.tools.values():
-                self._give(known, tools, wants, tool)
+                self._give(known, tools, holder, tool)
 
-    def start(self) -> None:
+    def start(self, only: str = "", name: str = "") -> None:
+        """Everything, once; or only a component, or one of it."""
         if self._known is None:
-            self._known = [self._open(component, name, entry) for component, name, entry in self._plan]
+            wanted = [p for p in self.plan if only in ("", p[0]) and name in ("", p[1])]
+            self._known = [self._open(*planned) for planned in wanted]
             for known in self._known:
                 if known.peer is not None:
                     known.peer.start()
@@ -111,8 +129,11 @@ class Peers:
 
     async def aclose(self) -> None:
         """All at once; none outlives it."""
+        self._closing = True
         peers = [known.peer for known in self._known or () if known.peer is not None]
         await asyncio.gather(*(peer.aclose() for peer in peers))
+        if self._recording:
+            await asyncio.wait(self._recording, timeout=5.0)
 
     def _planned(self) -> list[tuple[str, str, Any]]:
         """What the configuration and the project name, less what is not trusted."""
@@ -127,8 +148,6 @@ class Peers:
             path = workspace / Path(text).expanduser()
             if self._trusted or not path.resolve().is_relative_to(workspace.resolve()):
                 plan.append(("sidecar", name, path))
-            else:
-                self._not_trusted(str(path))
         servers = {**self._project_servers(), **config.mcpServers}
         plan += [("mcp", name, entry) for name, entry in servers.items()]
         return plan
@@ -138,7 +157,6 @@ class Peers:
         if not file.is_file():
             return {}
         if not self._trusted:
-            self._not_trusted(str(file))
             return {}
         try:
             raw = json.loads(file.read_text("utf-8"))
@@ -147,9 +165,6 @@ class Peers:
             self.notices.append(f"{file} is left out: it is no map with `mcpServers` ({problem!r})")
             return {}
         return servers if isinstance(servers, dict) else {}
-
-    def _not_trusted(self, what: str) -> None:
-        self.notices.append(f"{what} is not trusted and not started; pass --trust to use it in this run")
 
     def _open(self, component: str, name: str, entry: Any) -> _Known:
         known = _Known(component, name, _no_tool)
@@ -226,22 +241,37 @@ class Peers:
         self._replace(known, {one.spec.name: known.make(one) for one in listed})
 
     def _replace(self, known: _Known, tools: dict[str, Tool]) -> None:
-        old, known.tools = known.tools, tools
-        for toolset, wants in list(self._sets.items()):
-            for name, tool in old.items():
-                if toolset.get(name) is tool:
-                    toolset.remove(name)
-            for tool in tools.values():
-                self._give(known, toolset, wants, tool)
-
-    def _give(self, known: _Known, toolset: ToolSet, wants: Callable[[str], bool], tool: Tool) -> None:
-        if not wants(tool.name):
+        if self._closing:
             return
-        if toolset.get(tool.name) is None:
-            toolset.add(tool)
-        else:
+        old, known.tools = known.tools, tools
+        for toolset, holder in list(self._sets.items()):
+            gone = [name for name, tool in old.items() if toolset.get(name) is tool]
+            for name in gone:
+                toolset.remove(name)
+            given = [name for name, tool in tools.items() if self._give(known, toolset, holder, tool)]
+            if gone != given:
+                fact = ToolsChanged(
+                    added=tuple(name for name in given if name not in gone),
+                    removed=tuple(name for name in gone if name not in given),
+                )
+                self._record(holder, fact)
+
+    def _give(self, known: _Known, toolset: ToolSet, holder: "_Holder", tool: Tool) -> bool:
+        if not holder.wants(tool.name):
+            return False
+        if toolset.get(tool.name) is not None:
             text = f"its tool {tool.name!r} is left out: there is one of that name already; rename it"
+            log.warning("%s %r: %s", known.component, known.name, text)
             self._publish(known, "connected", text)
+            return False
+        toolset.add(tool)
+        return True
+
+    def _record(self, holder: "_Holder", fact: ToolsChanged) -> None:
+        if record := holder.record():
+            task = asyncio.get_running_loop().create_task(_recorded(record, fact))
+            self._recording.add(task)
+            task.add_done_callback(self._recording.discard)
 
     async def _arrival(self, name: str) -> None:
         """Waits for the peers that might bring a tool of this name."""
@@ -253,6 +283,13 @@ class Peers:
         delta = Status(component=known.component, name=known.name, state=str(state), detail=detail[:2000])
         for journal in list(self._journals):
             journal.publish(None, 0, delta)
+
+
+async def _recorded(record: Record, fact: View) -> None:
+    try:
+        await record(fact)
+    except PlanckError as failure:  # the session closed meanwhile
+        log.debug("%s was not recorded: %s", fact.type, failure.err)
 
 
 async def _nothing() -> None:

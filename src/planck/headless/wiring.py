@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.agent.agent import Agent
+from planck.agent.agent import Agent, Cost, MakeRoom
 from planck.agent.journal import Journal
 from planck.agent.metered import Metered
 from planck.context.compaction import Compactor
@@ -15,20 +15,21 @@ from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.config import Config
+from planck.headless.credentials import CredentialFile, Keyring
 from planck.headless.external import external_tools
-from planck.headless.models import available, endpoint, resolve_pair
+from planck.headless.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.headless.peers import Peers
-from planck.headless.permit import ceiling, gate
+from planck.headless.permit import authorised, ceiling, effective, gate
 from planck.headless.resources import Resources
+from planck.llm.address import Network
+from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
 from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
-from planck.permissions.authority import meet
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
-from planck.records.authority import Authority
 from planck.records.events import ToolProgress
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
@@ -40,6 +41,7 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.executor import Executor
+from planck.workspace.jobs import Jobs
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,7 @@ class Wiring:
         self.clock = clock
         self.ids = ids
         self._doubles = doubles
+        self.keyring = Keyring(CredentialFile(resources.home), environ, clock)
         self._transport: HttpTransport | None = None
 
     @property
@@ -80,12 +83,20 @@ class Wiring:
     def provider(self, model: ModelSpec) -> Provider:
         if model.provider in self._doubles:
             return self._doubles[model.provider]
+        transport = self.transport
+        entry = provider_entry(self.config, model.provider)
+        access = self.keyring.access(model.provider, entry, transport, address(self.config, model))
+        return Authorized(access, lambda endpoint: open_provider(endpoint, model, transport))
+
+    @property
+    def transport(self) -> HttpTransport:
+        """One pool of connections for all agents, made when the first one needs it."""
         if self._transport is None:
-            self._transport = HttpTransport()
-        return open_provider(endpoint(self.config, model, self.environ), model, self._transport)
+            self._transport = HttpTransport(_network(self.environ))
+        return self._transport
 
     def cost(self, model: ModelSpec, usage: Usage) -> float | None:
-        return None
+        return cost_usd(self.config, model, usage)
 
     def is_double(self, model: ModelSpec) -> bool:
         return model.provider in self._doubles
@@ -114,7 +125,7 @@ class SessionWiring:
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
         self._gate = gate(
-            wiring.config,
+            wiring.resources.loaded,
             wiring.workspace,
             wiring.resources.home,
             wiring.environ,
@@ -123,8 +134,9 @@ class SessionWiring:
         )
         self._budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self._specs: dict[str, AgentSpec] = {}
+        self._jobs = Jobs()
         built_in = (
-            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ),
+            *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ, jobs=self._jobs),
             *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
             plan_tool(),
         )
@@ -132,9 +144,17 @@ class SessionWiring:
         self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
 
     @property
+    def workspace(self) -> Path:
+        return self._wiring.workspace
+
+    @property
     def tool_names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
         return tuple(self._tools)
+
+    async def aclose(self) -> None:
+        """End the commands that were left in the background."""
+        await self._jobs.aclose()
 
     def team(self, journal: Journal) -> Team:
         self._wiring.peers.join(journal)
@@ -147,14 +167,13 @@ class SessionWiring:
             build=self.build,
         )
 
-    def _authority(self, spec: AgentSpec) -> Authority:
-        return self._ceiling if spec.authority is None else meet(self._ceiling, spec.authority)
+    def authorised(self, specs: list[AgentSpec]) -> list[AgentSpec]:
+        return authorised(specs, self._ceiling)
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
-        wiring.peers.attach(tools, spec.tools)
         agent: Agent
 
         executor = Executor(
@@ -163,7 +182,7 @@ class SessionWiring:
             permit=self._gate.permit(
                 spec.id,
                 spec.name,
-                self._authority(spec),
+                effective(spec, self._ceiling),
                 lambda fact: journal.record(spec.id, agent.turn, fact, barrier=True),
             ),
             session_id=self._session_id,
@@ -173,7 +192,7 @@ class SessionWiring:
             progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
             record=lambda fact: agent.record(fact),
         )
-        provider = self._provider(spec.model)
+        provider, cost, make_room = self.mind(spec.model)
         agent = Agent(
             spec,
             journal=journal,
@@ -182,11 +201,18 @@ class SessionWiring:
             executor=executor,
             ids=wiring.ids,
             system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
-            cost=partial(wiring.cost, spec.model),
+            cost=cost,
             max_steps=options.max_steps,
-            make_room=Compactor(provider, spec.model.context_window).make_room,
+            make_room=make_room,
         )
+        wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
+
+    def mind(self, model: ModelSpec) -> tuple[Provider, Cost, MakeRoom]:
+        """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
+        provider = self._provider(model)
+        make_room = Compactor(provider, model.context_window).make_room
+        return provider, partial(self._wiring.cost, model), make_room
 
     def _provider(self, model: ModelSpec) -> Provider:
         """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""
@@ -217,3 +243,18 @@ class SessionWiring:
             return self._wiring.resolve_member(provider, model_id, base_url)
         except PlanckError as failure:
             return failure.err
+
+
+def _network(environ: Mapping[str, str]) -> Network:
+    """The usual variables, in either case; a bundle of certificates replaces the system's."""
+
+    def value(*names: str) -> str:
+        spelled = [spelling for name in names for spelling in (name, name.lower())]
+        return next((environ[name] for name in spelled if environ.get(name)), "")
+
+    return Network(
+        http_proxy=value("HTTP_PROXY", "ALL_PROXY"),
+        https_proxy=value("HTTPS_PROXY", "ALL_PROXY"),
+        no_proxy=value("NO_PROXY"),
+        ca_bundle=value("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+    )

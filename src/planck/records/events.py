@@ -208,6 +208,9 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """The whole old content; None where there was no file."""
     mode: int | None
     after_sha256: str
+    """Empty: the file is removed."""
+    undoes: tuple[str, ...] = ()
+    """The calls that this change takes back."""
 
 
 class Compacted(View, frozen=True, kw_only=True):

@@ -66,6 +66,7 @@ class Root:
         with self._fd() as root:
             fd = self._open(root, path, os.O_RDONLY | os.O_DIRECTORY)
         try:
+            self._refuse_masked(fd, path)
             yield fd
         finally:
             os.close(fd)
@@ -95,6 +96,7 @@ class Root:
         try:
             if not stat.S_ISDIR(os.fstat(fd).st_mode):
                 _require_regular(fd, path)
+            self._refuse_masked(fd, path)
             return os.path.relpath(self.place(fd, path), self.path)
         finally:
             os.close(fd)
@@ -298,6 +300,15 @@ class Slot:
             raise self._refused(problem) from None
         finally:
             _remove(temporary, self._folder)
+
+    def remove(self) -> None:
+        """Take away what `read` found, and nothing that came since."""
+        if self._found is None or self._found != self._now():
+            raise self._conflict()
+        try:
+            os.unlink(self._name, dir_fd=self._folder)
+        except OSError as problem:
+            raise self._refused(problem) from None
 
     def _create(self, temporary: str) -> None:
         """A link fails where a rename would overwrite."""

@@ -13,7 +13,7 @@ MAX_FILES = 1_000
 
 def glob_tool(root: Root, engine: Engine) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        folder = root.where(args.get("path", "."), folder=True)
+        folder = root.under(ctx.confinement).where(args.get("path", "."), folder=True)
         matches = matcher(root.relative(args["pattern"]))
         prefix = "" if folder == "." else f"{folder}/"
         found = await engine.files(folder, lambda path: matches(path.removeprefix(prefix)), MAX_FILES)

@@ -14,14 +14,15 @@ MAX_LINES = 1_000
 
 def grep_tool(root: Root, engine: Engine) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        place = root.where(args.get("path", "."))
+        own = root.under(ctx.confinement)
+        place = own.where(args.get("path", "."))
         glob = args.get("glob", "")
         accept = matcher(glob, any_depth=True) if glob else lambda path: True
         limit = int(args.get("limit", LINES))
         found = await engine.lines(
             place, args["pattern"], accept, args.get("ignore_case", False), limit, glob
         )
-        hits = await asyncio.to_thread(read_lines, root, found.places)
+        hits = await asyncio.to_thread(read_lines, own, found.places)
         lines = [f"{escape(path)}:{number}:{text}" for path, number, text in hits] or ["[no lines match]"]
         if found.more:
             lines.append(f"[more than {limit} lines match; narrow the pattern, the path or the glob]")

@@ -13,7 +13,7 @@ MAX_ENTRIES = 500
 def list_dir_tool(root: Root) -> Tool:
     def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args.get("path", ".")
-        with root.folder(path) as fd:
+        with root.under(ctx.confinement).folder(path) as fd:
             names = sorted(os.listdir(fd))
             lines = [_line(name, fd) for name in names[:MAX_ENTRIES]]
         if not names:

@@ -1,0 +1,94 @@
+"""`planck undo`: show what would be taken back, then take it back."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from planck.cli.errors import UsageError
+from planck.headless.headless import Planck
+from planck.headless.result import Exit
+from planck.headless.sessions import newest
+from planck.headless.undo import Plan, Selection
+from planck.records.outcome import ErrorKind
+from planck.records.visible import plain
+
+EXAMPLE = "planck undo --agent builder"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--agent", default="", metavar="NAME", help="all that this agent wrote")
+    which.add_argument("--turn", type=int, default=0, metavar="N", help="all that was written in turn N")
+    which.add_argument("--call", default="", metavar="ID", help="one tool call, or an undo")
+    parser.add_argument(
+        "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the newest"
+    )
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+
+
+def run(options: argparse.Namespace) -> int:
+    return asyncio.run(_undo(options))
+
+
+async def _undo(options: argparse.Namespace) -> int:
+    async with Planck(workspace=Path(options.directory)) as planck:
+        id = options.resume or newest(planck.sessions_dir, planck.workspace).name.partition("_")[0]
+        async with planck.shelf(id) as shelf:
+            plan = shelf.undo_plan(Selection(options.agent, options.turn, options.call))
+            print(preview(plan))
+            if options.dry_run:
+                return Exit.DONE
+            if not any(not step.conflict for step in plan.steps):
+                print("planck: edit_conflict: nothing could be taken back; see above", file=sys.stderr)
+                return Exit.FAILURE
+            if not options.yes and sys.stdin.isatty() and not _agreed():
+                print("Nothing was changed.")
+                return Exit.DONE
+            print(told(plan, await shelf.undo(plan)))
+    return Exit.FAILURE if any(step.conflict for step in plan.steps) else Exit.DONE
+
+
+def selection_of(words: Sequence[str]) -> Selection:
+    """The same options, from the chat's `/undo`."""
+    match words:
+        case []:
+            return Selection()
+        case ["--agent", name]:
+            return Selection(agent=name)
+        case ["--turn", number] if number.isdigit():
+            return Selection(turn=int(number))
+        case ["--call", id]:
+            return Selection(call=id)
+    raise UsageError(ErrorKind.INVALID_ARGS, "/undo takes --agent NAME, --turn N, --call ID, or nothing")
+
+
+def preview(plan: Plan) -> str:
+    lines = []
+    for step in plan.steps:
+        if step.conflict:
+            lines.append(f"{step.path} stays as it is: {step.conflict}  (written by {step.by})")
+        elif step.now == step.then:
+            lines.append(f"{step.path} is already as it was  (written by {step.by})")
+        else:
+            lines.append(step.diff)
+    lines += [f"not undoable: {command}" for command in plan.commands]
+    return plain("\n".join(lines))
+
+
+def told(plan: Plan, call_id: str) -> str:
+    done = [step.path for step in plan.steps if not step.conflict and step.now != step.then]
+    if not done:
+        return "Nothing was changed."
+    files = "1 file" if len(done) == 1 else f"{len(done)} files"
+    return plain(f"Undone in {files}: {', '.join(done)}. Take that back with: planck undo --call {call_id}")
+
+
+def _agreed() -> bool:
+    try:
+        return input("Take that back? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

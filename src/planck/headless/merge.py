@@ -1,0 +1,66 @@
+"""Three-way merge of a file's lines: what two sides made of one base, or nothing where they collide."""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+MAX_LINES = 20_000
+"""Of what is left after the common head and tail: matching more would take minutes."""
+
+Hunk = tuple[int, int, tuple[bytes, ...]]
+"""Lines [start, end) of the base become these."""
+
+
+def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Both sides' changes; None where they touch the same lines in different ways."""
+    if ours in (base, theirs):
+        return theirs
+    if theirs == base:
+        return ours
+    lines = base.splitlines(keepends=True)
+    mine, others = _hunks(lines, ours), _hunks(lines, theirs)
+    if mine is None or others is None:
+        return None
+    merged: list[bytes] = []
+    at = 0
+    for start, end, text in _interleaved(mine, others) or ((-1, -1, ()),):
+        if start < at:
+            return None
+        merged += lines[at:start]
+        merged += text
+        at = end
+    return b"".join([*merged, *lines[at:]])
+
+
+def _interleaved(mine: Sequence[Hunk], others: Sequence[Hunk]) -> list[Hunk]:
+    """All hunks in order, one where both sides say the same; empty where two collide."""
+    for one in mine:
+        for other in others:
+            if one != other and _collide(one, other):
+                return []
+    return sorted({*mine, *others})
+
+
+def _collide(one: Hunk, other: Hunk) -> bool:
+    if one[0] == other[0] and (one[0] == one[1] or other[0] == other[1]):
+        return True
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+def _hunks(base: Sequence[bytes], side: bytes) -> list[Hunk] | None:
+    lines = side.splitlines(keepends=True)
+    head = _common(base, lines)
+    tail = _common(base[head:][::-1], lines[head:][::-1])
+    old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
+    if len(old) + len(new) > MAX_LINES:
+        return None
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return [
+        (head + i, head + j, tuple(new[k:m])) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal"
+    ]
+
+
+def _common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    for number, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return number
+    return min(len(one), len(other))

@@ -1,0 +1,250 @@
+"""Taking back what agents wrote: from the log's before-images, around later edits, and itself undoable."""
+
+import difflib
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from planck.headless.merge import merge
+from planck.records.events import USER, AgentStarted, Event, FileChanged, ToolStart, TurnStart, view
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.ports import Ids
+from planck.workspace.paths import Root, WorkspaceError
+
+_MAX_FILE = 64 << 20
+_QUIET = frozenset({"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"})
+"""Tools that change nothing outside the log."""
+_TEAM = frozenset(
+    {"ask_agent", "delegate_task", "send_response", "list_team", "spawn_agent", "destroy_agent"}
+    | {"interrupt_agent", "list_models"}
+)
+
+Record = Callable[[FileChanged], Awaitable[Any]]
+
+
+class UndoError(PlanckError):
+    """Nothing to undo, or no such agent, turn or call."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Of these at most one; none: the newest turn that changed something and is not undone yet."""
+
+    agent: str = ""
+    turn: int = 0
+    call: str = ""
+
+
+class Change(msgspec.Struct, frozen=True):
+    fact: FileChanged
+    agent: str
+    turn: int
+    """The orchestrator's turn in which, or after which, it happened."""
+    after: bytes | None
+    """None: the file was removed; see `known`."""
+    known: bool
+    """Whether `after` could be told from the log."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What happens to one file."""
+
+    path: str
+    now: bytes | None
+    then: bytes | None
+    mode: int | None
+    calls: tuple[str, ...]
+    by: str
+    conflict: str = ""
+
+    @property
+    def diff(self) -> str:
+        old, new = ((c or b"").decode(errors="replace").splitlines() for c in (self.now, self.then))
+        one = f"a/{self.path}" if self.now is not None else "/dev/null"
+        other = f"b/{self.path}" if self.then is not None else "/dev/null"
+        return "\n".join(difflib.unified_diff(old, new, one, other, lineterm="", n=2))
+
+
+class Plan(msgspec.Struct, frozen=True):
+    steps: tuple[Step, ...]
+    commands: tuple[str, ...]
+    """What ran in the same scope and may have changed more: it can't be undone."""
+
+
+def plan(events: Iterable[Event], workspace: Path, selection: Selection) -> Plan:
+    """What an undo would do now; touches nothing."""
+    story = _Story(events)
+    chosen = story.chosen(selection)
+    root = Root(workspace, protected=False)
+    paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
+    steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
+    return Plan(steps, tuple(story.commands(selection, chosen)))
+
+
+async def apply(plan: Plan, workspace: Path, ids: Ids, record: Record) -> str:
+    """Revert what has no conflict; the before-image is durable first. Gives the id that undoes the undo."""
+    call_id = f"undo-{ids.new()}"
+    root = Root(workspace, protected=False)
+    for step in plan.steps:
+        if step.conflict or step.now == step.then:
+            continue
+        with root.writing(step.path) as slot:
+            found = slot.read(_MAX_FILE)
+            if (found[0] if found else None) != step.now:
+                raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile; run it again")
+            await record(
+                FileChanged(
+                    call_id=call_id,
+                    path=step.path,
+                    before=step.now,
+                    mode=found[1] if found else None,
+                    after_sha256=_digest(step.then) if step.then is not None else "",
+                    undoes=step.calls,
+                )
+            )
+            if step.then is None:
+                slot.remove()
+            else:
+                slot.replace(step.then, found[1] if found else step.mode)
+    return call_id
+
+
+class _Story:
+    """The log, read for what was changed, by whom, and what was undone since."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.names: dict[str, str] = {}
+        self.changes: list[Change] = []
+        self._calls: dict[str, tuple[str, int, ToolStart]] = {}
+        self._undone: set[tuple[str, str]] = set()
+        self._undos: dict[tuple[str, str], tuple[str, ...]] = {}
+        facts: list[tuple[FileChanged, str, int]] = []
+        orchestrator, turn = "", 0
+        for event in events:
+            match view(event):
+                case AgentStarted() as started:
+                    self.names[started.agent.id] = started.agent.name
+                    orchestrator = orchestrator or started.agent.id
+                case TurnStart() if event.agent_id == orchestrator:
+                    turn = event.turn
+                case ToolStart() as start:
+                    self._calls[start.id] = (event.agent_id or "", turn, start)
+                case FileChanged() as fact:
+                    facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
+                    self._note(fact)
+                case _:
+                    pass
+        after: dict[str, FileChanged] = {}
+        for fact, agent, turn in reversed(facts):
+            self.changes.insert(0, self._change(fact, agent, turn, after.get(fact.path)))
+            after[fact.path] = fact
+
+    def chosen(self, selection: Selection) -> list[Change]:
+        """Those not undone yet that are asked for, in order."""
+        live = [
+            change for change in self.changes if (change.fact.call_id, change.fact.path) not in self._undone
+        ]
+        own = [change for change in live if not change.fact.undoes]
+        if selection.call:
+            found = [change for change in live if change.fact.call_id == selection.call]
+        elif selection.agent:
+            if selection.agent not in self.names.values():
+                known = ", ".join(sorted(set(self.names.values())))
+                raise UndoError(ErrorKind.NOT_FOUND, f"no agent {selection.agent!r} here; there is {known}")
+            found = [change for change in own if change.agent == selection.agent]
+        else:
+            turn = selection.turn or max((change.turn for change in own), default=0)
+            found = [change for change in own if change.turn == turn]
+        if not found:
+            raise UndoError(
+                ErrorKind.NOT_FOUND, "nothing to undo: no file was written there, or it is undone"
+            )
+        return found
+
+    def commands(self, selection: Selection, chosen: list[Change]) -> Iterator[str]:
+        if selection.call:
+            return
+        turns = {change.turn for change in chosen}
+        for agent_id, turn, start in self._calls.values():
+            agent = self.names.get(agent_id, "")
+            in_scope = agent == selection.agent if selection.agent else turn in turns
+            if in_scope and start.name not in _QUIET | _TEAM | {"write", "edit"}:
+                what = start.args.get("command", "") if isinstance(start.args, dict) else ""
+                yield f"{start.name} {what}".strip() + f"  ({agent}, turn {turn})"
+
+    def _note(self, fact: FileChanged) -> None:
+        for call in fact.undoes:
+            self._mark(call, fact.path, undone=True)
+        self._undos[fact.call_id, fact.path] = fact.undoes
+
+    def _mark(self, call: str, path: str, *, undone: bool) -> None:
+        """An undo takes calls away from the list; an undo of that undo gives them back."""
+        (self._undone.add if undone else self._undone.discard)((call, path))
+        for inner in self._undos.get((call, path), ()):
+            self._mark(inner, path, undone=not undone)
+
+    def _change(self, fact: FileChanged, agent: str, turn: int, later: FileChanged | None) -> Change:
+        if not fact.after_sha256:
+            return Change(fact, agent, turn, None, True)
+        if later and later.before is not None and _digest(later.before) == fact.after_sha256:
+            return Change(fact, agent, turn, later.before, True)
+        _, _, start = self._calls.get(fact.call_id, ("", 0, None))
+        args = start.args if start and isinstance(start.args, dict) else {}
+        for content in _candidates(fact.before or b"", args):
+            if _digest(content) == fact.after_sha256:
+                return Change(fact, agent, turn, content, True)
+        return Change(fact, agent, turn, None, False)
+
+
+def _candidates(before: bytes, args: dict[str, Any]) -> Iterator[bytes]:
+    """What a call of `write` or `edit` can have made of a file; its digest tells which it was."""
+    texts = [args.get(key) for key in ("content", "old_string", "new_string")]
+    content, old, new = (text.encode() if isinstance(text, str) else b"" for text in texts)
+    if texts[0] is not None:
+        yield content
+        yield content.replace(b"\n", b"\r\n")
+    crlf = [text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for text in (old, new)]
+    for wanted in (old, crlf[0]):
+        for text in (new, crlf[1]):
+            if wanted:
+                yield before.replace(wanted, text)
+
+
+def _step(root: Root, path: str, changes: list[Change]) -> Step:
+    calls = tuple(dict.fromkeys(change.fact.call_id for change in changes))
+    by = ", ".join(dict.fromkeys(change.agent for change in changes))
+    try:
+        found = root.peek(path, _MAX_FILE)
+    except WorkspaceError as refused:
+        return Step(path, None, None, None, calls, by, refused.err.message)
+    now = found[0] if found else None
+    state, mode = now, changes[0].fact.mode
+    for change in reversed(changes):
+        merged = _reverted(state, change)
+        if isinstance(merged, str):
+            return Step(path, now, now, mode, calls, by, merged)
+        state = merged[0]
+    return Step(path, now, state, mode, calls, by)
+
+
+def _reverted(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
+    """The file without this change, or why it can't be had."""
+    before, after = change.fact.before, change.after
+    if not change.known:
+        if state is None or _digest(state) != change.fact.after_sha256:
+            return "it was changed since, and the log does not hold what this call made of it"
+        after = state
+    if state == after:
+        return (before,)
+    if state == before:
+        return (state,)
+    if state is None or before is None or after is None:
+        return "it is gone" if state is None else "it was changed since it was created"
+    merged = merge(after, state, before)
+    return "later edits touch the same lines" if merged is None else (merged,)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

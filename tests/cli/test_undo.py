@@ -1,0 +1,128 @@
+"""`planck undo`: what agents wrote goes, what others wrote stays, and the undo can be undone."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.command import Bench, Done
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+FULL = ("--permission-mode", "full")
+LINES = "".join(f"line {n}\n" for n in range(10))
+
+
+def edit(old: str, new: str, path: str = "a.txt") -> tuple[str, Any]:
+    return ("edit", {"path": path, "old_string": old, "new_string": new})
+
+
+async def worked(tmp_path: Path, *calls: tuple[str, Any]) -> Bench:
+    """A session in which one turn made these calls, each in a step of its own."""
+    async with WireServer([*(chat.calls(call) for call in calls), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "a.txt").write_text(LINES)
+        done = await bench.run("run", "go", *FULL, "--output-format", "json")
+    assert done.code == 0, done.err
+    return bench
+
+
+def again(done: Done) -> str:
+    found = re.search(r"planck undo --call (\S+)", done.out)
+    assert found, done.out
+    return found[1]
+
+
+async def test_writes_and_edits_are_taken_back_and_the_undo_too(tmp_path: Path) -> None:
+    bench = await worked(
+        tmp_path,
+        edit("line 2\n", "LINE TWO\n"),
+        edit("line 3\n", ""),
+        ("write", {"path": "new/b.txt", "content": "made\n"}),
+        ("bash", {"command": "echo from bash > c.txt"}),
+    )
+    a, b, c = bench.work / "a.txt", bench.work / "new" / "b.txt", bench.work / "c.txt"
+    changed = a.read_text()
+    seen = await bench.run("undo", "--dry-run")
+    assert (a.read_text(), b.exists()) == (changed, True)
+    assert "-LINE TWO" in seen.out
+    assert "+line 2" in seen.out
+    assert "not undoable: bash echo from bash > c.txt" in seen.out
+    first = await bench.run("undo")
+    assert first.code == 0
+    assert (a.read_text(), b.exists(), c.exists()) == (LINES, False, True)
+    second = await bench.run("undo", "--call", again(first))
+    assert second.code == 0
+    assert (a.read_text(), b.read_text()) == (changed, "made\n")
+    third = await bench.run("undo", "--call", again(second))
+    assert (third.code, a.read_text(), b.exists()) == (0, LINES, False)
+    nothing = await bench.run("undo")
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "nothing to undo" in nothing.err
+
+
+async def test_the_users_later_edits_stay(tmp_path: Path) -> None:
+    bench = await worked(tmp_path, edit("line 2\n", "LINE TWO\n"))
+    a = bench.work / "a.txt"
+    a.write_text("mine at the top\n" + a.read_text().replace("line 8", "line 8, mine"))
+    done = await bench.run("undo")
+    assert done.code == 0
+    assert a.read_text() == "mine at the top\n" + LINES.replace("line 8", "line 8, mine")
+
+
+async def test_what_collides_with_a_later_edit_is_told_and_not_touched(tmp_path: Path) -> None:
+    bench = await worked(
+        tmp_path, edit("line 2\n", "LINE TWO\n"), ("write", {"path": "b.txt", "content": "made\n"})
+    )
+    a, b = bench.work / "a.txt", bench.work / "b.txt"
+    a.write_text(a.read_text().replace("LINE TWO", "line two, mine"))
+    mine = a.read_text()
+    done = await bench.run("undo")
+    assert done.code == 1
+    assert (a.read_text(), b.exists()) == (mine, False)
+    assert "a.txt stays as it is: later edits touch the same lines" in done.out
+
+
+async def test_a_created_file_that_was_edited_since_is_not_removed(tmp_path: Path) -> None:
+    bench = await worked(tmp_path, ("write", {"path": "b.txt", "content": "made\n"}))
+    (bench.work / "b.txt").write_text("made\nand mine\n")
+    done = await bench.run("undo")
+    assert done.code == 1
+    assert (bench.work / "b.txt").read_text() == "made\nand mine\n"
+
+
+async def test_line_ends_and_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
+    async with WireServer([chat.calls(edit("two\n", "TWO\n", "w.txt")), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "w.txt").write_bytes(b"one\r\ntwo\r\n\xff\xfe\r\n")
+        await bench.run("run", "go", *FULL)
+    changed = (bench.work / "w.txt").read_bytes()
+    assert changed == b"one\r\nTWO\r\n\xff\xfe\r\n"
+    (bench.work / "w.txt").write_bytes(changed + b"mine\r\n")
+    await bench.run("undo")
+    assert (bench.work / "w.txt").read_bytes() == b"one\r\ntwo\r\n\xff\xfe\r\nmine\r\n"
+
+
+async def test_turns_are_undone_one_by_one_and_a_turn_by_its_number(tmp_path: Path) -> None:
+    script = [
+        chat.calls(edit("line 1\n", "ONE\n")),
+        chat.text("one"),
+        chat.calls(edit("line 5\n", "FIVE\n")),
+        chat.text("two"),
+    ]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "a.txt").write_text(LINES)
+        await bench.run("run", "a", "--name", "s", *FULL)
+        await bench.run("run", "b", "-r", "s", *FULL)
+    a = bench.work / "a.txt"
+    await bench.run("undo", "--turn", "1")
+    assert a.read_text() == LINES.replace("line 5", "FIVE")
+    await bench.run("undo")
+    assert a.read_text() == LINES
+    assert (await bench.run("undo", "--agent", "nobody")).code == 2
+
+
+async def test_one_agents_work_is_undone_and_the_others_stays(tmp_path: Path) -> None:
+    bench = await worked(tmp_path, edit("line 1\n", "ONE\n"))
+    done = await bench.run("undo", "--agent", "orchestrator")
+    assert (done.code, (bench.work / "a.txt").read_text()) == (0, LINES)
