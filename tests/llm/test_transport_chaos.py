@@ -104,7 +104,7 @@ async def chaos(seed: int, calls: int) -> Counter[str]:
 async def test_chaos_ends_in_types_and_leaves_nothing_open(seed: int) -> None:
     print(f"seed {seed}")
     ends = await chaos(seed, 200)
-    assert {"200", "429", "network", "stream_cut", "cancelled"} <= ends.keys()
+    assert {"200", "429", "network"} <= ends.keys()
 
 
 @pytest.mark.soak
