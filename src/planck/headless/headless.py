@@ -11,7 +11,7 @@ import msgspec
 
 import planck
 from planck.headless import config as configuration
-from planck.headless import models, sessions, teams, undo
+from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.config import Config
 from planck.headless.peers import EVERY_TOOL, Peers
@@ -24,7 +24,7 @@ from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
 from planck.records.events import Event, SessionStarted, TurnStatus, View, frame
-from planck.records.outcome import PlanckError
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
@@ -90,7 +90,8 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
+        found = (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
+        return (*found, *hooks.parse(self.config.hooks)[1])
 
     @property
     def archive(self) -> Archive:
@@ -169,7 +170,7 @@ class Planck:
         session = await session_module.resume(
             id, name, planck.__version__, store, journal, wired.team(journal)
         )
-        return self._handle(session, store, wired)
+        return self._handle(session, store, wired, resumed=True)
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
@@ -218,8 +219,10 @@ class Planck:
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store, wired: SessionWiring) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock, wired)
+    def _handle(
+        self, session: Session, store: Store, wired: SessionWiring, *, resumed: bool = False
+    ) -> "SessionHandle":
+        handle = SessionHandle(session, store, self._clock, wired, resumed=resumed)
         self._open.append(handle)
         return handle
 
@@ -243,19 +246,28 @@ class Shelf:
         return await undo.apply(plan, self._workspace, self._ids, record)
 
 
+_MAX_STOPS = 5
+"""How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
+
+
 class PromptRefused(PlanckError):
-    """The orchestrator's inbox is full, or the prompt is too large."""
+    """The orchestrator's inbox is full, the prompt is too large, or a hook refuses it."""
 
 
 class SessionHandle:
     """One open session."""
 
-    def __init__(self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring) -> None:
+    def __init__(
+        self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring, *, resumed: bool
+    ) -> None:
         self._session = session
         self._wired = wired
         self._store = store
         self._clock = clock
         self._closed = False
+        self._prompted = 0
+        self._greeted = False
+        self._resumed = resumed
 
     @property
     def id(self) -> str:
@@ -289,13 +301,42 @@ class SessionHandle:
 
     async def prompt(self, text: str, *, steer: bool = False) -> None:
         """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        text = await self._past_hooks(text)
+        if not steer:
+            self._prompted = self.head
         refused = await self._session.prompt(text, steer=steer)
         if refused:
             raise PromptRefused(refused.kind, refused.message, refused.details)
 
     async def settled(self) -> None:
-        """Returns when nothing can wake the orchestrator any more."""
+        """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
+        for again in range(_MAX_STOPS):
+            await self._session.team.settled()
+            if "Stop" not in self._wired.hooks.settings():
+                return
+            result = self.result(self._prompted)
+            if result.status is not TurnStatus.COMPLETED:
+                return
+            verdict = await self._wired.hooks.stop(result.text, active=again > 0)
+            if not verdict.blocked:
+                return
+            await self._session.prompt(f"A Stop hook wants you to go on: {verdict.reason}")
         await self._session.team.settled()
+
+    async def _past_hooks(self, text: str) -> str:
+        """The prompt with what the hooks add to it; one may refuse it."""
+        own = self._wired.hooks
+        told = []
+        if not self._greeted:
+            self._greeted = True
+            told.append((await own.session_start("resume" if self._resumed else "startup")).context)
+        verdict = await own.prompt(text)
+        if verdict.blocked:
+            raise PromptRefused(
+                ErrorKind.PERMISSION_DENIED, f"a UserPromptSubmit hook refused the prompt: {verdict.reason}"
+            )
+        told.append(verdict.context)
+        return "\n\n".join([text, *(f"Hook: {context}" for context in told if context)])
 
     def interrupt(self) -> None:
         """End every turn in flight; the session goes on with the next prompt."""
