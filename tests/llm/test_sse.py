@@ -21,6 +21,7 @@ def events(*chunks: bytes) -> list[bytes]:
         (b"data:a\n\n", [b"a"]),
         (b"data:  a\n\n", [b" a"]),
         (b"data: a\ndata: b\n\n", [b"a\nb"]),
+        (b"data: a\r\ndata: b\r\n\r\n", [b"a\nb"]),
         (b"data\n\n", [b""]),
         (b"data: a\r\n\r\ndata: b\r\rdata: c\n\r\ndata: d\r\n\n", [b"a", b"b", b"c", b"d"]),
         (b"\xef\xbb\xbfdata: a\n\n", [b"a"]),

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from planck.records.events import View
 from tests.tools.room import Room, kind, open_folder, tree, value
 
 READERS: dict[str, dict[str, Any]] = {"read": {}, "list_dir": {}, "grep": {"pattern": "secret"}}
@@ -387,36 +388,25 @@ async def test_two_agents_lose_no_edit_of_a_shared_file(room: Room) -> None:
     assert conflicts > 0
 
 
-@pytest.mark.serial
-async def test_another_program_that_writes_meanwhile_is_not_overwritten(room: Room) -> None:
-    """What changed between our look and our rename is a conflict; nothing acknowledged by both is lost."""
+@pytest.mark.parametrize("name", ["write", "edit"])
+@pytest.mark.parametrize("there", [True, False], ids=["changed", "created"])
+async def test_what_another_program_wrote_meanwhile_is_not_overwritten(
+    name: str, there: bool, room: Room
+) -> None:
+    """Between our look and our rename, where the before-image is recorded, the file changes."""
     path = room.ws / "log.txt"
-    path.write_text("start\n")
-    stop = threading.Event()
-    appended = 0
+    if there:
+        path.write_text("a secret\n")
+    elif name == "edit":
+        return
 
-    def append() -> None:
-        nonlocal appended
-        while not stop.is_set():
-            with open(path, "a") as file:
-                file.write("x\n")
-            appended += 1
-            stop.wait(0.0005)
+    async def meanwhile(fact: View) -> None:
+        path.write_text("theirs\n")
 
-    thread = threading.Thread(target=append)
-    thread.start()
-    kinds = set()
-    try:
-        for number in range(100):
-            await room.call("read", {"path": "log.txt"})
-            edit = {"path": "log.txt", "old_string": "start", "new_string": "start"}
-            edit = {**edit, "new_string": f"start{number}", "old_string": "start"}
-            kinds.add(kind(await room.call("edit", edit)))
-    finally:
-        stop.set()
-        thread.join()
-    assert kinds <= {"ok", "edit_conflict", "not_unique", "no_match"}
-    assert not [name for name in os.listdir(room.ws) if name.startswith(".planck-tmp")]
+    agent = room.agent("agent-1", meanwhile)
+    assert kind(await room.call(name, {"path": "log.txt", **WRITERS[name]}, by=agent)) == "edit_conflict"
+    assert path.read_text() == "theirs\n"
+    assert sorted(os.listdir(room.ws)) == ["log.txt", "sub"]
 
 
 async def test_a_sandboxed_command_can_not_choose_where_our_tools_read(room: Room) -> None:

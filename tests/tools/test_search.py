@@ -205,6 +205,26 @@ async def test_a_planted_ripgrep_is_not_run(tmp_path: Path) -> None:
     assert not (ws / "pwned").exists()
 
 
+async def test_what_the_engine_says_is_not_shown_without_a_confined_look(tmp_path: Path) -> None:
+    """An engine that was led outside by a swapped folder reports places there: nothing of them appears."""
+    room = Room(tmp_path)
+    (room.ws / "link").symlink_to(room.out)
+    (room.ws / "real").write_text("one\ntwo\n")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "rg").write_text(
+        "#!/bin/sh\ncase \"$*\" in *--files*) end= ;; *) end='1:leaked secret\\n' ;; esac\n"
+        'for p in link/secret ../out/secret /etc/passwd gone real; do printf "./$p\\000$end"; done\n'
+    )
+    (programs / "rg").chmod(0o755)
+    root = Root(room.ws)
+    engine = Engine(root, {"PATH": f"{programs}:/usr/bin:/bin"})
+    assert engine.program == str(programs / "rg")
+    searching = Room(tmp_path, [glob_tool(root, engine), grep_tool(root, engine)])
+    assert (await searching.call("glob", {"pattern": "**"})).output == "real"
+    assert (await searching.call("grep", {"pattern": "x"})).output == "real:1:one"
+
+
 GITIGNORES = [
     "*.log", "/a.log", "a.log/", "sub/", "/sub", "sub/*.log", "**/b.log", "sub/**", "!a.log", "*.log\n!a.log",
     "a?log", "[ab].log", "[!a].log", "a.*", "*", "*\n!*/\n!b.log", "sub/deep", "**/deep/", "deep/**/x",

@@ -12,6 +12,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),
     "undo": ("planck.cli.undo", "take back what agents wrote to files, around your own later edits"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
+    "sidecar": ("planck.cli.sidecar", "make, serve and check a sidecar: tools in a process of their own"),
+    "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
@@ -19,8 +21,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 NOT_BUILT = [
     "permissions",
     "models",
-    "sidecar",
-    "mcp",
     "auth",
     "doctor",
     "serve",

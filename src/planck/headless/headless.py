@@ -70,7 +70,7 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(providers or {})
-        self.peers = Peers(self.resources, environ, trusted=trust, clock=self._clock)
+        self.peers = Peers(self.resources, environ, clock=self._clock)
         self._wiring = Wiring(
             self.resources,
             environ,

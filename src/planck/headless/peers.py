@@ -73,20 +73,19 @@ class _Holder:
 
 
 class Peers:
-    def __init__(
-        self, resources: Resources, environ: Mapping[str, str], *, trusted: bool, clock: Clock
-    ) -> None:
+    def __init__(self, resources: Resources, environ: Mapping[str, str], *, clock: Clock) -> None:
         self.notices: list[str] = []
         self._resources = resources
         self._environ = environ
-        self._trusted = trusted
+        self._trusted = resources.loaded.trusted
         self._clock = clock
         self._known: list[_Known] | None = None
         self._sets: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
         self._recording: set[asyncio.Task[None]] = set()
         self._closing = False
         self._journals: weakref.WeakSet[Journal] = weakref.WeakSet()
-        self._plan = self._planned()
+        self.plan = self._planned()
+        """(component, name, entry) of everything that would be started."""
 
     def join(self, journal: Journal) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
@@ -102,9 +101,11 @@ class Peers:
             for tool in known.tools.values():
                 self._give(known, tools, holder, tool)
 
-    def start(self) -> None:
+    def start(self, only: str = "", name: str = "") -> None:
+        """Everything, once; or only a component, or one of it."""
         if self._known is None:
-            self._known = [self._open(component, name, entry) for component, name, entry in self._plan]
+            wanted = [p for p in self.plan if only in ("", p[0]) and name in ("", p[1])]
+            self._known = [self._open(*planned) for planned in wanted]
             for known in self._known:
                 if known.peer is not None:
                     known.peer.start()

@@ -1,6 +1,5 @@
 """Where a model is reached and with which key; neither its repr nor its encoding shows the key."""
 
-import re
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -9,7 +8,7 @@ OLLAMA_ROOT = "http://localhost:11434"
 LLAMA_CPP_ROOT = "http://localhost:8080"
 
 
-_SECRET = re.compile("auth|key|token|secret|cookie|password", re.I)
+_SECRETIVE = ("auth", "key", "token", "secret", "cookie", "password")
 
 
 class Endpoint:
@@ -52,7 +51,9 @@ class Endpoint:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What no error and no log may show: the key, and the headers that carry one."""
-        headers = (value for name, value in self.headers.items() if _SECRET.search(name))
+        headers = (
+            value for name, value in self.headers.items() if any(word in name.lower() for word in _SECRETIVE)
+        )
         return tuple(value for value in (self.key, *headers) if value)
 
     @property

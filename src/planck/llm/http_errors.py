@@ -43,45 +43,45 @@ _HINTS = {
     ErrorKind.CONTEXT_OVERFLOW: "; the conversation must be compacted",
 }
 _MAX_MESSAGE = 600
-_OVERFLOW = re.compile(
+# Compiled when something fails: compiling all of them would be the most of this import.
+_OVERFLOW = (
     r"context.?(length|window|size|limit)|maximum context|(prompt|input) is too long|too many (input )?tokens"
     r"|exceeds? the (available|maximum).{0,40}(context|tokens)|input token count.{0,40}exceed"
-    r"|request.?too.?large|reduce the length",
-    re.I,
+    r"|request.?too.?large|reduce the length"
 )
-_QUOTA = re.compile(
+_QUOTA = (
     r"insufficient.?(quota|funds|credit|balance)|exceeded your current quota|credit balance is too low"
-    r"|billing|usage.?limit|out of credits|quota_exceeded|spending limit",
-    re.I,
+    r"|billing|usage.?limit|out of credits|quota_exceeded|spending limit"
 )
-_NO_MODEL = re.compile(
+_NO_MODEL = (
     r"model.?not.?found|model .{0,200}(does not exist|not found|not supported|is not available|not a valid)"
-    r"|(unknown|invalid|unsupported|no such) model|not_found_error model:|models/.{0,200}is not found",
-    re.I | re.S,
+    r"|(unknown|invalid|unsupported|no such) model|not_found_error model:|models/.{0,200}is not found"
 )
-_BUSY = re.compile(r"overloaded|server is busy|at capacity|temporarily unavailable", re.I)
-_RATE = re.compile(r"rate.?limit|too many requests|resource.?exhausted", re.I)
-_AUTH = re.compile(
-    r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated", re.I
-)
+_BUSY = r"overloaded|server is busy|at capacity|temporarily unavailable"
+_RATE = r"rate.?limit|too many requests|resource.?exhausted"
+_AUTH = r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated"
 
 
 def _kind(status: int, code: str, said: str) -> ErrorKind:
     text = f"{code} {said}"
     if status in (0, 400, 402, 429):
-        if status == 402 or _QUOTA.search(text):
+        if status == 402 or _has(_QUOTA, text):
             return ErrorKind.USAGE_LIMIT_REACHED
-        if status == 429 or (status == 0 and _RATE.search(text)):
+        if status == 429 or (status == 0 and _has(_RATE, text)):
             return ErrorKind.RATE_LIMITED
-    if status in (401, 403) or (status in (0, 400) and _AUTH.search(code)):
+    if status in (401, 403) or (status in (0, 400) and _has(_AUTH, code)):
         return ErrorKind.NOT_AUTHENTICATED
-    if status in (503, 529) or (status in (0, 500) and _BUSY.search(text)):
+    if status in (503, 529) or (status in (0, 500) and _has(_BUSY, text)):
         return ErrorKind.OVERLOADED
-    if status == 413 or (status in (0, 400, 422, 500) and _OVERFLOW.search(text)):
+    if status == 413 or (status in (0, 400, 422, 500) and _has(_OVERFLOW, text)):
         return ErrorKind.CONTEXT_OVERFLOW
-    if status in (0, 400, 404, 422) and _NO_MODEL.search(text):
+    if status in (0, 400, 404, 422) and _has(_NO_MODEL, text):
         return ErrorKind.MODEL_NOT_SUPPORTED
     return ErrorKind.PROVIDER_HTTP_ERROR
+
+
+def _has(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.I | re.S) is not None
 
 
 def _said(body: bytes) -> tuple[str, str]:

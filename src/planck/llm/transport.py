@@ -110,6 +110,9 @@ class HttpTransport:
         if closing:
             await asyncio.wait(closing)
 
+    def __repr__(self) -> str:
+        return f"HttpTransport({sum(map(len, self._idle.values()))} idle of {len(self._open)} connections)"
+
     def opened(self, connection: Connection) -> None:
         self._open.add(connection)
 
@@ -165,28 +168,17 @@ class HttpTransport:
             await self._tunnel(connection, origin, origin.proxy)
 
     async def _dial(self, connection: Connection, to: Origin) -> None:
-        loop = asyncio.get_running_loop()
-        dialling = loop.create_task(
-            loop.create_connection(
-                lambda: connection,
-                to.host,
-                to.port,
-                ssl=self._context() if to.tls else None,
-                happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
-            )
+        # TLS is begun on a socket that is ours already: asyncio leaves one open for a minute when it is
+        # cancelled between connecting and the handshake (seen with 3.11).
+        context = self._context() if to.tls else None
+        made, _ = await asyncio.get_running_loop().create_connection(
+            asyncio.Protocol if to.tls else lambda: connection,
+            to.host,
+            to.port,
+            happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS if _may_have_many_addresses(to.host) else None,
         )
-        try:
-            await asyncio.shield(dialling)
-        except asyncio.CancelledError:
-            # CPython's race between addresses loses a socket when it is cancelled: let it end, then hang up.
-            self._leaving.add(dialling)
-            dialling.add_done_callback(self._hang_up)
-            raise
-
-    def _hang_up(self, dialling: "asyncio.Task[Any]") -> None:
-        self._leaving.discard(dialling)
-        if not dialling.cancelled() and dialling.exception() is None:
-            dialling.result()[0].abort()
+        if context is not None:
+            await self._secure(made, connection, to)
 
     async def _tunnel(self, connection: Connection, origin: Origin, proxy: Origin) -> None:
         plain = Connection(self, origin)
@@ -195,15 +187,18 @@ class HttpTransport:
             transport = await plain.tunnel(connect_head(origin, proxy))
         except NothingReceived:
             raise network_error(f"the proxy {proxy} closed the connection without an answer") from None
+        await self._secure(transport, connection, origin)
+
+    async def _secure(self, transport: asyncio.Transport, connection: Connection, to: Origin) -> None:
         try:
             tls = await asyncio.get_running_loop().start_tls(
-                transport, connection, self._context(), server_hostname=origin.host
+                transport, connection, self._context(), server_hostname=to.host
             )
         except BaseException:
             transport.abort()
             raise
         if tls is None:
-            raise network_error(f"the proxy {proxy} closed the tunnel to {origin}")
+            raise network_error(f"the connection to {to} ended in the handshake; try again")
         connection.connection_made(tls)
 
     def _context(self) -> "ssl.SSLContext":
@@ -223,6 +218,11 @@ class HttpTransport:
 
 _NEXT_ADDRESS_SECONDS = 0.25
 """RFC 8305: how long one address may stay silent before the next is tried beside it."""
+
+
+def _may_have_many_addresses(host: str) -> bool:
+    """A race of one costs as much as a whole request: numeric addresses and this machine run none."""
+    return not (host[-1].isdigit() or ":" in host or host == "localhost")
 
 
 def _unreachable(origin: Origin, error: OSError) -> ProviderError:

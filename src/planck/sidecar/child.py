@@ -33,10 +33,13 @@ MAX_TIMEOUT_MS = 3_600_000
 
 
 def main() -> None:
-    """`python -m planck.sidecar.child FOLDER`: what the host starts."""
+    """What the host starts with a path, and `planck sidecar run` also with a port and a token after it."""
+    path, *http = sys.argv[1:]
+    if http:
+        asyncio.run(_serve_http(Entry(Path(path)), int(http[0]), http[1]))
+        return
     read_end, write_end = claim_standard_streams()
-    entry = Entry(Path(sys.argv[1]))
-    asyncio.run(_serve(entry, read_end, write_end))
+    asyncio.run(_serve(Entry(Path(path)), read_end, write_end))
 
 
 def claim_standard_streams() -> tuple[int, int]:
@@ -108,6 +111,18 @@ async def _serve(entry: Entry, read_end: int, write_end: int) -> None:
     from planck.mcp.wire import Wire
 
     await serve_wire(mcp_server("planck-sidecar", __version__, entry), Wire(read_end, write_end))
+
+
+async def _serve_http(entry: Entry, port: int, token: str) -> None:
+    from planck import __version__
+    from planck.mcp.http import serve_http
+    from planck.mcp.serve import mcp_server
+
+    def ready(url: str) -> None:
+        sys.stderr.write(f"planck: the sidecar is served at {url} with the token {token}\n")
+        sys.stderr.flush()
+
+    await serve_http(mcp_server("planck-sidecar", __version__, entry), port, token, ready)
 
 
 def _load(project: Project) -> None:

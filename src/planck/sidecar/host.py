@@ -62,13 +62,7 @@ class _Host:
         self._python = await python_for(project, self._cache, self._environment, self._progress)
 
     def open(self) -> AbstractAsyncContextManager[Link]:
-        paths = runtime_paths()
-        boot = (
-            f"import sys; sys.path += [path for path in {paths!r} if path not in sys.path]; "
-            "from planck.sidecar.child import main; main()"
-        )
-        # -P: the workspace, where it runs, may hold a module named like one of ours.
-        argv = (self._python, "-P", "-c", boot, str(self._path))
+        argv = command(self._python, self._path)
         return process_link(argv, cwd=self._workspace, environment=allowed(self._environment))
 
     async def changed(self) -> None:
@@ -76,6 +70,16 @@ class _Host:
             await asyncio.sleep(self._poll)
             if await asyncio.to_thread(fingerprint, self._path) != self._started_with:
                 return
+
+
+def command(python: str, path: Path, *more: str) -> tuple[str, ...]:
+    """What runs a sidecar: its interpreter, with this Planck in it."""
+    boot = (
+        f"import sys; sys.path += [path for path in {runtime_paths()!r} if path not in sys.path]; "
+        "from planck.sidecar.child import main; main()"
+    )
+    # -P: the workspace, where it runs, may hold a module named like one of ours.
+    return (python, "-P", "-c", boot, str(path), *more)
 
 
 def sidecar_tool(peer: Peer, listed: Listed) -> Tool:

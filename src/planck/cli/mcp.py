@@ -1,0 +1,166 @@
+"""`planck mcp`: servers whose tools agents may use, and our tools for other agents."""
+
+import argparse
+import asyncio
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from planck.cli.errors import UsageError
+from planck.headless import config as configuration
+from planck.headless import servers
+from planck.headless.headless import Planck
+from planck.headless.peers import Report
+from planck.records.outcome import ErrorKind
+from planck.records.visible import one_line, plain
+
+EXAMPLE = "planck mcp add time -- uvx mcp-server-time"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(
+        dest="action", required=True, metavar="list|add|remove|test|serve", parser_class=_Parser
+    )
+    listing = commands.add_parser(
+        "list", help="the servers that a session here would start", epilog="example: planck mcp list"
+    )
+    adding = commands.add_parser("add", help="add one to your configuration", epilog=f"example: {EXAMPLE}")
+    adding.add_argument("name", metavar="NAME")
+    adding.usage = (
+        "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME --url URL [--header NAME=VALUE]"
+    )
+    adding.add_argument("--url", default="", help="a streamable HTTP address instead of a command")
+    adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the program")
+    adding.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="for the address")
+    removing = commands.add_parser(
+        "remove", help="take one out of your configuration", epilog="example: planck mcp remove time"
+    )
+    removing.add_argument("name", metavar="NAME")
+    testing = commands.add_parser(
+        "test", help="start, list the tools, stop; all or one", epilog="example: planck mcp test time"
+    )
+    testing.add_argument("name", nargs="?", default="", metavar="NAME")
+    serving = commands.add_parser(
+        "serve",
+        help="offer the tools of a workspace to another agent",
+        epilog="example: planck mcp serve -C ~/project --permission-mode workspace",
+    )
+    serving.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
+    serving.add_argument(
+        "--http", type=int, default=None, metavar="PORT", help="on this machine; 0: a free one"
+    )
+    serving.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
+    for command in (listing, testing, serving):
+        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+    for command in (listing, testing):
+        command.add_argument("--json", action="store_true", help="for programs")
+
+
+class _Parser(argparse.ArgumentParser):
+    """What follows `--` is somebody else's command line, options and all."""
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        words = list(args or [])
+        cut = words.index("--") if "--" in words else len(words)
+        parsed, rest = super().parse_known_args(words[:cut], namespace)
+        parsed.command = words[cut + 1 :]
+        return parsed, rest
+
+
+def run(options: argparse.Namespace) -> int:
+    match options.action:
+        case "list":
+            return _list(_planck(options), options.json)
+        case "add":
+            return _add(options)
+        case "remove":
+            file = servers.remove(configuration.home_dir(), options.name)
+            print(f"removed {options.name!r} from {file}")
+            return 0
+        case "test":
+            return _test(_planck(options), options)
+        case _:
+            return _serve(options)
+
+
+def _planck(options: argparse.Namespace) -> Planck:
+    planck = Planck(workspace=Path(options.directory), trust=options.trust)
+    for notice in planck.notices:
+        print(f"planck: {plain(notice)}", file=sys.stderr)
+    return planck
+
+
+def _list(planck: Planck, as_json: bool) -> int:
+    rows = servers.listed(planck)
+    if as_json:
+        print(json.dumps({"servers": rows}, indent=2, ensure_ascii=False))
+        return 0
+    for row in rows:
+        note = "  (disabled)" if row.get("disabled") else ""
+        how = one_line(str(row.get("how") or row.get("problem")), 100)
+        print(f"{row['name']}  {row.get('transport', '?')}  {how}{note}")
+    if not rows:
+        print(f"No MCP servers. Add one: {EXAMPLE}")
+    return 0
+
+
+def _add(options: argparse.Namespace) -> int:
+    command = list(options.command)
+    entry = {
+        "command": command[0] if command else "",
+        "args": command[1:],
+        "url": options.url,
+        "env": _pairs(options.env, "--env"),
+        "headers": _pairs(options.header, "--header"),
+    }
+    file = servers.add(configuration.home_dir(), options.name, entry, configuration.environment())
+    print(f"added {options.name!r} to {file}; try it: planck mcp test {options.name}")
+    return 0
+
+
+def _pairs(texts: list[str], option: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise UsageError(ErrorKind.INVALID_ARGS, f"{option} {text!r} must be NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _test(planck: Planck, options: argparse.Namespace) -> int:
+    reports = asyncio.run(servers.tried(planck, "mcp", options.name))
+    if options.name and not reports:
+        raise UsageError(ErrorKind.NOT_FOUND, f"no MCP server {options.name!r}; `planck mcp list` shows them")
+    return show_reports(reports, options.json)
+
+
+def show_reports(reports: list[Report], as_json: bool) -> int:
+    """What came of starting them; 1 if one did not connect."""
+    if as_json:
+        rows = [
+            {"name": r.name, "state": r.state, "detail": r.detail, "tools": list(r.tools)} for r in reports
+        ]
+        print(json.dumps({"peers": rows}, indent=2, ensure_ascii=False))
+    else:
+        for report in reports:
+            print(f"{report.name}  {report.state}  {len(report.tools)} tools")
+            for tool in report.tools:
+                print(f"    {plain(tool)}")
+            if report.detail:
+                print(f"planck: {report.name}: {plain(report.detail)}", file=sys.stderr)
+    return 0 if all(report.state == "connected" for report in reports) else 1
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from planck.headless.serving import Workbench
+
+    workspace = Path(options.directory).absolute()
+    if not workspace.is_dir():
+        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
+    bench = Workbench(workspace, options.permission_mode, trust=options.trust)
+    # By name, as the dispatcher does: a frontend of its own, of which this one knows nothing.
+    frontend = import_module("planck.mcp_server.serve")
+    return int(asyncio.run(frontend.run(bench, options.http, options.token)))

@@ -1,0 +1,92 @@
+"""`planck sidecar`: make one, serve one to any MCP client, see whether it works."""
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from planck.cli.errors import UsageError
+from planck.headless.headless import Planck
+from planck.headless.servers import tried
+from planck.records.outcome import ErrorKind
+from planck.records.visible import plain
+
+EXAMPLE = "planck sidecar new && planck sidecar status --trust"
+_DEFAULT = Path(".planck") / "sidecar"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", required=True, metavar="status|new|run")
+    status = commands.add_parser(
+        "status",
+        help="build and start what a session here would, list the tools, stop",
+        epilog="example: planck sidecar status --trust",
+    )
+    status.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    status.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+    status.add_argument("--json", action="store_true", help="for programs")
+    new = commands.add_parser(
+        "new", help="a working sidecar with a test", epilog="example: planck sidecar new tools/sidecar"
+    )
+    running = commands.add_parser(
+        "run",
+        help="serve a sidecar to any MCP client, on standard input and output or HTTP",
+        epilog="example: planck sidecar run .planck/sidecar --http 8080",
+    )
+    for command in (new, running):
+        command.add_argument(
+            "path", nargs="?", default=str(_DEFAULT), metavar="PATH", help=f"default {_DEFAULT}"
+        )
+    running.add_argument(
+        "--http", type=int, default=None, metavar="PORT", help="on this machine; 0: a free one"
+    )
+    running.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
+
+
+def run(options: argparse.Namespace) -> int:
+    match options.action:
+        case "new":
+            return _new(Path(options.path))
+        case "run":
+            return _run(options)
+        case _:
+            return _status(options)
+
+
+def _new(folder: Path) -> int:
+    from planck.headless.sidecar_files import new_sidecar
+
+    for file in new_sidecar(folder):
+        print(file)
+    print(f"planck: try it: python -m pytest {folder}; planck sidecar status --trust", file=sys.stderr)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
+    from planck.headless.serving import new_token, sidecar_command
+
+    def progress(text: str) -> None:
+        print(f"planck: {plain(text)}", file=sys.stderr)
+
+    more = () if options.http is None else (str(options.http), options.token or new_token())
+    argv = asyncio.run(sidecar_command(Path(options.path).absolute(), progress, *more))
+    sys.stderr.flush()
+    os.execv(argv[0], argv)
+    raise AssertionError
+
+
+def _status(options: argparse.Namespace) -> int:
+    from planck.cli.mcp import show_reports
+
+    planck = Planck(workspace=Path(options.directory), trust=options.trust)
+    for notice in planck.notices:
+        print(f"planck: {plain(notice)}", file=sys.stderr)
+    reports = asyncio.run(tried(planck, "sidecar"))
+    if not reports and not options.json:
+        if any("not trusted" in notice for notice in planck.notices):
+            raise UsageError(ErrorKind.PERMISSION_DENIED, "nothing is started here; pass --trust to do so")
+        print("No sidecar. Make one: planck sidecar new")
+        return 0
+    return show_reports(reports, options.json)

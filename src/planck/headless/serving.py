@@ -1,0 +1,93 @@
+"""Our tools for other agents: what `planck mcp serve` and `planck sidecar run` put behind MCP."""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from planck import __version__
+from planck.headless import config as configuration
+from planck.headless.permit import ceiling, gate
+from planck.headless.system import RandomIds, SystemClock
+from planck.headless.tools import ToolBox
+from planck.mcp import meta as meta_keys
+from planck.records.authority import Mode
+from planck.records.events import View
+from planck.records.messages import ToolCall
+from planck.records.specs import ToolSpec
+from planck.sidecar.build import python_for
+from planck.sidecar.host import command
+from planck.sidecar.project import read_project
+from planck.toolkit.toolset import ToolSet
+from planck.tools.executor import Executor, Finished
+
+
+class Workbench:
+    """The tools of a workspace under a mode; where the mode would ask, it is denied: nobody is there."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        mode: Mode | str | None = None,
+        *,
+        trust: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        environ = configuration.environment() if environ is None else environ
+        home = configuration.home_dir(environ)
+        config = configuration.load(home, workspace, environ, trusted=trust).config
+        box = ToolBox(workspace, home=home, environ=environ, trust=trust)
+        self._tools = ToolSet(entry.tool for entry in box.inventory().entries if entry.trusted)
+        self._workspace = workspace
+        rights = ceiling(Mode(mode) if mode else config.permissions.mode, workspace, 0)
+        self._permit = gate(config, workspace, home, environ, RandomIds(), None).permit(
+            "mcp", "mcp", rights, _unrecorded
+        )
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return self._tools.specs
+
+    def run(
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+    ) -> AsyncGenerator[Finished, None]:
+        executor = Executor(
+            self._tools,
+            clock=SystemClock(),
+            permit=self._permit,
+            session_id="mcp",
+            agent_id=str(meta.get(meta_keys.AGENT_ID) or "mcp"),
+            workspace=self._workspace,
+            dry_run=meta.get(meta_keys.DRY_RUN) is True,
+            progress=progress,
+        )
+        return executor.run([ToolCall(RandomIds().new(), "", call.name, call.arguments)])
+
+
+async def serve_stdio(bench: Workbench, read_end: int, write_end: int) -> None:
+    """Until the client closes its side."""
+    from planck.mcp.serve import mcp_server, serve_wire
+    from planck.mcp.wire import Wire
+
+    await serve_wire(mcp_server("planck", __version__, bench), Wire(read_end, write_end))
+
+
+async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable[[str], None]) -> None:
+    from planck.mcp import http
+    from planck.mcp.serve import mcp_server
+
+    await http.serve_http(mcp_server("planck", __version__, bench), port, token, on_ready)
+
+
+async def sidecar_command(path: Path, progress: Callable[[str], None], *more: str) -> tuple[str, ...]:
+    """What runs the sidecar at a path in the place of this process, built if it must be."""
+    environ = configuration.environment()
+    cache = configuration.home_dir(environ) / "cache" / "sidecars"
+    return command(await python_for(read_project(path), cache, environ, progress), path, *more)
+
+
+def new_token() -> str:
+    return os.urandom(32).hex()
+
+
+async def _unrecorded(fact: View) -> None:
+    """There is no session; the client hears the refusal itself."""

@@ -1,0 +1,71 @@
+"""A new sidecar that works, with its test."""
+
+from pathlib import Path
+
+from planck.headless.config import ConfigError
+from planck.records.outcome import ErrorKind
+
+FILES = {
+    "sidecar.py": '''"""Tools of this project. Saved changes are taken over between two calls.
+
+Packages that it needs go here; an environment is built for them:
+
+# /// script
+# dependencies = ["httpx"]
+# ///
+"""
+
+from planck import Tool, ToolContext, tool
+from planck.sidecar import Sidecar
+
+
+@tool
+def count_words(text: str, ctx: ToolContext) -> str:
+    """Count the words of a text.
+
+    Args:
+        text: The text whose words are counted.
+    """
+    ctx.progress("counting\\n")
+    return f"{len(text.split())} words"
+
+
+class ProjectTools(Sidecar):
+    def tools(self) -> list[Tool]:
+        return [count_words]
+''',
+    "test_sidecar.py": '''"""Run with: python -m pytest .planck/sidecar"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from planck import Ok  # noqa: E402
+from planck.sidecar import execute_tool, list_tools  # noqa: E402
+from sidecar import ProjectTools  # noqa: E402
+
+
+def test_the_tools_are_listed() -> None:
+    assert [spec.name for spec in list_tools(ProjectTools)] == ["count_words"]
+
+
+def test_words_are_counted() -> None:
+    assert execute_tool(ProjectTools, "count_words", "agent", "call", {"text": "a b c"}) == Ok(
+        {"output": "3 words"}
+    )
+''',
+}
+
+
+def new_sidecar(folder: Path) -> list[Path]:
+    """The files written; a folder that has a sidecar is left as it is."""
+    taken = [folder / name for name in (*FILES, "pyproject.toml") if (folder / name).exists()]
+    if taken:
+        raise ConfigError(
+            ErrorKind.NOT_UNIQUE, f"{str(taken[0])!r} exists; choose another folder or edit that sidecar"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    return [folder / name for name in FILES]

@@ -1,0 +1,202 @@
+"""`planck mcp` and `planck sidecar` as a user runs them, both also driven by other programs' clients."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+from mcp import Client, StdioServerParameters
+from tests.command import Bench
+from tests.mcp.bench import FAKE, WAIT
+
+pytestmark = pytest.mark.serial
+
+PLANCK = [sys.executable, "-m", "planck"]
+FAKE_COMMAND = (sys.executable, "-S", "-E", str(FAKE))
+
+
+async def test_a_server_is_added_listed_tested_and_removed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    before = json.loads((bench.home / "config.json").read_text())
+    added = await bench.run("mcp", "add", "fake", "--env", "TOKEN=secret", "--", *FAKE_COMMAND)
+    assert (added.code, added.err) == (0, "")
+    config = json.loads((bench.home / "config.json").read_text())
+    assert config == {
+        **before,
+        "mcpServers": {
+            "fake": {"command": FAKE_COMMAND[0], "args": list(FAKE_COMMAND[1:]), "env": {"TOKEN": "secret"}}
+        },
+    }
+    again = await bench.run("mcp", "add", "fake", "--url", "http://localhost:2/mcp")
+    assert again.code == 2
+    assert "not_unique" in again.err
+
+    listed = await bench.run("mcp", "list", "--json")
+    assert [row["name"] for row in json.loads(listed.out)["servers"]] == ["fake"]
+    assert "secret" not in listed.out
+
+    tested = await bench.run("mcp", "test", "fake", "--json")
+    assert tested.code == 0
+    peer = json.loads(tested.out)["peers"][0]
+    assert (peer["state"], peer["tools"]) == ("connected", ["mcp__fake__echo", "mcp__fake__quiet"])
+
+    removed = await bench.run("mcp", "remove", "fake")
+    assert removed.code == 0
+    assert json.loads((bench.home / "config.json").read_text())["mcpServers"] == {}
+    gone = await bench.run("mcp", "test", "fake")
+    assert gone.code == 2
+    assert "not_found" in gone.err
+
+
+async def test_wrong_entries_are_refused_before_they_are_written(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    text = (bench.home / "config.json").read_text()
+    for args in (
+        ("bad name", "--", "x"),
+        ("both", "--url", "http://x", "--", "x"),
+        ("none",),
+        ("file", "--url", "file:///etc/passwd"),
+        ("pair", "--env", "novalue", "--", "x"),
+    ):
+        done = await bench.run("mcp", "add", *args)
+        assert done.code in (1, 2), args
+        assert done.err.startswith("planck: invalid_args"), args
+    assert (bench.home / "config.json").read_text() == text
+
+
+async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    made = await bench.run("sidecar", "new")
+    assert made.code == 0
+    assert (await bench.run("sidecar", "new")).code == 2
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".planck/sidecar"],
+        cwd=bench.work,
+        capture_output=True,
+        text=True,
+        timeout=WAIT,
+        check=False,
+    )
+    assert tested.returncode == 0, tested.stdout
+    untrusted = await bench.run("sidecar", "status")
+    assert untrusted.code == 2
+    assert "--trust" in untrusted.err
+    status = await bench.run("sidecar", "status", "--trust", "--json")
+    assert status.code == 0, status.err
+    assert json.loads(status.out)["peers"][0]["tools"] == ["count_words"]
+
+
+async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    await bench.run("sidecar", "new")
+    env = {"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)}
+    command = [*PLANCK, "sidecar", "run"]
+    async with Client(_stdio(command, bench.work, env)) as client:
+        await _use_count_words(client)
+    async with _served(bench, "sidecar", "run", "--http", "0", "--token", "t0ken") as url:
+        headers = {"Authorization": "Bearer t0ken"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            await _use_count_words(client)
+        async with httpx2.AsyncClient() as http:
+            for token in ("", "Bearer wrong", "t0ken"):
+                headers = {"Authorization": token} if token else {}
+                assert (await http.post(url, json={}, headers=headers)).status_code == 401
+
+
+async def _use_count_words(client: Client) -> None:
+    tools = await client.list_tools()
+    assert [tool.name for tool in tools.tools] == ["count_words"]
+    told: list[str | None] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    result = await client.call_tool("count_words", {"text": "a b c"}, progress_callback=heard)
+    assert (result.is_error, result.content[0].text) == (False, "3 words")  # type: ignore[union-attr]
+    assert told == ["counting\n"]
+    wrong = await client.call_tool("count_words", {"txt": "a"})
+    assert wrong.is_error
+    assert wrong.content[0].text.startswith("invalid_args")  # type: ignore[union-attr]
+
+
+async def test_mcp_serve_offers_our_tools_under_a_mode_and_a_workspace(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    (bench.work / "a.txt").write_text("alpha\n")
+    env = {"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)}
+    command = [*PLANCK, "mcp", "serve", "--permission-mode", "read-only"]
+    async with Client(_stdio(command, bench.work, env), mode="legacy") as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert {"read", "write", "bash", "grep"} <= set(names)
+        read = await client.call_tool("read", {"path": "a.txt"})
+        assert "alpha" in read.content[0].text  # type: ignore[union-attr]
+        for name, args in (
+            ("write", {"path": "b.txt", "content": "x"}),
+            ("bash", {"command": "touch c.txt"}),
+            ("read", {"path": "/etc/passwd"}),
+        ):
+            refused = await client.call_tool(name, args)
+            assert refused.is_error, name
+    assert sorted(entry.name for entry in bench.work.iterdir()) == ["a.txt"]
+
+
+async def test_mcp_serve_is_driven_by_a_client_that_is_not_the_sdk(tmp_path: Path) -> None:
+    """Plain lines, as any program in any language would write them; no `_meta`, no progress token."""
+    bench = Bench(tmp_path, "http://localhost:1")
+    process = await bench.start("mcp", "serve", "--permission-mode", "full")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+        {
+            "id": 3,
+            "method": "tools/call",
+            "params": {"name": "bash", "arguments": {"command": "echo hi; exit 3"}},
+        },
+        {"id": 4, "method": "tools/call", "params": {"name": "nope", "arguments": {}}},
+    ]
+    for message in messages:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    answers: dict[int, dict[str, Any]] = {}
+    async with asyncio.timeout(WAIT):
+        while len(answers) < 4:
+            answer = json.loads(await process.stdout.readline())
+            answers[answer["id"]] = answer["result"]
+        process.stdin.close()
+        await process.wait()
+    assert answers[1]["serverInfo"]["name"] == "planck"
+    assert "bash" in [tool["name"] for tool in answers[2]["tools"]]
+    assert "hi" in answers[3]["content"][0]["text"]
+    assert answers[3]["isError"] is True
+    assert answers[4]["content"][0]["text"].startswith("unknown_tool")
+
+
+def _stdio(command: list[str], cwd: Path, env: dict[str, str]) -> StdioServerParameters:
+    return StdioServerParameters(command=command[0], args=command[1:], cwd=cwd, env=env)
+
+
+@asynccontextmanager
+async def _served(bench: Bench, *args: str) -> AsyncGenerator[str, None]:
+    process = await bench.start(*args)
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(WAIT):
+            while b"http://" not in (line := await process.stderr.readline()):
+                assert line, "it ended"
+        yield next(word for word in line.decode().split() if word.startswith("http://"))
+    finally:
+        process.terminate()
+        await process.wait()

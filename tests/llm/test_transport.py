@@ -1,0 +1,270 @@
+"""What our own client does beyond the contract in `tests/contracts`: hostile servers, and leaks."""
+
+import asyncio
+import gc
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+import trustme
+
+from planck.llm.address import Network
+from planck.llm.connection import HttpResponse
+from planck.llm.provider import ProviderError
+from planck.llm.transport import HttpTransport, read_all
+from planck.records.outcome import ErrorKind
+from tests.llm.raw_server import HELLO, OK, Peer, raw_server
+
+CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[HttpTransport]:
+    transport = HttpTransport(Network(connect_timeout=10))
+    yield transport
+    await transport.aclose()
+
+
+async def ask(transport: HttpTransport, url: str) -> bytes:
+    async with aclosing(await transport.send("POST", url, {}, b"{}")) as response:
+        return await read_all(response)
+
+
+async def test_a_second_answer_to_one_request_reaches_nobody(transport: HttpTransport) -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        if peer.number == 1:
+            await peer.send(HELLO + OK + b"content-length: 4\r\n\r\nevil")
+            await peer.gone()
+        else:
+            await peer.send(HELLO)
+
+    async with raw_server(handler) as server:
+        assert [await ask(transport, server.url) for _ in range(2)] == [b"hello", b"hello"]
+    assert server.accepted == 2
+
+
+async def test_bytes_on_an_idle_connection_end_it(transport: HttpTransport) -> None:
+    idle, gone = asyncio.Event(), asyncio.Event()
+
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(HELLO)
+        if peer.number == 1:
+            await idle.wait()
+            await peer.send(b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n")
+            await peer.gone()
+            gone.set()
+
+    async with raw_server(handler) as server:
+        assert await ask(transport, server.url) == b"hello"
+        idle.set()
+        async with asyncio.timeout(30):
+            await gone.wait()
+        assert await ask(transport, server.url) == b"hello"
+    assert server.accepted == 2
+
+
+async def test_an_interim_answer_is_passed_over(transport: HttpTransport) -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(b"HTTP/1.1 100 Continue\r\nx: interim\r\n\r\nHTTP/1.1 103 Early\r\n\r\n" + HELLO)
+
+    async with raw_server(handler) as server:
+        response = await transport.send("POST", server.url, {}, b"")
+        assert (response.status, await read_all(response)) == (200, b"hello")
+        assert "x" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("start", "again", "kind"),
+    [
+        (OK, b"x-%d: " + b"y" * 200 + b"\r\n", ErrorKind.NETWORK),
+        (OK + b"x: ", b"y" * 200, ErrorKind.NETWORK),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 9, ErrorKind.NETWORK),
+        (CHUNKED + b"5\r\nhello\r\n0\r\nx: ", b"y" * 200, ErrorKind.STREAM_CUT),
+    ],
+    ids=["many-headers", "a-long-header", "interim-answers", "trailers"],
+)
+async def test_a_flood_without_an_answer_in_it_is_cut_off(
+    transport: HttpTransport, start: bytes, again: bytes, kind: ErrorKind
+) -> None:
+    sent, total = 0, 200_000
+
+    async def handler(peer: Peer) -> None:
+        nonlocal sent
+        await peer.request()
+        await peer.send(start)
+        while sent < total:
+            await peer.send(again.replace(b"%d", b"%d" % sent))
+            sent += 1
+
+    async with raw_server(handler) as server:
+        with pytest.raises(ProviderError) as caught:
+            await ask(transport, server.url)
+    assert caught.value.err.kind is kind
+    assert sent < total
+
+
+async def test_a_released_answer_gives_its_connection_back_if_it_ends_by_itself(
+    transport: HttpTransport,
+) -> None:
+    end = asyncio.Event()
+
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(CHUNKED + b"3\r\none\r\n")
+        await end.wait()
+        await peer.send(b"3\r\ntwo\r\n0\r\n\r\n")
+        await say_hello(peer)
+
+    async with raw_server(handler) as server:
+        response = await transport.send("POST", server.url, {}, b"")
+        assert await anext(response.chunks()) == b"one"
+        response.release()
+        await response.aclose()
+        end.set()
+        while not idle(transport):
+            await asyncio.sleep(0)
+        assert await ask(transport, server.url) == b"hello"
+    assert server.accepted == 1
+
+
+def idle(transport: HttpTransport) -> int:
+    """The pool as its `repr` tells it: there is no other sign of a connection that went back by itself."""
+    return int(repr(transport).removeprefix("HttpTransport(").split()[0])
+
+
+async def test_a_released_answer_that_goes_on_is_closed(transport: HttpTransport) -> None:
+    gone = asyncio.Event()
+
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(CHUNKED + b"3\r\none\r\n")
+        try:
+            while True:
+                await peer.send(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+        except ConnectionError:
+            gone.set()
+
+    async with raw_server(handler) as server:
+        response = await transport.send("POST", server.url, {}, b"")
+        await anext(response.chunks())
+        response.release()
+        async with asyncio.timeout(30):
+            await gone.wait()
+
+
+async def test_closing_a_finished_answer_again_leaves_the_next_one_alone(transport: HttpTransport) -> None:
+    go_on = asyncio.Event()
+
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(HELLO)
+        await peer.request()
+        await peer.send(CHUNKED + b"3\r\none\r\n")
+        await go_on.wait()
+        await peer.send(b"3\r\ntwo\r\n0\r\n\r\n")
+
+    async with raw_server(handler) as server:
+        first = await transport.send("POST", server.url, {}, b"")
+        assert await read_all(first) == b"hello"
+        second = await transport.send("POST", server.url, {}, b"")
+        await first.aclose()
+        first.release()
+        go_on.set()
+        assert await read_all(second) == b"onetwo"
+    assert server.accepted == 1
+
+
+async def test_a_connection_with_an_unsent_body_is_not_used_again(transport: HttpTransport) -> None:
+    async def handler(peer: Peer) -> None:
+        if peer.number == 1:
+            await peer.head()
+            await peer.send(b"HTTP/1.1 400 Bad\r\ncontent-length: 2\r\n\r\nno")
+            await peer.reader.read(1)
+            await asyncio.Event().wait()
+        else:
+            await say_hello(peer)
+
+    async with raw_server(handler) as server:
+        async with aclosing(await transport.send("POST", server.url, {}, b"x" * 50_000_000)) as response:
+            assert (response.status, await read_all(response)) == (400, b"no")
+        assert await ask(transport, server.url) == b"hello"
+    assert server.accepted == 2
+
+
+async def say_hello(peer: Peer) -> None:
+    while True:
+        await peer.request()
+        await peer.send(HELLO)
+
+
+@pytest.mark.parametrize("where", ["handshake", "tunnel"])
+async def test_cancelling_while_connecting_closes_the_socket(where: str, tmp_path: Path) -> None:
+    here, gone = asyncio.Event(), asyncio.Event()
+
+    async def handler(peer: Peer) -> None:
+        here.set()
+        await peer.gone()  # neither TLS nor a proxy: it never answers
+        gone.set()
+
+    async with raw_server(handler) as server:
+        proxied = Network(https_proxy=f"http://127.0.0.1:{server.port}")
+        transport = HttpTransport(proxied if where == "tunnel" else None)
+        url = "https://model.test" if where == "tunnel" else f"https://127.0.0.1:{server.port}"
+        sending = asyncio.ensure_future(transport.send("POST", url, {}, b""))
+        async with asyncio.timeout(30):
+            await here.wait()
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        async with asyncio.timeout(30):
+            await gone.wait()
+        await transport.aclose()
+
+
+async def test_a_certificate_that_is_not_trusted_is_not_worth_another_try(transport: HttpTransport) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    async with raw_server(say_hello, context) as server:
+        with pytest.raises(ProviderError) as caught:
+            await ask(transport, server.url)
+    assert caught.value.err.details == {"permanent": True}
+
+
+async def test_a_bundle_that_is_not_there_says_so(tmp_path: Path) -> None:
+    transport = HttpTransport(Network(ca_bundle=str(tmp_path / "none.pem")))
+    with pytest.raises(ProviderError, match=r"none\.pem"):
+        await ask(transport, "https://127.0.0.1:1")
+
+
+async def test_a_closed_transport_says_so(transport: HttpTransport) -> None:
+    await transport.aclose()
+    with pytest.raises(ProviderError, match="closed"):
+        await ask(transport, "http://127.0.0.1:1")
+
+
+@pytest.mark.serial
+async def test_no_answer_is_left_for_the_collector(transport: HttpTransport) -> None:
+    async def handler(peer: Peer) -> None:
+        while True:
+            line, *_ = await peer.request()
+            await peer.send(HELLO if "keep" in line else CHUNKED + b"3\r\none\r\n")
+
+    async with raw_server(handler) as server:
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(50):
+                assert await ask(transport, f"{server.url}/keep") == b"hello"
+                async with aclosing(await transport.send("POST", f"{server.url}/cut", {}, b"")) as response:
+                    assert await anext(response.chunks()) == b"one"
+                del response
+            while len(kept := [o for o in gc.get_objects() if isinstance(o, HttpResponse)]) > 1:
+                del kept
+                await asyncio.sleep(0)  # the last one closes on the loop's next turn
+        finally:
+            gc.enable()
