@@ -62,7 +62,7 @@ async def _best(measure: Callable[[], Awaitable[float]]) -> float:
 async def _planck_turns(port: int, turns: int) -> float:
     async with open_planck(port, f"t{turns}") as planck:
         session = await planck.start(model="bench/m", mode="full", max_steps=turns + 1)
-        session.add_tool(NOOP)
+        await session.add_tool(NOOP)
         began = time.perf_counter()
         result = await session.run("go")
         spent = time.perf_counter() - began

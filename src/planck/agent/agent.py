@@ -33,6 +33,9 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Finished
 
+Cost = Callable[[Usage], float | None]
+"""In USD; None where the price is not known."""
+
 MakeRoom = Callable[[Request], Awaitable[Compacted | None]]
 """What to record before a call so that it fits; the wiring knows who makes it."""
 
@@ -54,7 +57,7 @@ class Agent:
         executor: Executor,
         ids: Ids,
         system: Callable[[], str],
-        cost: Callable[[Usage], float | None],
+        cost: Cost,
         max_steps: int,
         make_room: MakeRoom | None = None,
     ) -> None:
@@ -153,11 +156,13 @@ class Agent:
         self.tools.remove(name)
         await self.record(ToolsChanged(removed=(name,)))
 
-    async def change_model(self, model: ModelSpec, provider: Provider) -> None:
+    async def change_model(
+        self, model: ModelSpec, provider: Provider, cost: Cost, make_room: MakeRoom | None
+    ) -> None:
         """From the next model call on."""
         await self.record(ModelChanged(model=model))
         self.spec = msgspec.structs.replace(self.spec, model=model)
-        self.provider = provider
+        self.provider, self._cost, self._make_room = provider, cost, make_room
 
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""

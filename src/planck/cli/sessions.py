@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="fork: the new session's name")
     parser.add_argument("--format", choices=("ndjson", "markdown"), default="ndjson", help="export: as what")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="search: at most so many hits")
-    parser.add_argument("--why-blocked", action="store_true", help="show: only who waits for whom")
+    parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
     parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
     parser.add_argument("--json", action="store_true", help="for programs")
 
@@ -50,8 +50,10 @@ def run(options: argparse.Namespace) -> int:
             _rows(archive.sessions(everywhere=options.all), options.json)
         case "tree":
             _tree(archive.sessions(everywhere=options.all), options.json)
+        case "show" if options.why_blocked:
+            _why(archive.why_blocked(options.what), options.json)
         case "show":
-            _show(archive.detail(options.what), options.json, options.why_blocked)
+            _show(archive.detail(options.what), options.json)
         case "export":
             _export(archive, options.what, options.format)
         case "import":
@@ -109,16 +111,17 @@ def _branch(children: dict[str, list[SessionInfo]], parent: str, indent: str) ->
             _branch(children, info.id, f"{indent}  ")
 
 
-def _show(detail: SessionDetail, as_json: bool, why_blocked: bool) -> None:
-    waiting = [agent for agent in detail.agents if agent.state.startswith("waiting")]
+def _why(lines: Sequence[str], as_json: bool) -> None:
     if as_json:
-        _json(waiting if why_blocked else detail)
+        _json(lines)
         return
-    if why_blocked:
-        for agent in waiting:
-            print(f"{plain(agent.name)} ({agent.id}) is {agent.state}")
-        if not waiting:
-            print("Nobody waits for anybody.")
+    for line in lines:
+        print(plain(line))
+
+
+def _show(detail: SessionDetail, as_json: bool) -> None:
+    if as_json:
+        _json(detail)
         return
     info, usage = detail.info, detail.usage
     print(_row(info))

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from planck.headless.sessions import SessionError, find, free_name, new_path, valid_name
 from planck.headless.system import RandomIds, SystemClock
+from planck.headless.why import why_blocked
 from planck.records import codec
 from planck.records.events import (
     AgentEnded,
@@ -95,6 +96,11 @@ class Archive:
         """All that the sound part of the log says; damage is named in `info.problem`."""
         with _Reading(self._find(id_or_name)) as store:
             return _Fold().detail(store)
+
+    def why_blocked(self, id_or_name: str) -> list[str]:
+        """Each wait in words; also of a session that another process runs now."""
+        with _Reading(self._find(id_or_name)) as store:
+            return why_blocked(store.read(), self._clock.now())
 
     def events(self, id_or_name: str) -> Iterator[bytes]:
         """The export: one JSON line an event."""

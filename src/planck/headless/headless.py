@@ -1,7 +1,7 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import Event, SessionStarted, TurnStatus, View, frame
+from planck.records.events import AgentStarted, Event, SessionStarted, TurnStatus, View, frame, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
@@ -35,6 +35,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+from planck.team.member import Member
 from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 
@@ -222,7 +223,7 @@ class Planck:
     def _handle(
         self, session: Session, store: Store, wired: SessionWiring, *, resumed: bool = False
     ) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock, wired, resumed=resumed)
+        handle = SessionHandle(session, store, self._clock, wired, self._model, resumed=resumed)
         self._open.append(handle)
         return handle
 
@@ -254,14 +255,26 @@ class PromptRefused(PlanckError):
     """The orchestrator's inbox is full, the prompt is too large, or a hook refuses it."""
 
 
+class AgentError(PlanckError):
+    """No such agent in this session, or none that is alive."""
+
+
 class SessionHandle:
     """One open session."""
 
     def __init__(
-        self, session: Session, store: Store, clock: SystemClock, wired: SessionWiring, *, resumed: bool
+        self,
+        session: Session,
+        store: Store,
+        clock: SystemClock,
+        wired: SessionWiring,
+        resolve: Callable[[str], ModelSpec],
+        *,
+        resumed: bool,
     ) -> None:
         self._session = session
         self._wired = wired
+        self._resolve = resolve
         self._store = store
         self._clock = clock
         self._closed = False
@@ -290,9 +303,35 @@ class SessionHandle:
     def tools(self) -> list[str]:
         return self._session.team.orchestrator.actor.agent.tools.names()
 
-    def add_tool(self, tool: Tool) -> None:
-        """Give the orchestrator one more tool, from its next step on."""
-        self._session.team.orchestrator.actor.agent.tools.add(tool)
+    async def add_tool(self, tool: Tool, *, agent: str = "") -> None:
+        """Give an agent (by id or name; the orchestrator) one more tool, from its next step on."""
+        await self._member(agent).actor.agent.add_tool(tool)
+
+    async def remove_tool(self, name: str, *, agent: str = "") -> None:
+        """Take a tool away, from the agent's next step on."""
+        await self._member(agent).actor.agent.remove_tool(name)
+
+    async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
+        """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
+        model = self._resolve(name)
+        await self._member(agent).actor.agent.change_model(model, *self._wired.mind(model))
+        return model
+
+    def _member(self, agent: str) -> Member:
+        team = self._session.team
+        if not agent:
+            return team.orchestrator
+        for member in team.members:
+            if agent in (member.id, member.name):
+                return member
+        known = [view(event) for event in self._store.read()]
+        if any(
+            isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
+        ):
+            raise AgentError(
+                ErrorKind.DETACHED, f"agent {agent!r} is known from the log but not alive; spawn another"
+            )
+        raise AgentError(ErrorKind.NOT_FOUND, "Agent not found.")
 
     @property
     def members(self) -> list[AgentSpec]:

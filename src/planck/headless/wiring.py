@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.agent.agent import Agent
+from planck.agent.agent import Agent, Cost, MakeRoom
 from planck.agent.journal import Journal
 from planck.agent.metered import Metered
 from planck.context.compaction import Compactor
@@ -195,7 +195,7 @@ class SessionWiring:
             record=lambda fact: agent.record(fact),
         )
         executor.hooks, executor.agent = self.hooks, spec.name
-        provider = self._provider(spec.model)
+        provider, cost, make_room = self.mind(spec.model)
         agent = Agent(
             spec,
             journal=journal,
@@ -204,12 +204,18 @@ class SessionWiring:
             executor=executor,
             ids=wiring.ids,
             system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
-            cost=partial(wiring.cost, spec.model),
+            cost=cost,
             max_steps=options.max_steps,
-            make_room=Compactor(provider, spec.model.context_window).make_room,
+            make_room=make_room,
         )
         wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
+
+    def mind(self, model: ModelSpec) -> tuple[Provider, Cost, MakeRoom]:
+        """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
+        provider = self._provider(model)
+        make_room = Compactor(provider, model.context_window).make_room
+        return provider, partial(self._wiring.cost, model), make_room
 
     def _provider(self, model: ModelSpec) -> Provider:
         """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""
