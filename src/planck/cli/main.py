@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
     "sidecar": ("planck.cli.sidecar", "make, serve and check a sidecar: tools in a process of their own"),
     "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
+    "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
@@ -22,7 +23,6 @@ NOT_BUILT = [
     "permissions",
     "models",
     "auth",
-    "doctor",
     "serve",
     "acp",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 import planck
+from planck.context import compaction
 from planck.headless import config as configuration
 from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
@@ -23,7 +24,16 @@ from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import AgentStarted, Event, SessionStarted, TurnStatus, View, frame, view
+from planck.records.events import (
+    AgentStarted,
+    Compacted,
+    Event,
+    SessionStarted,
+    TurnStatus,
+    View,
+    frame,
+    view,
+)
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
@@ -200,6 +210,10 @@ class Planck:
                 tools=(*wired.tool_names, EVERY_TOOL),
             )
         ]
+
+    def default_model(self) -> ModelSpec:
+        """The model of a session that names none."""
+        return self._model("")
 
     def _model(self, name: str) -> ModelSpec:
         provider, _, model = (name or self.config.default_model).partition("/")
@@ -401,6 +415,16 @@ class SessionHandle:
         except TimeoutError:
             await self.stop(TurnStatus.TIMED_OUT)
         return self.result(after, round((self._clock.monotonic() - began) * 1000))
+
+    async def compact(self) -> Compacted | None:
+        """Make the orchestrator's history about half as long; None where nothing can be taken out."""
+        agent = self._session.team.orchestrator.actor.agent
+        window = max(4_096, agent.history.tokens(0))
+        found = await compaction.compact(agent.history, window, agent.provider, agent_id=agent.id)
+        if not isinstance(found, Compacted) or found.tokens_after >= found.tokens_before:
+            return None
+        await agent.record(found)
+        return found
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
         """What taking back a turn, an agent's work or a call would do to the files now."""
