@@ -5,9 +5,7 @@ import pytest
 
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
-from planck.llm.local_window import llama_cpp_window
 from planck.llm.provider import Item, Provider, ProviderError, Request
-from planck.records import codec
 from planck.records.events import AssistantSaid, TextDelta, ThinkingDelta, ToolEnd
 from planck.records.messages import (
     AssistantMessage,
@@ -82,8 +80,9 @@ async def test_a_prompt_that_would_be_cut_is_refused_here() -> None:
     assert [asked.path for asked in transport.asked] == ["/api/show"]
 
 
-async def test_a_server_that_does_not_say_its_context_is_not_trusted() -> None:
-    transport = MemoryTransport(script(Answer((Text("ok"),)), shown={"model_info": {}}))
+@pytest.mark.parametrize("shown", [{}, {"model_info": {}}, {"model_info": {"x.context_length": "9"}}, [7]])
+async def test_a_server_that_does_not_say_its_context_is_not_trusted(shown: Any) -> None:
+    transport = MemoryTransport(script(Answer((Text("ok"),)), shown=shown))
     with pytest.raises(ProviderError) as caught:
         await collect(ollama(transport), request())
     assert caught.value.err.kind is ErrorKind.INVALID_RESPONSE
@@ -135,11 +134,3 @@ async def test_a_step_goes_back_in_ollamas_own_shape() -> None:
         {"role": "assistant", "content": "", "tool_calls": [call], "thinking": "hm"},
         {"role": "tool", "tool_name": "read", "content": "text"},
     ]
-
-
-async def test_llama_cpp_says_what_a_slot_holds() -> None:
-    props = codec.encode({"default_generation_settings": {"n_ctx": 4096}, "total_slots": 2})
-    transport = MemoryTransport(lambda asked: Reply([props]))
-    endpoint = Endpoint("local", "llama_cpp", base_url="http://here/v1")
-    assert await llama_cpp_window(endpoint, transport) == 4096
-    assert [(asked.method, asked.path) for asked in transport.asked] == [("GET", "/props")]

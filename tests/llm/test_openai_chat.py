@@ -7,12 +7,14 @@ import pytest
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, Provider, ProviderError, Request
+from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.records.events import (
     AssistantSaid,
     Delivery,
     Envelope,
     Kind,
+    Status,
     TextDelta,
     ThinkingDelta,
     ToolEnd,
@@ -184,3 +186,119 @@ async def test_nobody_there_is_a_network_error(transport: HttpTransport) -> None
     with pytest.raises(ProviderError) as caught:
         await collect(provider(server, transport), request("hi"))
     assert caught.value.err.kind is ErrorKind.NETWORK
+
+
+def fragment(**fields: Any) -> dict[str, Any]:
+    return {"tool_calls": [fields]}
+
+
+ODD_CALLS = {
+    "no index, a new id begins a call": (
+        [
+            fragment(id="a", function={"name": "read", "arguments": '{"n":'}),
+            fragment(function={"arguments": "1}"}),
+            fragment(id="b", function={"name": "bash", "arguments": "{}"}),
+        ],
+        [("a", "read", '{"n":1}'), ("b", "bash", "{}")],
+    ),
+    "arguments as an object": (
+        [fragment(index=0, id="a", function={"name": "read", "arguments": {"n": 1}})],
+        [("a", "read", '{"n":1}')],
+    ),
+    "no id and no arguments": (
+        [fragment(index=0, function={"name": "now"}), fragment(index=1, function={"name": "now"})],
+        [("call_1_0", "now", "{}"), ("call_1_1", "now", "{}")],
+    ),
+    "the id again with each fragment": (
+        [
+            fragment(index=0, id="a", function={"name": "read", "arguments": "{"}),
+            fragment(index=0, id="a", function={"name": None, "arguments": "}"}),
+        ],
+        [("a", "read", "{}")],
+    ),
+    "empty fragments": (
+        [
+            fragment(index=0, id="a", function={"name": "read", "arguments": ""}),
+            fragment(index=0),
+            {"tool_calls": []},
+            {"tool_calls": None, "content": None},
+            fragment(index=0, function={"arguments": "{}"}),
+        ],
+        [("a", "read", "{}")],
+    ),
+    "indices that do not begin at nought": (
+        [fragment(index=7, id="a", function={"name": "read", "arguments": "{}"})],
+        [("a", "read", "{}")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD_CALLS)
+async def test_calls_as_compatible_servers_send_them(transport: HttpTransport, name: str) -> None:
+    deltas, expected = ODD_CALLS[name]
+    async with WireServer([chat.stream(deltas, "stop")]) as server:
+        *_, message = await collect(provider(server, transport), request("hi"))
+    assert isinstance(message, AssistantMessage)
+    assert [(call.provider_id, call.name, call.arguments) for call in message.tool_calls] == expected
+    assert message.stop is StopReason.TOOL_CALLS
+
+
+async def test_events_and_fields_that_nobody_knows_are_passed_over(transport: HttpTransport) -> None:
+    events = [
+        b": keep-alive\n\n",
+        b"event: ping\ndata: {}\n\n",
+        chat.sse({"object": "something.new", "choices": [], "x": {"y": [1]}}),
+        chat.sse({"choices": [{"delta": {"content": "hi", "audio": {"id": 7}}, "logprobs": {}}]}),
+        chat.sse({"choices": [{"delta": {}, "finish_reason": "a_new_reason"}], "usage": None}),
+        b"data: [DONE]\n\n",
+        chat.sse({"choices": [{"delta": {"content": "after the end"}}]}),
+    ]
+    async with WireServer([Reply(events)]) as server:
+        items = await collect(provider(server, transport), request("hi"))
+    message = AssistantMessage((Text("hi"),), "openai_chat", "m", StopReason.END)
+    assert items == [TextDelta(text="hi"), message]
+
+
+async def test_a_refusal_is_text_with_its_own_stop(transport: HttpTransport) -> None:
+    async with WireServer([chat.stream([{"refusal": "I "}, {"refusal": "won't"}], "stop")]) as server:
+        *_, message = await collect(provider(server, transport), request("hi"))
+    assert message == AssistantMessage((Text("I won't"),), "openai_chat", "m", StopReason.REFUSAL, USAGE)
+
+
+async def test_params_pass_through_but_for_what_is_ours(transport: HttpTransport) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        model = provider(server, transport, params={"temperature": 0.2, "effort": "low", "seed": 1})
+        await collect(model, request("hi", params={"seed": 2, "stream": False, "messages": []}))
+    body = server.asked[0].json
+    assert (body["temperature"], body["reasoning_effort"], body["seed"]) == (0.2, "low", 2)
+    assert body["stream"] is True
+    assert len(body["messages"]) == 2
+
+
+async def test_a_retry_over_a_real_socket_ends_with_one_answer(transport: HttpTransport) -> None:
+    hurry = {"retry-after-ms": "1"}
+    replies = [
+        chat.error(429, "slow down", headers=hurry),
+        Reply(chat.text("half").pieces[:2], cut=True),
+        chat.text("whole"),
+    ]
+    async with WireServer(replies) as server:
+        retrying = Retrying(provider(server, transport), lambda: -1.0)  # no jitter and no wait of our own
+        items = await collect(retrying, request("hi"))
+    states = [item.state for item in items if isinstance(item, Status)]
+    assert states == ["retrying", "discarded", "retrying"]
+    assert sum(isinstance(item, AssistantMessage) for item in items) == 1
+    assert len(server.asked) == 3
+
+
+async def test_cancelling_a_retried_call_closes_its_connection(transport: HttpTransport) -> None:
+    async with WireServer([Reply([*chat.text("Hel").pieces[:2], asyncio.Event()])]) as server:
+        retrying = Retrying(provider(server, transport), lambda: 0.0)
+        task = asyncio.ensure_future(collect(retrying, request("hi")))
+        async with asyncio.timeout(30):
+            while not server.asked:
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await server.closed_early.wait()

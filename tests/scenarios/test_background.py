@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.teams import Brains, open_planck, write_team
-from tests.tools.room import processes
+from tests.tools.room import processes, until
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -22,4 +22,4 @@ async def test_a_background_command_ends_with_its_session(tmp_path: Path) -> Non
         await session.run("go")
         assert processes(tag) != [], "the run is over, the session is not"
         await session.aclose()
-        assert processes(tag) == []
+        await until(lambda: not processes(tag))

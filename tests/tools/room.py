@@ -1,5 +1,6 @@
 """A workspace with the built-in tools behind the executor, beside a folder that nobody may reach."""
 
+import asyncio
 import hashlib
 import json
 import os
@@ -112,6 +113,15 @@ def tree(folder: Path) -> dict[str, str]:
             stamp = (state.st_mode, state.st_ino, state.st_mtime_ns, hashlib.sha256(content).hexdigest())
             found[os.fsdecode(path)] = repr(stamp)
     return found
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Returns once it holds; 30 s, paid only on failure."""
+    for _ in range(1500):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it never came true")
 
 
 def processes(tag: str) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planck.workspace.output import visible
-from tests.tools.room import Room, details, kind, processes, value
+from tests.tools.room import Room, details, kind, processes, until, value
 
 pytestmark = pytest.mark.serial
 
@@ -51,9 +51,9 @@ async def test_cwd_is_a_folder_of_the_workspace(room: Room) -> None:
 
 
 async def test_running_out_of_time_keeps_the_partial_output(room: Room) -> None:
-    result = await room.call("bash", {"command": "echo begun; sleep 60", "timeout": 200})
+    result = await room.call("bash", {"command": "echo begun; sleep 60", "timeout": 1000})
     assert kind(result) == "timeout"
-    assert details(result) == {"timeout_ms": 200, "output": "begun\n", "containment": "pid_namespace"}
+    assert details(result) == {"timeout_ms": 1000, "output": "begun\n", "containment": "pid_namespace"}
 
 
 @pytest.mark.parametrize("timeout", ["5", -1, 0, 600_001, 10**9, 1.5, None, True, [1]])
@@ -102,17 +102,15 @@ async def test_a_background_command_runs_until_it_is_killed_by_its_handle(room: 
     script = f"echo ready; setsid sleep {tag} & sleep {tag}"
     first = value(await room.call("bash", {"command": script, "background": True}))
     await room.call("bash", {"command": f"sleep {tag}", "background": True})
-    output = ""
-    while "ready" not in output or len(processes(tag)) < 6:
-        result = await room.call("read", {"path": f"output:{first['handle'].removeprefix('bg_')}"})
-        output = result.output
-        await asyncio.sleep(0.02)
+    kept = room.spill / f"{first['handle'].removeprefix('bg_')}.txt"
+    await until(lambda: kept.exists() and kept.stat().st_size > 0 and len(processes(tag)) >= 6)
+    assert (await room.call("read", {"path": f"output:{kept.stem}"})).output == "ready"
     before = len(processes(tag))
     killed = await room.call("bash", {"command": f"kill {first['handle']}"})
     assert (kind(killed), "ready" in killed.output) == ("ok", True)
     assert 0 < len(processes(tag)) < before
     await room.jobs.aclose()
-    assert processes(tag) == []
+    await until(lambda: not processes(tag))
 
 
 async def test_an_unknown_handle_is_not_found(room: Room) -> None:
@@ -130,12 +128,11 @@ async def test_closing_the_step_kills_the_command(room: Room) -> None:
     tag = str(5000 + os.getpid() / 1e9)
     call = room.tool_call("bash", {"command": f"setsid sleep {tag} & sleep {tag}"})
     step = asyncio.ensure_future(anext(room.executor.run([call])))
-    while len(processes(tag)) < 3:
-        await asyncio.sleep(0.02)
+    await until(lambda: len(processes(tag)) >= 3)
     step.cancel()
     with pytest.raises(asyncio.CancelledError):
         await step
-    assert processes(tag) == []
+    await until(lambda: not processes(tag))
 
 
 async def test_a_flood_tells_its_progress_a_few_times_a_second(room: Room) -> None:

@@ -17,7 +17,7 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor
-from tests.tools.room import Room, details, kind, permitted, value
+from tests.tools.room import Room, details, kind, permitted, until, value
 from tests.virtual_time import run_virtual
 
 Execute = Callable[[dict[str, Any], ToolContext], Any]
@@ -314,8 +314,7 @@ async def test_a_tool_that_blocks_in_its_thread_is_left_behind(
     with caplog.at_level(logging.WARNING):
         first, second = await room.step(("probe", {}), ("quick", {}))
         release.set()
-        while "late result" not in caplog.text:
-            await asyncio.sleep(0.005)
+        await until(lambda: "late result" in caplog.text)
     assert (kind(first), kind(second)) == ("timeout", "ok")
 
 

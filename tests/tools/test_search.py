@@ -184,7 +184,7 @@ async def test_a_regex_bomb_without_ripgrep_ends_at_the_deadline(tmp_path: Path)
     """W17: the engine is a process of its own, and killed."""
     ws = tmp_path / "ws"
     root = Root(ws)
-    engine = Engine(root, ENVIRONMENT, ripgrep=False, timeout=1.0)
+    engine = Engine(root, ENVIRONMENT, ripgrep=False, timeout=3.0)
     room = Room(tmp_path, [grep_tool(root, engine)])
     (ws / "a").write_text("aaa\n")
     (ws / "bomb").write_text("a" * 65_536 + "!\n")

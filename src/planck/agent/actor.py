@@ -48,6 +48,18 @@ class Actor:
     def idle(self) -> bool:
         return self._work is None and not self.agent.history.unread
 
+    @property
+    def stirred(self) -> bool:
+        """Whether mail came since `rest`."""
+        return self._mail.is_set()
+
+    def rest(self) -> None:
+        """Leave what is in the mailbox: only what comes from here on counts as new."""
+        self._mail.clear()
+
+    async def new_mail(self) -> None:
+        await self._mail.wait()
+
     def accept(self, envelope: Envelope) -> None:
         """Take a recorded envelope; its turn comes in order of arrival."""
         self.agent.history.apply(envelope)

@@ -52,11 +52,19 @@ def locate(url: str, network: Network) -> tuple[Origin, str]:
     origin, target = _origin(url)
     proxy = network.https_proxy if origin.tls else network.http_proxy
     if proxy and not _direct(origin, network.no_proxy):
-        via, _ = _origin(proxy if "://" in proxy else f"http://{proxy}")
-        origin = msgspec.structs.replace(origin, proxy=via)
+        origin = msgspec.structs.replace(origin, proxy=_proxy(proxy))
         if not origin.tls:
             target = f"{origin}{target}"
     return origin, target
+
+
+def _proxy(url: str) -> Origin:
+    try:
+        return _origin(url if "://" in url else f"http://{url}")[0]
+    except ProviderError as error:
+        raise ProviderError(
+            ErrorKind.INVALID_ARGS, f"the proxy can't be used: {error.err.message}, or unset HTTPS_PROXY"
+        ) from None
 
 
 def _origin(url: str) -> tuple[Origin, str]:

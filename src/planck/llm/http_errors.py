@@ -26,11 +26,11 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
     """`status` 0 is an error inside a stream that began well."""
     code, said = _said(body)
     kind = _kind(status, code, said)
-    said = redact(_printable(said), endpoint.secrets) or "no explanation"
+    said = _printable(redact(said, endpoint.secrets)) or "no explanation"
     where = f"{endpoint.name!r} answered {status}" if status else f"{endpoint.name!r} broke off"
     details: dict[str, Any] = {"provider": endpoint.name, "status": status}
     if code:
-        details["code"] = redact(_printable(code), endpoint.secrets)
+        details["code"] = _printable(redact(code, endpoint.secrets))
     message = f"{where}: {said}{_HINTS.get(kind, '')}"
     asked = {"retry-after": delay, **headers} if (delay := _delay(body)) else headers
     return ProviderError(kind, message, details, retry_after=retry_after(asked))

@@ -8,13 +8,12 @@ import msgspec
 
 from planck.llm.endpoint import OLLAMA_ROOT, Endpoint
 from planck.llm.exchange import cut, exchange
-from planck.llm.http_errors import provider_error
-from planck.llm.local_window import ollama_window
+from planck.llm.http_errors import provider_error, refusal
 from planck.llm.parts import concluded, json_object, unseen
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.sse import Lines
 from planck.llm.tool_bytes import ToolBytes
-from planck.llm.transport import Transport
+from planck.llm.transport import Transport, read_all
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.history import BYTES_PER_TOKEN
@@ -42,7 +41,7 @@ class Ollama:
         self._endpoint = endpoint
         self._model = model
         self._transport = transport
-        self._url = f"{endpoint.base_url or OLLAMA_ROOT}/api/chat"
+        self._root = endpoint.base_url or OLLAMA_ROOT
         self._headers = {
             "content-type": "application/json",
             **({"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}),
@@ -56,7 +55,9 @@ class Ollama:
         window = await self._window(request)
         answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
         body = self._body(request, window)
-        items = exchange(self._transport, self._endpoint, self._url, self._headers, body, answer, Lines())
+        items = exchange(
+            self._transport, self._endpoint, f"{self._root}/api/chat", self._headers, body, answer, Lines()
+        )
         async with aclosing(items):
             async for item in items:
                 yield item
@@ -64,7 +65,7 @@ class Ollama:
     async def _window(self, request: Request) -> int:
         """The context to ask for, within what the model can take; a prompt beyond it is refused here."""
         if not self._longest:
-            self._longest = await ollama_window(self._endpoint, self._model.model, self._transport)
+            self._longest = await self._ask_longest()
         params = {**self._model.params, **request.params}
         wanted = params.get("num_ctx", self._model.context_window)
         window = min(wanted, self._longest) if isinstance(wanted, int) and wanted > 0 else self._longest
@@ -77,6 +78,15 @@ class Ollama:
                 {"window": window, "longest": self._longest},
             )
         return window
+
+    async def _ask_longest(self) -> int:
+        """The most that the model can take, from `/api/show`."""
+        question = codec.encode({"model": self._model.model})
+        response = await self._transport.send("POST", f"{self._root}/api/show", self._headers, question)
+        async with aclosing(response):
+            if response.status != 200:
+                raise await refusal(response, self._endpoint)
+            return _longest(await read_all(response, _LARGEST_SHOWN), self._endpoint)
 
     def _body(self, request: Request, window: int) -> list[bytes]:
         """The messages come last, so that each request of a session is a prefix of the next."""
@@ -137,6 +147,28 @@ class Ollama:
         if images := [image for result in message.results for image in result.images]:
             wire.append(self._user((Text("Images from the tool results above:"), *images)))
         return wire
+
+
+_LARGEST_SHOWN = 4_000_000
+"""Bytes of an answer of `/api/show`, which lists every tensor."""
+
+
+def _longest(shown: bytes, endpoint: Endpoint) -> int:
+    try:
+        info = codec.decode_as(shown, _Shown).model_info or {}
+    except (codec.DecodeError, UnicodeDecodeError, RecursionError):
+        info = {}
+    for name, value in info.items():
+        if name.endswith(".context_length") and isinstance(value, int) and value > 0:
+            return value
+    raise ProviderError(
+        ErrorKind.INVALID_RESPONSE,
+        f"{endpoint.name!r} does not say how long a context the model takes, and would cut in silence",
+    )
+
+
+class _Shown(msgspec.Struct):
+    model_info: dict[str, Any] | None = None
 
 
 _TOP = ("think", "format", "keep_alive")

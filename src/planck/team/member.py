@@ -2,6 +2,7 @@ from collections import deque
 from collections.abc import Callable
 
 from planck.agent.actor import Actor
+from planck.records.outcome import PlanckError
 from planck.records.specs import AgentSpec
 
 
@@ -16,6 +17,8 @@ class Member:
         self.arriving = 0
         """Envelopes for it that are being recorded now."""
         self.crashes: deque[float] = deque(maxlen=8)
+        self.stalled: PlanckError | None = None
+        """Why the log could not take the end of its turn; it rests until something can be recorded again."""
         self.ending = ""
         """Why it ends, once it does."""
         self.after: list[Callable[[], object]] = []
@@ -32,6 +35,10 @@ class Member:
     @property
     def name(self) -> str:
         return self.spec.name
+
+    @property
+    def resting(self) -> bool:
+        return self.stalled is not None and not self.actor.stirred
 
     @property
     def hops(self) -> int:

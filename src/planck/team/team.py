@@ -99,7 +99,12 @@ class Team:
             self._changed.clear()
             if self._failure:
                 raise self._failure
-            if self._halted or all(self._quiet(member) for member in self._members.values()):
+            if self._halted:
+                return
+            if all(self._quiet(member) for member in self._members.values()):
+                for member in self._members.values():
+                    if member.stalled and member.resting:
+                        raise member.stalled
                 return
             await self._changed.wait()
 
@@ -163,15 +168,14 @@ class Team:
                 log.error("agent %s stopped: %s", member.name, failure)
 
     def _quiet(self, member: Member) -> bool:
-        return member.actor.idle and not member.arriving and not member.after
+        return member.resting or (member.actor.idle and not member.arriving and not member.after)
 
     async def _drive(self, member: Member) -> None:
         while not self._halted:
             try:
                 await self._turn(member)
             except Exception as crash:
-                log.exception("agent %s crashed", member.name)
-                if not await self._restart(member, crash):
+                if not await self._recover(member, crash):
                     return
             member.idle_since = self._clock.monotonic()
             self._changed.set()
@@ -184,15 +188,43 @@ class Team:
             raise
         self.mail.settle(member)
 
+    async def _recover(self, member: Member, crash: Exception) -> bool:
+        """Restart it; where the log can't be written, once that is possible again. False: it is over."""
+        while True:
+            try:
+                if isinstance(crash, PlanckError) and crash.err.kind is ErrorKind.LOG_WRITE_FAILED:
+                    await self._stall(member, crash)
+                    await self._revive(member)
+                    return True
+                log.error("agent %s crashed", member.name, exc_info=crash)
+                return await self._restart(member, crash)
+            except PlanckError as again:
+                if again.err.kind is not ErrorKind.LOG_WRITE_FAILED:
+                    raise
+                crash = again
+
+    async def _stall(self, member: Member, why: PlanckError) -> None:
+        log.error("agent %s rests: %s", member.name, why)
+        member.actor.rest()
+        member.stalled = why
+        self._changed.set()
+        await member.actor.new_mail()
+        member.stalled = None
+
     async def _restart(self, member: Member, crash: Exception) -> bool:
         """From the log, with its id and its mail; False once it crashed too often."""
-        member.after.clear()
         now = self._clock.monotonic()
         member.crashes.append(now)
         recent = sum(now - then < _WINDOW for then in member.crashes)
         if recent > _RESTARTS:
+            member.after.clear()
             await self._fail(member, crash)
             return False
+        await self._revive(member)
+        return True
+
+    async def _revive(self, member: Member) -> None:
+        member.after.clear()
         facts = [fact for event in self._journal.recorded(member.id) if (fact := view(event))]
         revived = revive(member.spec, facts, self._journal, self._build)
         member.actor = Actor(
@@ -201,7 +233,6 @@ class Team:
             barrier=member is self.orchestrator,
         )
         await self._close(member, revived, "crashed and was restarted")
-        return True
 
     async def _close(self, member: Member, revived: Revived, why: str) -> None:
         """End the turn that a crash cut: its calls, itself, and what somebody expected of it."""
