@@ -25,6 +25,7 @@ RESULT = {
     "exit_code",
 }
 DATA: dict[str, tuple[set[str], set[str]]] = {
+    "session_started": ({"id", "name", "workspace", "version"}, set()),
     "agent_started": ({"agent"}, set()),
     "message": (
         {"id", "kind", "from", "to", "text", "correlation_id", "deadline", "hops"},
@@ -105,7 +106,7 @@ async def test_a_team_of_four_streams_every_event_of_every_agent(tmp_path: Path)
         assert must <= set(line["data"]) <= must | may, line
         deltas = ("text_delta", "tool_progress")
         assert (line["seq"] is None) is (line["type"] in deltas)
-        assert line["agent_id"] in names
+        assert line["agent_id"] in names or line["type"] == "session_started"
     seqs = [line["seq"] for line in lines if line["seq"] is not None]
     assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
     _result(last["data"])

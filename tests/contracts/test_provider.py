@@ -41,7 +41,7 @@ from planck.records.specs import ToolSpec
 from planck.records.usage import Usage
 from tests.wire.known import KEY, KNOWN, Known, request
 from tests.wire.memory import MemoryTransport
-from tests.wire.script import Answer, Fault, Step, play
+from tests.wire.script import SHOW, Answer, Fault, Step, play
 from tests.wire.server import Asked, Reply, WireServer
 
 pytestmark = pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
@@ -65,13 +65,18 @@ async def transport() -> AsyncIterator[HttpTransport]:
 
 
 async def collect(provider: Provider, asked: Request) -> list[Item]:
-    return [item async for item in provider.stream(asked)]
+    async with asyncio.timeout(30):
+        return [item async for item in provider.stream(asked)]
 
 
 async def ask(known: Known, transport: HttpTransport, step: Step, **fields: Any) -> tuple[list[Item], Asked]:
     async with WireServer(play(known.server, [step])) as server:
         items = await collect(known.provider(server.url, transport), request(**fields))
-        return items, server.asked[0]
+        return items, server.asked[-1]
+
+
+def sent(transport: MemoryTransport) -> list[Asked]:
+    return [asked for asked in transport.asked if asked.path != SHOW]
 
 
 def said(items: list[Item]) -> AssistantMessage:
@@ -90,7 +95,9 @@ async def test_text_arrives_in_deltas_and_ends_with_one_message(
     assert "".join(item.text for item in items if isinstance(item, TextDelta)) == "Grüße, 世界 🎉!"
     message = said(items)
     assert message.parts == (Text("Grüße, 世界 🎉!"),)
-    assert (message.stop, message.usage, message.model) == (StopReason.END, usage, known.model)
+    assert (message.stop, message.model) == (StopReason.END, known.model)
+    for count in known.counts:
+        assert getattr(message.usage, count) == getattr(usage, count)
 
 
 async def test_thinking_is_told_apart_from_text_and_kept(known: Known, transport: HttpTransport) -> None:
@@ -110,9 +117,11 @@ async def test_parallel_calls_are_put_together_from_fragments_of_any_size(
     message = said(items)
     assert message.stop is StopReason.TOOL_CALLS
     assert message.text == "I look."
-    assert [(call.provider_id, call.name, codec.decode(call.arguments)) for call in message.tool_calls] == [
-        (call.provider_id, call.name, codec.decode(call.arguments)) for call in CALLS
+    assert [(call.name, codec.decode(call.arguments)) for call in message.tool_calls] == [
+        (call.name, codec.decode(call.arguments)) for call in CALLS
     ]
+    ids = [call.provider_id for call in message.tool_calls]
+    assert ids == [call.provider_id for call in CALLS] if known.ids else len(set(ids)) == 3
 
 
 @pytest.mark.parametrize("stop", [StopReason.LENGTH, StopReason.REFUSAL, StopReason.FILTER])
@@ -121,6 +130,8 @@ async def test_an_answer_that_was_cut_short_calls_nothing(
 ) -> None:
     items, _ = await ask(known, transport, Answer((Text("I was"), *CALLS), stop), tools=TOOLS)
     message = said(items)
+    if stop is not StopReason.LENGTH and not known.refuses:
+        return
     assert (message.text, message.tool_calls) == ("I was", ())
     assert message.stop is stop or (message.stop in _NOT_DONE and stop in _NOT_DONE)
 
@@ -168,8 +179,9 @@ async def test_an_error_inside_the_stream_has_its_kind(
 async def test_closing_the_stream_closes_the_connection(known: Known, transport: HttpTransport) -> None:
     frames = known.server.frames(Answer((Text("a long story"),)), known.model)
     first = next(number for number, frame in enumerate(frames) if b"a lon" in frame) + 1
-    reply = Reply([*frames[:first], asyncio.Event()])
-    async with WireServer([reply]) as server:
+    stalled = Reply([*frames[:first], asyncio.Event()])
+    whole = play(known.server, [Answer(())])
+    async with WireServer(lambda asked: whole(asked) if asked.path == SHOW else stalled) as server:
         stream = known.provider(server.url, transport).stream(request())
         assert await anext(stream) == TextDelta(text="a lon")
         await stream.aclose()
@@ -199,7 +211,7 @@ async def test_own_thinking_goes_back_and_that_of_another_model_does_not(known: 
             ToolEnd(id="t1", name="now", ok=True, output="noon", duration_ms=1),
         )
         said(await collect(provider, asked))
-    own, model, dialect = (known.replays(asked.json) for asked in transport.asked)
+    own, model, dialect = (known.replays(asked.json) for asked in sent(transport))
     assert codec.encode(own).count(b"c2lnbmVk") == (1 if "c2lnbmVk" in str(known.thoughts) else 0)
     for foreign in (model, dialect):
         assert b"c2lnbmVk" not in codec.encode(foreign)
@@ -226,7 +238,7 @@ async def test_each_request_of_a_session_is_a_prefix_of_the_next(known: Known) -
         told.apply(fact)
         if not told.open_calls and told.messages and not isinstance(told.messages[-1], AssistantMessage):
             said(await collect(provider, Request("a1", "be brief", told, TOOLS)))
-    bodies = [_unmarked(asked.body) for asked in transport.asked]
+    bodies = [_unmarked(asked.body) for asked in sent(transport)]
     assert len(bodies) > 8
     for earlier, later in pairwise(bodies):
         assert later.startswith(earlier[:-2])
@@ -284,7 +296,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(steps=STEPS, finished=st.integers(0, 5), cut=st.integers(0, 40), image=st.booleans())
 def test_any_history_folds_to_a_sendable_request(
     known: Known, steps: list[Any], finished: int, cut: int, image: bool
@@ -328,4 +340,6 @@ def _part(part: Any, number: int, at: int) -> Part:
 async def test_a_tool_can_be_required(known: Known, transport: HttpTransport) -> None:
     answer = Answer((CALLS[2],), StopReason.TOOL_CALLS)
     _, asked = await ask(known, transport, answer, tools=TOOLS, tool_choice="required")
+    if not known.forces:
+        return
     assert re.search(r'"(tool_choice|mode|type)":\s*"?(required|ANY|\{"type":"any"|any)', asked.body.decode())

@@ -39,7 +39,8 @@ async def outcome(known: Known, answer: Answer, transport: MemoryTransport) -> A
     """What a caller sees: the one message or the kind of the one error it may meet."""
     last: Any = None
     try:
-        async for item in known.provider("http://here", transport).stream(request(tools=TOOLS)):
+        provider = known.provider("http://here", transport)
+        async for item in provider.stream(request(tools=TOOLS)):
             assert not isinstance(last, AssistantMessage)
             last = item
     except ProviderError as error:

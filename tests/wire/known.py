@@ -12,8 +12,10 @@ from planck.records.events import Delivery, Envelope, Kind
 from planck.records.history import History
 from planck.records.messages import Part, Thinking
 from planck.records.specs import ModelSpec
+from planck.records.usage import Usage
 from tests.wire.anthropic import Anthropic
 from tests.wire.google import Google
+from tests.wire.ollama import Ollama
 from tests.wire.openai_chat import OpenAIChat
 from tests.wire.openai_responses import OpenAIResponses
 from tests.wire.script import Dialect
@@ -31,6 +33,15 @@ class Known:
     """Parts in which this dialect carries thinking, as they come back out of a stream."""
     replays: Callable[[Any], Any] = lambda body: []
     """What of the thoughts is in a later request."""
+
+    ids: bool = True
+    """Calls come with ids of the vendor's."""
+    counts: tuple[str, ...] = Usage.__struct_fields__
+    """What of the usage the vendor tells."""
+    forces: bool = True
+    """A call can be required."""
+    refuses: bool = True
+    """The vendor tells an answer that was refused or filtered from a whole one."""
 
     @property
     def name(self) -> str:
@@ -68,12 +79,16 @@ KNOWN = (
         replays=_google_signatures,
     ),
     Known(OpenAIChat(), "openai", "chat"),
+    Known(OpenAIChat(), "llama_cpp"),
     Known(
         OpenAIResponses(),
         "openai",
         "responses",
         thoughts=(Thinking("well, let me see", "rs_1", "c2lnbmVk"),),
         replays=lambda body: [item for item in body["input"] if item.get("type") == "reasoning"],
+    ),
+    Known(
+        Ollama(), "ollama", ids=False, counts=("input_tokens", "output_tokens"), refuses=False, forces=False
     ),
 )
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from planck.llm.provider import ProviderError
 from planck.llm.transport import Response
 from planck.records.outcome import ErrorKind
+from tests.wire.script import SHOW
 from tests.wire.server import Asked, Reply
 
 
@@ -33,8 +34,10 @@ class MemoryTransport:
         lower = {name.lower(): value for name, value in headers.items()}
         self.asked.append(Asked(method, path, lower, content, 1))
         reply = self._script(self.asked[-1])
-        whole = self._alter(b"".join(piece for piece in reply.pieces if isinstance(piece, bytes)))
-        return MemoryResponse(reply.status, reply.headers, whole, self._piece, self._broken)
+        whole = b"".join(piece for piece in reply.pieces if isinstance(piece, bytes))
+        if path == SHOW:
+            return MemoryResponse(reply.status, reply.headers, whole, self._piece, False)
+        return MemoryResponse(reply.status, reply.headers, self._alter(whole), self._piece, self._broken)
 
     async def aclose(self) -> None:
         pass

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from planck.records import codec
 from planck.records.messages import StopReason, Text, Thinking, ToolCall
 from planck.records.usage import Usage
 from tests.wire.script import Answer, pieces, sse
@@ -149,6 +150,8 @@ def _bad_messages(messages: list[dict[str, Any]]) -> str:
             for call in calls or ():
                 if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
                     return f"messages[{at}].tool_calls.function.name: does not match pattern"
+                if not isinstance(codec.decode(call["function"]["arguments"]), dict):
+                    return f"messages[{at}]: Failed to parse tool call arguments as JSON"
                 if len(call["id"]) > 64:
                     return f"messages[{at}].tool_calls.id: string too long"
             open_calls = {call["id"] for call in calls or ()}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from planck.records import codec
 from planck.records.messages import Part, StopReason, Text, Thinking, ToolCall
 from tests.wire.openai_chat import FAULTS
 from tests.wire.script import Answer, pieces, sse
@@ -163,6 +164,8 @@ def _bad_input(items: Any) -> str:
                     return f"Duplicate item found with call id {item['call_id']}."
                 if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", item["name"]):
                     return f"Invalid 'input[{at}].name': does not match pattern."
+                if not isinstance(codec.decode(item["arguments"]), dict):
+                    return f"Invalid 'input[{at}].arguments': no JSON object."
                 if len(item["call_id"]) > 64:
                     return f"Invalid 'input[{at}].call_id': string too long."
                 called.append(item["call_id"])

@@ -10,7 +10,7 @@ from planck.records.specs import ToolSpec
 from tests.wire import samples
 from tests.wire.known import Known
 from tests.wire.memory import MemoryTransport
-from tests.wire.script import play
+from tests.wire.script import SHOW, play
 
 TOOLS = (
     ToolSpec(
@@ -51,7 +51,7 @@ async def sent_by_our_adapter(known: Known) -> list[Any]:
     told.apply(ToolEnd(id="t1", name="now", ok=False, output="timeout: late", duration_ms=1))
     _prompt(told, "e2")
     assert [item async for item in provider.stream(Request("a1", "be brief", told, TOOLS))]
-    return [sent.json for sent in transport.asked]
+    return [sent.json for sent in transport.asked if sent.path != SHOW]
 
 
 def exhaust(value: Any) -> Any:

@@ -37,6 +37,9 @@ FAULTS = ("auth", "forbidden", "model", "rate", "quota", "server", "unavailable"
 
 Step = Answer | Fault
 
+SHOW = "/api/show"
+"""Where Ollama is asked about a model before the first request; no step of a script is spent on it."""
+
 
 class Dialect(Protocol):
     @property
@@ -64,12 +67,15 @@ def play(dialect: Dialect, steps: Sequence[Step] | Callable[[Asked], Step]) -> C
     def next_reply(asked: Asked) -> Reply:
         if callable(steps):
             return reply(dialect, steps(asked), asked)
-        return reply(dialect, left.pop(0) if len(left) > 1 else left[0], asked)
+        spent = len(left) > 1 and asked.path != SHOW
+        return reply(dialect, left.pop(0) if spent else left[0], asked)
 
     return next_reply
 
 
 def reply(dialect: Dialect, step: Step, asked: Asked) -> Reply:
+    if asked.path == SHOW:
+        return json_reply({"model_info": {"llama.context_length": 128_000}})
     body = asked.json
     if why := dialect.refuse(asked.path, asked.headers, body):
         return json_reply({"error": {"type": "invalid_request_error", "message": f"REFUSED: {why}"}}, 400)

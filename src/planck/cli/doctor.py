@@ -1,6 +1,7 @@
 """`planck doctor`: what works here, what does not, and what to do about it."""
 
 import argparse
+import asyncio
 import json
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    checks = examine(Path(options.directory).absolute(), trust=options.trust)
+    checks = asyncio.run(examine(Path(options.directory).absolute(), trust=options.trust))
     failed = any(check.state == "error" for check in checks)
     if options.json:
         rows = [{"name": c.name, "state": c.state, "detail": c.detail, "advice": c.advice} for c in checks]

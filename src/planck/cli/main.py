@@ -12,6 +12,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),
     "undo": ("planck.cli.undo", "take back what agents wrote to files, around your own later edits"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
+    "models": ("planck.cli.models", "list the models that can be used, or try one"),
+    "auth": ("planck.cli.auth", "sign in to a provider, out of it, or see where keys come from"),
     "sidecar": ("planck.cli.sidecar", "make, serve and check a sidecar: tools in a process of their own"),
     "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
@@ -21,8 +23,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 NOT_BUILT = [
     "permissions",
-    "models",
-    "auth",
     "serve",
     "acp",
 ]

@@ -181,7 +181,7 @@ class Watch:
     ) -> None:
         self._session = session
         self._show = show
-        self._from = session.head
+        self._from = session.opened_at
         self._seen = self._from
         self._progress = asyncio.Event()
         loop = asyncio.get_running_loop()

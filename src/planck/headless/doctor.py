@@ -29,7 +29,9 @@ class Check(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-def examine(workspace: Path, *, trust: bool = False, environ: Mapping[str, str] | None = None) -> list[Check]:
+async def examine(
+    workspace: Path, *, trust: bool = False, environ: Mapping[str, str] | None = None
+) -> list[Check]:
     """Every check; sends nothing to a model, and starts nothing of the project's."""
     environ = configuration.environment() if environ is None else environ
     checks = [_runtime(), _platform(), _home(configuration.home_dir(environ))]
@@ -40,7 +42,9 @@ def examine(workspace: Path, *, trust: bool = False, environ: Mapping[str, str] 
             *checks,
             Check("configuration", "error", failure.err.message, "correct the file that is named"),
         ]
-    return [*checks, *_configured(planck_, environ)]
+    async with planck_:
+        model = await _model(planck_)
+        return [*checks, model, *_configured(planck_, environ)]
 
 
 def _configured(planck_: Planck, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -49,7 +53,9 @@ def _configured(planck_: Planck, environ: Mapping[str, str]) -> Iterator[Check]:
     yield Check("configuration", "ok", sources)
     for notice in planck_.notices:
         yield Check("notice", "warning", notice)
-    yield _model(planck_)
+    for row in planck_.auth.status():
+        if row["authenticated"] and row["source"]:
+            yield Check(f"key of {row['provider']}", "ok", f"from {row['source']}")
     yield _containment()
     yield _sandbox()
     yield _sessions(planck_.sessions_dir)
@@ -94,10 +100,10 @@ def _home(home: Path) -> Check:
     return Check("home", "ok", str(home))
 
 
-def _model(planck_: Planck) -> Check:
+async def _model(planck_: Planck) -> Check:
     advice = "pass -m PROVIDER/MODEL or set default_model; `planck run` without one lists all ways"
     try:
-        model = planck_.default_model()
+        model = await planck_.model()
     except PlanckError as failure:
         return Check("model", "warning", failure.err.message, advice)
     return Check("model", "ok", f"{model.label} ({model.provider}, window {model.context_window:,} tokens)")

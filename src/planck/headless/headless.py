@@ -14,12 +14,14 @@ from planck.context import compaction
 from planck.headless import config as configuration
 from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
+from planck.headless.auth import Auth
 from planck.headless.config import Config
 from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.wiring import Options, SessionWiring, Wiring
+from planck.llm import catalog
 from planck.llm.provider import Provider
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
@@ -146,7 +148,7 @@ class Planck:
         wired = self._wiring.session(
             id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
         )
-        specs = self._specs(team, model, wired)
+        specs = await self._specs(team, model, wired)
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         store: Store
@@ -158,8 +160,9 @@ class Planck:
         else:
             store = MemoryStore()
         journal = SessionJournal(store, Bus(), self._clock)
-        session = await session_module.start(started, specs, store, journal, wired.team(journal))
-        return self._handle(session, store, wired)
+        async with _closed_on_failure(store):
+            session = await session_module.start(started, specs, store, journal, wired.team(journal))
+        return self._handle(session, store, wired, 0)
 
     async def resume(
         self,
@@ -173,15 +176,16 @@ class Planck:
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
         store = SqliteStore.open(path)
-        id, name = store.meta["id"], store.meta["name"]
+        id, name, opened_at = store.meta["id"], store.meta["name"], store.head
         journal = SessionJournal(store, Bus(), self._clock)
-        wired = self._wiring.session(
-            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
-        )
-        session = await session_module.resume(
-            id, name, planck.__version__, store, journal, wired.team(journal)
-        )
-        return self._handle(session, store, wired, resumed=True)
+        async with _closed_on_failure(store):
+            wired = self._wiring.session(
+                id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+            )
+            session = await session_module.resume(
+                id, name, planck.__version__, store, journal, wired.team(journal)
+            )
+        return self._handle(session, store, wired, opened_at)
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
@@ -194,7 +198,7 @@ class Planck:
             journal.close()
             store.close()
 
-    def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
+    async def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
         if team:
@@ -206,20 +210,44 @@ class Planck:
                 type="orchestrator",
                 name="orchestrator",
                 role="orchestrator",
-                model=self._model(model),
+                model=await self.model(model),
                 tools=(*wired.tool_names, EVERY_TOOL),
             )
         ]
 
-    def default_model(self) -> ModelSpec:
-        """The model of a session that names none."""
-        return self._model("")
+    async def model(self, name: str = "") -> ModelSpec:
+        """An alias, `provider/model`, or the default; with nothing configured, what a local server has."""
+        if not name and not self.config.default_model:
+            wiring = self._wiring
+            if local := await models.found_locally(self.config, wiring.keyring, wiring.transport):
+                return local[0]
+        return self._model(name)
 
     def _model(self, name: str) -> ModelSpec:
         provider, _, model = (name or self.config.default_model).partition("/")
         if provider in self._doubles:
             return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
+
+    async def list_models(self, *, everything: bool = False) -> list[models.Listed]:
+        """Every model that can be named here, with what is known of it."""
+        wiring = self._wiring
+        return await models.listed(self.config, wiring.keyring, wiring.transport, everything=everything)
+
+    @property
+    def catalog_date(self) -> str:
+        """The day of the snapshot that windows and prices come from."""
+        return catalog.snapshot_date()
+
+    async def try_model(self, name: str = "") -> models.Tested:
+        """One small request: whether key, address and name are right. An error is in the result."""
+        model = await self.model(name)
+        return await models.tried(self.config, model, self._wiring.provider(model), self._clock)
+
+    @property
+    def auth(self) -> Auth:
+        """Signing in and out of providers."""
+        return Auth(self.config, self._wiring.keyring, self._wiring.transport, self._clock)
 
     def _options(
         self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
@@ -235,9 +263,9 @@ class Planck:
         return self.sessions_dir / f"{session_id}.output"
 
     def _handle(
-        self, session: Session, store: Store, wired: SessionWiring, *, resumed: bool = False
+        self, session: Session, store: Store, wired: SessionWiring, opened_at: int
     ) -> "SessionHandle":
-        handle = SessionHandle(session, store, self._clock, wired, self._model, resumed=resumed)
+        handle = SessionHandle(session, store, self._clock, wired, self._model, opened_at)
         self._open.append(handle)
         return handle
 
@@ -259,6 +287,16 @@ class Shelf:
             return self._journal.record(None, 0, fact, barrier=True)
 
         return await undo.apply(plan, self._workspace, self._ids, record)
+
+
+@asynccontextmanager
+async def _closed_on_failure(store: Store) -> AsyncGenerator[None, None]:
+    """A session that could not be opened leaves no lock behind."""
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
 
 
 _MAX_STOPS = 5
@@ -283,9 +321,10 @@ class SessionHandle:
         clock: SystemClock,
         wired: SessionWiring,
         resolve: Callable[[str], ModelSpec],
-        *,
-        resumed: bool,
+        opened_at: int,
     ) -> None:
+        self.opened_at = opened_at
+        """The newest event before this process opened the session; 0 for a new one."""
         self._session = session
         self._wired = wired
         self._resolve = resolve
@@ -294,7 +333,6 @@ class SessionHandle:
         self._closed = False
         self._prompted = 0
         self._greeted = False
-        self._resumed = resumed
 
     @property
     def id(self) -> str:
@@ -382,7 +420,7 @@ class SessionHandle:
         told = []
         if not self._greeted:
             self._greeted = True
-            told.append((await own.session_start("resume" if self._resumed else "startup")).context)
+            told.append((await own.session_start("resume" if self.opened_at else "startup")).context)
         verdict = await own.prompt(text)
         if verdict.blocked:
             raise PromptRefused(

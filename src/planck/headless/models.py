@@ -1,18 +1,31 @@
-"""Which model a name means, and where its requests may go."""
+"""Which model a name means, what is known of it, and where its requests may go."""
 
+import asyncio
 from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from planck.headless.config import Config, ModelEntry, ProviderEntry
-from planck.llm.endpoint import Endpoint
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.headless.credentials import KEYLESS, Keyring
+from planck.llm import catalog
+from planck.llm.catalog import CatalogModel
+from planck.llm.local import discover
+from planck.llm.provider import Provider, ProviderError, Request
+from planck.llm.transport import Transport
+from planck.records.events import Delivery, Envelope, Kind
+from planck.records.history import History
+from planck.records.messages import AssistantMessage
+from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.ports import Clock
 from planck.records.specs import ModelSpec
+from planck.records.usage import Usage
 
-KEYLESS = frozenset({"ollama", "llama_cpp"})
-_VARIABLES = {
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "openai": ("OPENAI_API_KEY",),
-    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-}
+VENDORS = ("anthropic", "openai", "google")
+_UNKNOWN_WINDOW = 128_000
+_MOST_OUTPUT = 32_000
+"""Of what a model may write, as much as is asked for: the limit is taken off the window before the answer."""
+_TEST_SECONDS = 60.0
 
 
 class ModelError(PlanckError):
@@ -35,23 +48,27 @@ def resolve(config: Config, name: str) -> ModelSpec:
     provider, slash, model = name.partition("/")
     if not slash:
         raise ModelError(ErrorKind.NOT_FOUND, f"Model not found. {name!r} is no alias in `models`.")
-    known = _provider(config, provider)
+    known = provider_entry(config, provider)
     entries = [entry for entry in config.models if entry.provider == provider and entry.model == model]
     if entries:
         return _from_entry(config, entries[0])
-    if not known.base_url:
+    found = _in_catalog(provider, known, model)
+    if found is None and not known.base_url and known.type not in KEYLESS:
         raise ModelError(
             ErrorKind.NOT_FOUND,
             f"Model not found. Add {model!r} to `models`, or a `base_url` to {provider!r}.",
         )
-    return ModelSpec(provider=provider, model=model, base_url=known.base_url)
+    return _spec(known, found, ModelEntry(id="", model=model, provider=provider))
 
 
 def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
     """The model of a team's member; `base_url` counts for a bare local type only, which gets no key."""
-    _provider(config, provider)
+    provider_entry(config, provider)
     for entry in config.models:
-        if entry.id == model_id and provider in (entry.provider, _provider(config, entry.provider).type):
+        if entry.id == model_id and provider in (
+            entry.provider,
+            provider_entry(config, entry.provider).type,
+        ):
             return _from_entry(config, entry)
     if base_url and provider in KEYLESS and provider not in config.providers:
         return ModelSpec(provider=provider, model=model_id, base_url=base_url)
@@ -64,41 +81,170 @@ def available(config: Config, current: ModelSpec) -> list[ModelSpec]:
     return found if current.label in {model.label for model in found} else [current, *found]
 
 
-def endpoint(config: Config, model: ModelSpec, environ: Mapping[str, str]) -> Endpoint:
-    entry = _provider(config, model.provider)
-    return Endpoint(
-        name=model.provider,
-        type=entry.type,
-        api=entry.api,
-        base_url=entry.base_url or (model.base_url if model.provider in KEYLESS else ""),
-        key=_key(entry, environ),
-        headers=entry.headers,
-    )
+def address(config: Config, model: ModelSpec) -> str:
+    """Where the model's requests go; empty: the vendor's own address."""
+    entry = provider_entry(config, model.provider)
+    return entry.base_url or (model.base_url if model.provider in KEYLESS else "")
 
 
-def _from_entry(config: Config, entry: ModelEntry) -> ModelSpec:
-    return ModelSpec(
-        provider=entry.provider,
-        model=entry.model,
-        id=entry.id,
-        name=entry.name,
-        context_window=entry.context_window or 128_000,
-        max_output=entry.max_output,
-        base_url=_provider(config, entry.provider).base_url,
-        params=entry.params,
-    )
-
-
-def _provider(config: Config, name: str) -> ProviderEntry:
+def provider_entry(config: Config, name: str) -> ProviderEntry:
+    """A configured provider, or a bare type."""
     if name in config.providers:
         return config.providers[name]
-    if name in _VARIABLES or name in KEYLESS:
+    if name in VENDORS or name in KEYLESS:
         return ProviderEntry(type=name)
     raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.")
 
 
-def _key(entry: ProviderEntry, environ: Mapping[str, str]) -> str:
-    if entry.withhold_key or (entry.type in KEYLESS and not entry.identifier):
-        return ""
-    names = (f"{entry.identifier.upper()}_API_KEY",) if entry.identifier else _VARIABLES.get(entry.type, ())
-    return next((environ[name] for name in names if environ.get(name)), "")
+def cost_usd(config: Config, model: ModelSpec, usage: Usage) -> float | None:
+    """None where the price is unknown, as it is for any server that is not a vendor's own."""
+    try:
+        known = _in_catalog(model.provider, provider_entry(config, model.provider), model.model)
+    except ModelError:
+        return None
+    return known.cost_usd(usage) if known else None
+
+
+async def found_locally(config: Config, ring: Keyring, transport: Transport) -> list[ModelSpec]:
+    """The models of servers on their default ports, asked only when nothing else is configured."""
+    if config.default_model or config.models or config.providers:
+        return []
+    if any(ring.source(vendor, ProviderEntry(type=vendor)) for vendor in VENDORS):
+        return []
+    found = await asyncio.gather(*(discover(transport, type) for type in sorted(KEYLESS)))
+    return [model for models in found for model in models]
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A row of `planck models list`."""
+
+    provider: str
+    id: str
+    name: str
+    model: str
+    context_window: int
+    base_url: str
+    current: bool
+    source: str
+    """`config`, `local` or `catalog`."""
+    has_key: bool
+    input_usd: float | None
+    """Per million tokens; null: not known."""
+    output_usd: float | None
+
+
+async def listed(
+    config: Config, ring: Keyring, transport: Transport, *, everything: bool = False
+) -> list[Listed]:
+    """The configured models, those of local servers, and the catalog's of vendors that there is a key for."""
+    rows = [_listed(config, ring, _from_entry(config, entry), "config") for entry in config.models]
+    servers = [(name, entry) for name, entry in config.providers.items() if entry.type in KEYLESS]
+    found = await asyncio.gather(
+        *(discover(transport, entry.type, entry.base_url, name) for name, entry in servers)
+    )
+    local = [model for models in found for model in models] or await found_locally(config, ring, transport)
+    rows += [_listed(config, ring, model, "local") for model in local]
+    for vendor in VENDORS:
+        entry = config.providers.get(vendor, ProviderEntry(type=vendor))
+        if not entry.base_url and (everything or ring.source(vendor, entry)):
+            known = [
+                resolve(config, f"{vendor}/{model.id}") for model in catalog.models(vendor) if model.tools
+            ]
+            rows += [_listed(config, ring, model, "catalog") for model in known if not model.id]
+    return rows
+
+
+class Tested(msgspec.Struct, frozen=True):
+    model: str
+    ok: bool
+    text: str
+    duration_ms: int
+    usage: Usage
+    cost_usd: float | None
+    error: dict[str, Any] | None = None
+
+
+async def tried(config: Config, model: ModelSpec, provider: Provider, clock: Clock) -> Tested:
+    """One small request to the model: whether key, address and name are right."""
+    began = clock.monotonic()
+    outcome = await _answer(provider)
+    took = round((clock.monotonic() - began) * 1000)
+    if isinstance(outcome, Err):
+        error = outcome.envelope()["error"]
+        return Tested(model.label, False, "", took, Usage(), None, error)
+    cost = cost_usd(config, model, outcome.usage)
+    return Tested(model.label, True, outcome.text.strip(), took, outcome.usage, cost)
+
+
+async def _answer(provider: Provider) -> AssistantMessage | Err:
+    told = History()
+    told.apply(
+        Envelope(id="t", kind=Kind.PROMPT, sender="user", receiver="t", text="Answer with the word: ok")
+    )
+    told.apply(Delivery(ids=("t",), state="delivered"))
+    last: Any = None
+    try:
+        async with asyncio.timeout(_TEST_SECONDS):
+            async for item in provider.stream(Request("test", "", told)):
+                last = item
+    except ProviderError as failure:
+        return failure.err
+    except TimeoutError:
+        return Err(
+            ErrorKind.TIMEOUT, f"no answer within {_TEST_SECONDS:g} s; check the address and the network"
+        )
+    assert isinstance(last, AssistantMessage)
+    return last
+
+
+def _from_entry(config: Config, entry: ModelEntry) -> ModelSpec:
+    known = provider_entry(config, entry.provider)
+    return _spec(known, _in_catalog(entry.provider, known, entry.model), entry)
+
+
+def _spec(provider: ProviderEntry, found: CatalogModel | None, entry: ModelEntry) -> ModelSpec:
+    """What the user says, then what the catalog knows, then a guess."""
+    output = min(found.max_output, _MOST_OUTPUT) if found and provider.type == "anthropic" else 0
+    return ModelSpec(
+        provider=entry.provider,
+        model=entry.model,
+        id=entry.id,
+        name=entry.name or (found.name if found else ""),
+        context_window=entry.context_window or (found.context_window if found else 0) or _UNKNOWN_WINDOW,
+        max_output=entry.max_output or output,
+        base_url=provider.base_url,
+        params=entry.params,
+        images=found is not None and found.images,
+        reasoning=found is not None and found.reasoning,
+    )
+
+
+def _in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel | None:
+    if not provider.base_url:
+        return catalog.find(provider.type, model)
+    # A vendor's name on somebody else's server says nothing of that server's windows and prices.
+    return catalog.find("" if name in VENDORS else name, model, provider.base_url)
+
+
+def _listed(config: Config, ring: Keyring, model: ModelSpec, source: str) -> Listed:
+    entry = provider_entry(config, model.provider)
+    known = _in_catalog(model.provider, entry, model.model)
+    price = known.prices[0] if known and known.prices else None
+    return Listed(
+        provider=model.provider,
+        id=model.id or model.model,
+        name=model.name,
+        model=model.model,
+        context_window=model.context_window,
+        base_url=model.base_url,
+        current=model.label == config.default_model,
+        source=source,
+        has_key=entry.type in KEYLESS or bool(ring.source(model.provider, entry)),
+        input_usd=price.input if price else None,
+        output_usd=price.output if price else None,
+    )
+
+
+def known_providers(config: Config) -> Mapping[str, ProviderEntry]:
+    """The configured providers, and the vendors that need no configuration."""
+    return {**{vendor: ProviderEntry(type=vendor) for vendor in VENDORS}, **config.providers}

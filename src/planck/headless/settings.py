@@ -9,12 +9,23 @@ from planck.permissions.policy import Mode
 from planck.records.specs import Limits
 
 
+class OAuthEntry(msgspec.Struct, frozen=True):
+    client_id: Annotated[str, Meta(description="what the provider calls this program")]
+    device_url: Annotated[str, Meta(description="where a sign-in by device code begins (RFC 8628)")]
+    token_url: Annotated[str, Meta(description="where tokens are given and renewed")]
+    scope: Annotated[str, Meta(description="what is asked for, words with spaces between")] = ""
+    account_header: Annotated[str, Meta(description="the header that names the account, if it needs one")] = (
+        ""
+    )
+
+
 class ProviderEntry(msgspec.Struct, frozen=True):
     type: Annotated[str, Meta(description="anthropic, openai, google, ollama or llama_cpp")]
     api: Annotated[str, Meta(description="openai only: chat (default with a base_url) or responses")] = ""
     base_url: Annotated[str, Meta(description="another address than the vendor's own")] = ""
     identifier: Annotated[str, Meta(description="the key is read from <IDENTIFIER>_API_KEY")] = ""
     headers: Annotated[dict[str, str], Meta(description="sent with every request")] = {}
+    oauth: Annotated[OAuthEntry | None, Meta(description="for `planck auth login` in a browser")] = None
     withhold_key: bool = False
     """Set by the loader alone: this address came from a project's file, which must not see a key."""
 

@@ -15,12 +15,15 @@ from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.config import Config
+from planck.headless.credentials import CredentialFile, Keyring
 from planck.headless.external import external_tools
 from planck.headless.hooks import HookedExecutor, Hooks
-from planck.headless.models import available, endpoint, resolve_pair
+from planck.headless.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.headless.peers import Peers
 from planck.headless.permit import ceiling, gate
 from planck.headless.resources import Resources
+from planck.llm.address import Network
+from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
 from planck.llm.retry import Retrying
@@ -72,6 +75,7 @@ class Wiring:
         self.clock = clock
         self.ids = ids
         self._doubles = doubles
+        self.keyring = Keyring(CredentialFile(resources.home), environ, clock)
         self._transport: HttpTransport | None = None
 
     @property
@@ -81,12 +85,20 @@ class Wiring:
     def provider(self, model: ModelSpec) -> Provider:
         if model.provider in self._doubles:
             return self._doubles[model.provider]
+        transport = self.transport
+        entry = provider_entry(self.config, model.provider)
+        access = self.keyring.access(model.provider, entry, transport, address(self.config, model))
+        return Authorized(access, lambda endpoint: open_provider(endpoint, model, transport))
+
+    @property
+    def transport(self) -> HttpTransport:
+        """One pool of connections for all agents, made when the first one needs it."""
         if self._transport is None:
-            self._transport = HttpTransport()
-        return open_provider(endpoint(self.config, model, self.environ), model, self._transport)
+            self._transport = HttpTransport(_network(self.environ))
+        return self._transport
 
     def cost(self, model: ModelSpec, usage: Usage) -> float | None:
-        return None
+        return cost_usd(self.config, model, usage)
 
     def is_double(self, model: ModelSpec) -> bool:
         return model.provider in self._doubles
@@ -246,3 +258,18 @@ class SessionWiring:
             return self._wiring.resolve_member(provider, model_id, base_url)
         except PlanckError as failure:
             return failure.err
+
+
+def _network(environ: Mapping[str, str]) -> Network:
+    """The usual variables, in either case; a bundle of certificates replaces the system's."""
+
+    def value(*names: str) -> str:
+        spelled = [spelling for name in names for spelling in (name, name.lower())]
+        return next((environ[name] for name in spelled if environ.get(name)), "")
+
+    return Network(
+        http_proxy=value("HTTP_PROXY", "ALL_PROXY"),
+        https_proxy=value("HTTPS_PROXY", "ALL_PROXY"),
+        no_proxy=value("NO_PROXY"),
+        ca_bundle=value("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+    )

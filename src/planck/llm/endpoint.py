@@ -51,10 +51,11 @@ class Endpoint:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What no error and no log may show: the key, and the headers that carry one."""
-        headers = (
+        headers = [
             value for name, value in self.headers.items() if any(word in name.lower() for word in _SECRETIVE)
-        )
-        return tuple(value for value in (self.key, *headers) if value)
+        ]
+        words = [value.rsplit(" ", 1)[-1] for value in headers]  # a token without its `Bearer`
+        return tuple(value for value in (self.key, *headers, *words) if value)
 
     @property
     def is_vendor(self) -> bool:

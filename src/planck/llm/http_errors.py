@@ -57,7 +57,7 @@ _NO_MODEL = (
     r"model.?not.?found|model .{0,200}(does not exist|not found|not supported|is not available|not a valid)"
     r"|(unknown|invalid|unsupported|no such) model|not_found_error model:|models/.{0,200}is not found"
 )
-_BUSY = r"overloaded|server is busy|at capacity|temporarily unavailable"
+_BUSY = r"overloaded|server (is )?busy|at capacity|temporarily unavailable"
 _RATE = r"rate.?limit|too many requests|resource.?exhausted"
 _AUTH = r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated"
 

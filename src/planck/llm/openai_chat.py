@@ -8,7 +8,7 @@ import msgspec
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.exchange import cut, exchange
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, unseen, wire_id, wire_name
+from planck.llm.parts import concluded, json_text, unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -140,7 +140,7 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": wire_name(call.name), "arguments": call.arguments}
+    function = {"name": wire_name(call.name), "arguments": json_text(call.arguments)}
     return {"id": wire_id(call.provider_id or call.id), "type": "function", "function": function}
 
 

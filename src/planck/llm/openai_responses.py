@@ -8,7 +8,7 @@ import msgspec
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.exchange import cut, exchange
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, unseen, wire_id, wire_name
+from planck.llm.parts import concluded, json_text, unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -151,7 +151,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
         "type": "function_call",
         "call_id": id,
         "name": wire_name(call.name),
-        "arguments": call.arguments,
+        "arguments": json_text(call.arguments),
     }
 
 
@@ -194,7 +194,8 @@ class _OutputItem(msgspec.Struct):
 
 class _ItemDone(msgspec.Struct):
     item: _OutputItem
-    output_index: int = 0
+    output_index: int | None = None
+    """llama.cpp leaves it out: its items are in order."""
 
 
 class _Details(msgspec.Struct):
@@ -253,7 +254,8 @@ class _Answer:
                 return self._thought(_delta(data))
             case "response.output_item.done":
                 done = _item_done(data)
-                self._items[done.output_index] = done.item
+                index = len(self._items) if done.output_index is None else done.output_index
+                self._items[index] = done.item
             case "response.completed" | "response.incomplete":
                 self._end(_ended(data).response)
             case "response.failed":

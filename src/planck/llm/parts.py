@@ -31,15 +31,22 @@ def _empty(part: Part) -> bool:
     return isinstance(part, Text) and not part.text
 
 
-def json_object(arguments: str) -> msgspec.Raw:
-    """The model's own argument text where it is a JSON object; else an object that carries the text."""
+def json_text(arguments: str) -> str:
+    """The model's own argument text where it is a JSON object; else an object that carries the text.
+
+    Servers parse what they are sent back: one broken call would make the whole history unsendable.
+    """
     text = arguments.strip() or "{}"
     try:
         if isinstance(codec.decode(text), dict):
-            return msgspec.Raw(text.encode())
-    except (ValueError, RecursionError):
+            return text
+    except (codec.DecodeError, ValueError, RecursionError):
         pass
-    return msgspec.Raw(codec.encode({"invalid_arguments": arguments}))
+    return codec.encode_str({"invalid_arguments": arguments})
+
+
+def json_object(arguments: str) -> msgspec.Raw:
+    return msgspec.Raw(json_text(arguments).encode())
 
 
 def wire_id(id: str) -> str:

@@ -17,6 +17,8 @@ class Member:
         self.arriving = 0
         """Envelopes for it that are being recorded now."""
         self.crashes: deque[float] = deque(maxlen=8)
+        self.unwritten = False
+        """The log refused it, and no turn of it was recorded since."""
         self.stalled: PlanckError | None = None
         """Why the log could not take the end of its turn; it rests until something can be recorded again."""
         self.ending = ""

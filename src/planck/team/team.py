@@ -187,13 +187,16 @@ class Team:
             self.mail.settle(member)  # it recorded its end before it let go
             raise
         self.mail.settle(member)
+        member.unwritten = False
 
     async def _recover(self, member: Member, crash: Exception) -> bool:
         """Restart it; where the log can't be written, once that is possible again. False: it is over."""
         while True:
             try:
                 if isinstance(crash, PlanckError) and crash.err.kind is ErrorKind.LOG_WRITE_FAILED:
-                    await self._stall(member, crash)
+                    if member.unwritten:  # a second time in a row: it will not help to try at once
+                        await self._stall(member, crash)
+                    member.unwritten = True
                     await self._revive(member)
                     return True
                 log.error("agent %s crashed", member.name, exc_info=crash)

@@ -1,0 +1,83 @@
+"""`planck auth`: signing in to a provider, out of it, and what is known of each."""
+
+import argparse
+import asyncio
+import json
+import sys
+from getpass import getpass
+from pathlib import Path
+from typing import Any
+
+from planck.cli.errors import UsageError
+from planck.headless.auth import Auth
+from planck.headless.headless import Planck
+from planck.records.outcome import ErrorKind
+from planck.records.visible import plain
+
+EXAMPLE = "planck auth login anthropic"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("login", "logout", "status"))
+    parser.add_argument("provider", nargs="?", default="", help="a key of `providers`, or a vendor")
+    parser.add_argument("--device", action="store_true", help="login: in a browser, by device code")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="status: for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    return asyncio.run(_run(options))
+
+
+async def _run(options: argparse.Namespace) -> int:
+    async with Planck(workspace=Path(options.directory)) as planck:
+        if options.action == "status":
+            return _status(planck.auth.status(), options.json)
+        if not options.provider:
+            raise UsageError(
+                ErrorKind.INVALID_ARGS, f"name a provider, as in `planck auth {options.action} anthropic`"
+            )
+        if options.action == "logout":
+            return _logout(planck.auth, options.provider)
+        return await _login(planck.auth, options.provider, options.device)
+
+
+async def _login(auth: Auth, provider: str, device: bool) -> int:
+    if device or auth.uses_device_code(provider):
+        await auth.sign_in(provider, _show)
+    else:
+        auth.store_key(provider, _read_key(provider))
+    print(f"Signed in to {plain(provider)}.", file=sys.stderr)
+    return 0
+
+
+def _show(address: str, code: str) -> None:
+    print(f"Open {plain(address)}\nand confirm the code {plain(code)}", file=sys.stderr)
+
+
+def _read_key(provider: str) -> str:
+    """Never an argument: those are seen by every process and kept by the shell."""
+    if sys.stdin.isatty():
+        return getpass(f"API key for {provider}: ")
+    return sys.stdin.readline()
+
+
+def _logout(auth: Auth, provider: str) -> int:
+    known = auth.forget(provider)
+    print(f"{'Forgot' if known else 'Nothing was stored for'} {plain(provider)}.", file=sys.stderr)
+    return 0
+
+
+def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"providers": rows}, ensure_ascii=False))
+        return 0
+    for row in rows:
+        if not row["has_api_key"]:
+            state = "needs no key"
+        elif row["authenticated"]:
+            state = f"key from {row['source']}"
+        else:
+            state = f"no key: set {' or '.join(row['variables'])}" if row["variables"] else "no key"
+        print(plain(f"{row['provider']}  {row['type']}  {state}"))
+    return 0

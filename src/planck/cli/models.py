@@ -1,0 +1,68 @@
+"""`planck models`: which models there are, and whether one answers."""
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+
+from planck.headless.headless import Planck
+from planck.headless.models import Listed
+from planck.records.visible import one_line, plain
+
+EXAMPLE = "planck models test sonnet"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "test"))
+    parser.add_argument(
+        "model", nargs="?", default="", help="test: an alias or PROVIDER/MODEL; default: yours"
+    )
+    parser.add_argument("--all", action="store_true", help="list: the vendors' models without a key too")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    return asyncio.run(_test(options) if options.action == "test" else _list(options))
+
+
+async def _list(options: argparse.Namespace) -> int:
+    async with Planck(workspace=Path(options.directory)) as planck:
+        rows = await planck.list_models(everything=options.all)
+        date = planck.catalog_date
+    if options.json:
+        print(json.dumps({"models": msgspec.to_builtins(rows), "catalog_date": date}, ensure_ascii=False))
+        return 0
+    for row in rows:
+        print(_line(row))
+    if not rows:
+        print(
+            "No models. Set a key such as ANTHROPIC_API_KEY, run `planck auth login`, start a local server, "
+            "or see the vendors' models with `planck models list --all`."
+        )
+    print(f"Limits and prices as of {date}; your `models` entries come first.", file=sys.stderr)
+    return 0
+
+
+def _line(row: Listed) -> str:
+    name = row.id if row.source == "config" else f"{row.provider}/{row.model}"
+    price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
+    key = "" if row.has_key else "  (no key)"
+    mark = "*" if row.current else " "
+    return one_line(f"{mark} {name}  {row.context_window:,} tokens{price}  {row.source}{key}", 200)
+
+
+async def _test(options: argparse.Namespace) -> int:
+    async with Planck(workspace=Path(options.directory)) as planck:
+        tested = await planck.try_model(options.model)
+    if options.json:
+        print(json.dumps(msgspec.to_builtins(tested), ensure_ascii=False))
+    elif tested.error:
+        error = tested.error
+        print(f"planck: {plain(tested.model)}: {error['kind']}: {plain(error['message'])}", file=sys.stderr)
+    else:
+        print(f"{plain(tested.model)} answered in {tested.duration_ms} ms: {one_line(tested.text, 100)}")
+    return 0 if tested.ok else 1

@@ -1,0 +1,279 @@
+"""Keys: the environment first, then the credential file, which only its owner can read.
+
+`<home>/credentials.json` is written whole or not at all, with mode 0600, and holds an API key or an OAuth
+token for each provider. Nothing here is ever logged, and no error shows a key.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from planck.headless.settings import ProviderEntry
+from planck.llm import oauth
+from planck.llm.endpoint import Endpoint
+from planck.llm.oauth import AuthError, Client, Grant
+from planck.llm.provider import ProviderError
+from planck.llm.transport import Transport
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Clock
+from planck.workspace.paths import Root, WorkspaceError
+
+FILE = "credentials.json"
+KEYLESS = frozenset({"ollama", "llama_cpp"})
+_VARIABLES = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+}
+_MAX_BYTES = 1_000_000
+_EARLY = 60.0
+"""Seconds before its end at which a token is renewed: a request must not outlive it on the way."""
+
+
+class Saved(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One provider's entry in the file: an API key, or a token with what renews it."""
+
+    key: str = ""
+    access_token: str = ""
+    refresh_token: str = ""
+    expires: str = ""
+    """UTC, as a `Clock` tells it; empty: never."""
+    account_id: str = ""
+
+    def __repr__(self) -> str:
+        return "Saved()"
+
+
+class CredentialFile:
+    def __init__(self, home: Path) -> None:
+        self.path = home / FILE
+
+    def read(self) -> dict[str, Saved]:
+        """Every saved entry; none where there is no file."""
+        try:
+            content = self.path.read_bytes()
+            if self.path.stat().st_mode & 0o077:  # copied or restored by a tool that lost its mode
+                self.path.chmod(0o600)
+        except FileNotFoundError:
+            return {}
+        except OSError as problem:
+            raise AuthError(
+                ErrorKind.AUTH_READ_FAILED,
+                f"cannot read {str(self.path)!r}: {problem.strerror}; check its owner and mode",
+            ) from None
+        return self._decoded(content)
+
+    def put(self, provider: str, saved: Saved | None) -> None:
+        """Save an entry, or with None forget it; the others stay, also against other processes."""
+        with self._locked():
+            entries = self.read()
+            entries.pop(provider, None)
+            if saved is not None:
+                entries[provider] = saved
+            self._write(codec.encode({"version": 1, "providers": entries}))
+
+    def _decoded(self, content: bytes) -> dict[str, Saved]:
+        try:
+            return codec.decode_as(content, _File).providers
+        except (codec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise AuthError(
+                ErrorKind.CORRUPT_AUTH,
+                f"{str(self.path)!r} holds no credentials that can be read; "
+                "move it away and run `planck auth login` again",
+            ) from None
+
+    def _write(self, content: bytes) -> None:
+        try:
+            with Root(self.path.parent, protected=False).writing(FILE) as slot:
+                slot.read(_MAX_BYTES)
+                slot.replace(content, 0o600)
+        except (WorkspaceError, OSError) as problem:
+            raise self._unwritable(str(problem)) from None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise self._unwritable(problem.strerror or str(problem)) from None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _unwritable(self, why: str) -> AuthError:
+        return AuthError(
+            ErrorKind.AUTH_WRITE_FAILED,
+            f"cannot write {str(self.path)!r}: {why}; check the folder's owner and mode",
+        )
+
+
+class _File(msgspec.Struct, frozen=True):
+    providers: dict[str, Saved]
+    version: int = 1
+
+
+def variables(entry: ProviderEntry) -> tuple[str, ...]:
+    """The names under which the environment may hold this provider's key."""
+    if entry.withhold_key or (entry.type in KEYLESS and not entry.identifier):
+        return ()
+    return (f"{entry.identifier.upper()}_API_KEY",) if entry.identifier else _VARIABLES.get(entry.type, ())
+
+
+class Keyring:
+    """The keys of one runtime: asked for at every request, renewed by one for all."""
+
+    def __init__(self, file: CredentialFile, environ: Mapping[str, str], clock: Clock) -> None:
+        self.file = file
+        self._environ = environ
+        self._clock = clock
+        self._renewing: dict[str, asyncio.Lock] = {}
+
+    def source(self, name: str, entry: ProviderEntry) -> str:
+        """Where the key comes from: the variable's name, `file`, `sign-in`, or nothing."""
+        if variable := self._variable(entry):
+            return variable
+        saved = self._saved(name, entry)
+        return ("sign-in" if saved.access_token else "file") if saved else ""
+
+    def access(self, name: str, entry: ProviderEntry, transport: Transport, base_url: str) -> "KeyAccess":
+        return KeyAccess(self, name, entry, transport, base_url)
+
+    def _variable(self, entry: ProviderEntry) -> str:
+        return next((name for name in variables(entry) if self._environ.get(name)), "")
+
+    def _saved(self, name: str, entry: ProviderEntry) -> Saved | None:
+        """What the file has for a provider that may have it: not for an address from a project's file."""
+        if entry.withhold_key or (entry.type in KEYLESS and not entry.identifier and not entry.oauth):
+            return None
+        return self.file.read().get(name)
+
+    def endpoint(self, name: str, entry: ProviderEntry, base_url: str) -> tuple[Endpoint, Saved | None]:
+        key, headers, saved = "", dict(entry.headers), None
+        if variable := self._variable(entry):
+            key = self._environ[variable]
+        elif saved := self._saved(name, entry):
+            key = saved.key
+            if saved.access_token:
+                headers["authorization"] = f"Bearer {saved.access_token}"
+                if entry.oauth and entry.oauth.account_header:
+                    headers[entry.oauth.account_header] = saved.account_id
+        return Endpoint(name, entry.type, entry.api, base_url, key, headers), saved
+
+    def lock(self, name: str) -> asyncio.Lock:
+        return self._renewing.setdefault(name, asyncio.Lock())
+
+    def expired(self, saved: Saved) -> bool:
+        return bool(saved.expires) and saved.expires <= later(self._clock, _EARLY)
+
+    def save(self, name: str, grant: Grant) -> Saved:
+        expires = later(self._clock, grant.expires_in) if grant.expires_in else ""
+        saved = Saved("", grant.access_token, grant.refresh_token, expires, grant.account_id)
+        self.file.put(name, saved)
+        return saved
+
+
+class KeyAccess:
+    """One provider's key for the agents that share it."""
+
+    def __init__(
+        self, ring: Keyring, name: str, entry: ProviderEntry, transport: Transport, base_url: str
+    ) -> None:
+        self._ring = ring
+        self._name = name
+        self._entry = entry
+        self._transport = transport
+        self._base_url = base_url
+        self._now: tuple[Endpoint, Saved | None] | None = None
+
+    async def current(self) -> Endpoint:
+        if self._now is None:
+            self._now = self._read()
+        endpoint, saved = self._now
+        if saved and saved.access_token and self._ring.expired(saved):
+            return await self.renew(endpoint) or endpoint
+        return endpoint
+
+    async def renew(self, refused: Endpoint) -> Endpoint | None:
+        """The lock makes it one renewal for all; whoever waited finds the new key and asks no more."""
+        async with self._ring.lock(self._name):
+            if self._now is not None and self._now[0] is not refused:
+                return self._now[0]
+            found = self._read()
+            if found[0].secrets == refused.secrets:
+                if not await self._refreshed(found[1]):
+                    return None
+                found = self._read()
+            self._now = found
+            return found[0]
+
+    async def _refreshed(self, saved: Saved | None) -> bool:
+        if saved is None or not saved.refresh_token or self._entry.oauth is None:
+            return False
+        try:
+            grant = await oauth.renew(self._transport, client(self._entry), saved.refresh_token)
+            self._ring.save(self._name, grant)
+        except AuthError as failure:
+            if self._read()[1] != saved:  # another process was faster, and our refresh token is spent
+                return True
+            raise ProviderError(failure.err.kind, failure.err.message, failure.err.details) from None
+        return True
+
+    def _read(self) -> tuple[Endpoint, Saved | None]:
+        try:
+            return self._ring.endpoint(self._name, self._entry, self._base_url)
+        except AuthError as failure:
+            raise ProviderError(failure.err.kind, failure.err.message, failure.err.details) from None
+
+
+def client(entry: ProviderEntry) -> Client:
+    """The authorization server that an entry declares."""
+    declared = entry.oauth
+    if declared is None or entry.withhold_key:
+        raise AuthError(
+            ErrorKind.DEVICE_CODE_UNSUPPORTED,
+            "this provider declares no `oauth` endpoints in your config; store an API key instead",
+        )
+    return Client(
+        declared.client_id,
+        declared.device_url,
+        declared.token_url,
+        declared.scope,
+        bool(declared.account_header),
+    )
+
+
+def later(clock: Clock, seconds: float) -> str:
+    """The clock's time some seconds from now, in its own spelling."""
+    at = datetime.fromisoformat(clock.now()) + timedelta(seconds=seconds)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def status(ring: Keyring, providers: Mapping[str, ProviderEntry]) -> list[dict[str, Any]]:
+    """Each provider, whether there is a key for it and where from; never the key."""
+    rows = []
+    for name, entry in providers.items():
+        source = ring.source(name, entry)
+        needed = not (entry.type in KEYLESS and not entry.identifier)
+        rows.append(
+            {
+                "provider": name,
+                "type": entry.type,
+                "has_api_key": needed,
+                "authenticated": bool(source) or not needed,
+                "source": source,
+                "variables": list(variables(entry)),
+                "device_code": entry.oauth is not None and not entry.withhold_key,
+            }
+        )
+    return rows

@@ -1,0 +1,126 @@
+"""Which model a name means, what it costs, and what `planck models` shows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck import Planck
+from planck.headless.models import ModelError
+from planck.records.messages import Text
+from planck.records.outcome import ErrorKind
+from tests.command import Bench
+from tests.wire.openai_chat import OpenAIChat
+from tests.wire.script import Answer, Fault, play, reply
+from tests.wire.server import Asked, Reply, WireServer, json_reply
+
+
+def opened(folder: Path, environ: dict[str, str] | None = None, **config: Any) -> Planck:
+    (folder / "home").mkdir(exist_ok=True)
+    (folder / "home" / "config.json").write_text(json.dumps(config))
+    return Planck(folder / "home", folder, environ=environ or {})
+
+
+async def test_a_vendors_model_brings_what_the_catalog_knows(tmp_path: Path) -> None:
+    async with opened(tmp_path) as planck:
+        sonnet = await planck.model("anthropic/claude-sonnet-4-6")
+        assert sonnet.context_window >= 200_000
+        assert (sonnet.images, sonnet.reasoning, sonnet.max_output) == (True, True, 32_000)
+        assert (await planck.model("openai/gpt-5")).max_output == 0
+
+
+async def test_what_the_user_says_of_a_model_comes_first(tmp_path: Path) -> None:
+    entry = {"id": "mine", "model": "claude-sonnet-4-6", "provider": "anthropic", "context_window": 9000}
+    async with opened(tmp_path, models=[entry], default_model="mine") as planck:
+        for name in ("", "mine", "anthropic/claude-sonnet-4-6"):
+            model = await planck.model(name)
+            assert (model.label, model.context_window, model.images) == ("mine", 9000, True)
+
+
+PROVIDERS = {"local": {"type": "openai", "base_url": "http://127.0.0.1:9"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("anthropic/claude-nope", ErrorKind.NOT_FOUND, "Model not found."),
+        ("nope", ErrorKind.NOT_FOUND, "Model not found."),
+        ("nobody/x", ErrorKind.INVALID_ARGS, "Unknown provider: nobody."),
+    ],
+)
+async def test_a_name_that_means_nothing_says_so(
+    tmp_path: Path, name: str, kind: ErrorKind, text: str
+) -> None:
+    async with opened(tmp_path, providers=PROVIDERS) as planck:
+        with pytest.raises(ModelError) as caught:
+            await planck.model(name)
+        assert caught.value.err.kind == kind
+        assert caught.value.err.message.startswith(text)
+
+
+@pytest.mark.parametrize("name", ["local/anything", "ollama/qwen:7b", "llama_cpp/x"])
+async def test_a_name_that_the_catalog_does_not_know_is_taken_where_there_is_an_address(
+    tmp_path: Path, name: str
+) -> None:
+    async with opened(tmp_path, providers=PROVIDERS) as planck:
+        assert (await planck.model(name)).label == name
+
+
+async def test_a_run_knows_its_cost_where_the_price_is_known(tmp_path: Path) -> None:
+    """Also that a vendor's name on another server has no price."""
+    async with WireServer(play(OpenAIChat(), [Answer((Text("hi"),))])) as server:
+        providers = {"openai": {"type": "openai", "base_url": server.url}}
+        entry = {"id": "m", "model": "gpt-5", "provider": "openai"}
+        async with opened(tmp_path, providers=providers, models=[entry]) as planck:
+            session = await planck.start(model="m", stored=False)
+            result = await session.run("hello")
+    assert (result.text, result.cost_usd) == ("hi", None)
+
+
+async def test_list_shows_what_is_configured_and_what_a_key_opens(tmp_path: Path) -> None:
+    entry = {"id": "mine", "model": "m-1", "provider": "local"}
+    bench = Bench(tmp_path, "http://127.0.0.1:9", models=[entry], default_model="mine")
+    plain = await bench.run("models", "list", "--json")
+    keyed = await bench.run("models", "list", "--json", env={"ANTHROPIC_API_KEY": "sk-secret"})
+    everything = await bench.run("models", "list", "--all", "--json")
+    rows = json.loads(plain.out)["models"]
+    assert [(row["id"], row["source"], row["current"]) for row in rows] == [("mine", "config", True)]
+    assert {row["provider"] for row in json.loads(keyed.out)["models"]} == {"local", "anthropic"}
+    listed = {row["provider"]: row for row in json.loads(everything.out)["models"]}
+    assert set(listed) == {"local", "anthropic", "openai", "google"}
+    assert listed["google"]["has_key"] is False
+    assert "secret" not in keyed.out + keyed.err
+
+
+def local_server(asked: Asked) -> Reply:
+    if asked.path == "/v1/models":
+        return json_reply({"data": [{"id": "smollm2"}]})
+    if asked.path == "/props":
+        return json_reply({"default_generation_settings": {"n_ctx": 4096}})
+    return reply(OpenAIChat(), Answer((Text("ok"),)), asked)
+
+
+async def test_list_asks_a_configured_local_server_for_its_models(tmp_path: Path) -> None:
+    async with WireServer(local_server) as server:
+        providers = {"box": {"type": "llama_cpp", "base_url": server.url}}
+        done = await Bench(tmp_path, server.url, providers=providers).run("models", "list", "--json")
+    (row,) = json.loads(done.out)["models"]
+    assert (row["provider"], row["id"], row["context_window"], row["source"]) == (
+        "box",
+        "smollm2",
+        4096,
+        "local",
+    )
+
+
+async def test_test_asks_the_model_once_and_says_how_it_went(tmp_path: Path) -> None:
+    async with WireServer(play(OpenAIChat(), [Answer((Text("ok"),)), Fault("auth")])) as server:
+        bench = Bench(tmp_path, server.url)
+        good = await bench.run("models", "test", "--json")
+        bad = await bench.run("models", "test", "local/m")
+    assert (good.code, bad.code) == (0, 1)
+    tested = json.loads(good.out)
+    assert (tested["model"], tested["ok"], tested["text"]) == ("local/m", True, "ok")
+    assert "not_authenticated" in bad.err
+    assert bad.out == ""
