@@ -20,7 +20,7 @@ from planck.headless.external import external_tools
 from planck.headless.hooks import HookedExecutor, Hooks
 from planck.headless.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.headless.peers import Peers
-from planck.headless.permit import ceiling, gate
+from planck.headless.permit import authorised, ceiling, effective, gate
 from planck.headless.resources import Resources
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
@@ -29,10 +29,8 @@ from planck.llm.provider import Provider
 from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
-from planck.permissions.authority import meet
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
-from planck.records.authority import Authority
 from planck.records.events import Status, ToolProgress, View
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
@@ -127,7 +125,7 @@ class SessionWiring:
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
         self._gate = gate(
-            wiring.config,
+            wiring.resources.loaded,
             wiring.workspace,
             wiring.resources.home,
             wiring.environ,
@@ -182,8 +180,8 @@ class SessionWiring:
             build=self.build,
         )
 
-    def _authority(self, spec: AgentSpec) -> Authority:
-        return self._ceiling if spec.authority is None else meet(self._ceiling, spec.authority)
+    def authorised(self, specs: list[AgentSpec]) -> list[AgentSpec]:
+        return authorised(specs, self._ceiling)
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
@@ -194,7 +192,7 @@ class SessionWiring:
         def record(fact: View) -> Awaitable[object]:
             return journal.record(spec.id, agent.turn, fact, barrier=True)
 
-        permit = self._gate.permit(spec.id, spec.name, self._authority(spec), record)
+        permit = self._gate.permit(spec.id, spec.name, effective(spec, self._ceiling), record)
         executor = HookedExecutor(
             tools,
             clock=wiring.clock,
