@@ -199,7 +199,9 @@ class Planck:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
         if team:
-            template = teams.load(teams.find(team, self.resources.team_dirs()), self._wiring.resolve_member)
+            path = teams.find(team, self.resources.team_dirs())
+            foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
+            template = teams.load(path, self._wiring.resolve_member, may_set_addresses=not foreign)
             return teams.members(template, self._ids)
         return [
             AgentSpec(
