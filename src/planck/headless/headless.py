@@ -15,7 +15,9 @@ from planck.headless import models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.auth import Auth
 from planck.headless.config import Config
+from planck.headless.credentials import CredentialFile
 from planck.headless.peers import EVERY_TOOL, Peers
+from planck.headless.redaction import redactor
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
@@ -27,7 +29,7 @@ from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
 from planck.records.events import AgentStarted, Event, SessionStarted, TurnStatus, View, frame, view
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
@@ -62,6 +64,7 @@ class Planck:
         `approver` answers what agents may not decide; without one it is denied.
         """
         environ = configuration.environment() if environ is None else environ
+        self._environ = environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
         self.trust = Trust(self.home, self.workspace, this_run=trust)
@@ -152,11 +155,13 @@ class Planck:
         if stored:
             path = sessions.new_path(self.sessions_dir, id, name)
             store = SqliteStore.create(
-                path, {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()}
+                path,
+                {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()},
+                durability=self.config.durability,
             )
         else:
             store = MemoryStore()
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = self._journal(store)
         async with _closed_on_failure(store):
             session = await session_module.start(started, specs, store, journal, wired.team(journal))
         return self._handle(session, store, wired, 0)
@@ -172,9 +177,9 @@ class Planck:
     ) -> "SessionHandle":
         """Open a stored session again, by its id, or by its name: the newest of this workspace."""
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
-        store = SqliteStore.open(path)
+        store = SqliteStore.open(path, durability=self.config.durability)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = self._journal(store)
         async with _closed_on_failure(store):
             wired = self._wiring.session(
                 id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
@@ -188,12 +193,16 @@ class Planck:
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
         """A stored session whose files are undone without waking its agents; nobody else may have it open."""
         store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = self._journal(store)
         try:
             yield Shelf(store, journal, self.workspace, self._ids)
         finally:
             journal.close()
             store.close()
+
+    def _journal(self, store: Store) -> SessionJournal:
+        redact = redactor(self.config, self._environ, CredentialFile(self.home))
+        return SessionJournal(store, Bus(), self._clock, redact=redact)
 
     async def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
         """The members a new session begins with, the orchestrator first."""
@@ -435,6 +444,10 @@ class SessionHandle:
         async with aclosing(self._session.events(after)) as stream:
             async for event in stream:
                 yield SessionEvent(event, self.id)
+
+    async def rewind(self, to: int) -> Err | None:
+        """Show every agent again what it was shown after that event; the log and the files stay."""
+        return await self._session.rewind(to)
 
     async def aclose(self) -> None:
         if not self._closed:
