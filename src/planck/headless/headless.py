@@ -148,7 +148,7 @@ class Planck:
             )
         else:
             store = MemoryStore()
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
         async with _closed_on_failure(store):
             session = await session_module.start(started, specs, store, journal, wired.team(journal))
         return self._handle(session, store, wired, 0)
@@ -166,7 +166,7 @@ class Planck:
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
         store = SqliteStore.open(path)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
         async with _closed_on_failure(store):
             wired = self._wiring.session(
                 id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
@@ -180,7 +180,7 @@ class Planck:
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
         """A stored session whose files are undone without waking its agents; nobody else may have it open."""
         store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
         try:
             yield Shelf(store, journal, self.workspace, self._ids)
         finally:
