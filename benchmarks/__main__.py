@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("startup", "turns", "models", "team", "tools", "log")
+NAMES = ("startup", "turns", "team", "tools", "log", "peers", "models")
 
 
 def main(chosen: list[str]) -> None:

@@ -40,8 +40,11 @@ class Bench:
         settings = {"default_model": "local/m", "providers": providers, **config}
         (self.home / "config.json").write_text(json.dumps(settings))
 
-    async def start(self, *args: str, env: dict[str, str] | None = None) -> asyncio.subprocess.Process:
+    async def start(
+        self, *args: str, env: dict[str, str] | None = None, before: tuple[str, ...] = ()
+    ) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
+            *before,
             sys.executable,
             "-m",
             "planck",
@@ -53,8 +56,14 @@ class Bench:
             stderr=asyncio.subprocess.PIPE,
         )
 
-    async def run(self, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Done:
-        return await finish(await self.start(*args, env=env), stdin)
+    async def run(
+        self,
+        *args: str,
+        stdin: bytes = b"",
+        env: dict[str, str] | None = None,
+        before: tuple[str, ...] = (),
+    ) -> Done:
+        return await finish(await self.start(*args, env=env, before=before), stdin)
 
 
 async def finish(process: asyncio.subprocess.Process, stdin: bytes = b"") -> Done:

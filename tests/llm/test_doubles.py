@@ -167,3 +167,35 @@ async def test_an_abandoned_call_is_on_the_tape_as_far_as_it_went() -> None:
     assert await anext(stream) == TextDelta(text="one ")
     await stream.aclose()
     assert await collect(Playback(recording.dump()), request()) == [TextDelta(text="one ")]
+
+
+def team_tape(boss: str, worker: str, envelope: str) -> tuple[list[tuple[str, str, str]], ScriptedProvider]:
+    """What two agents are told in a run with these ids, and a model that answers with them."""
+    task = f"[task {envelope} from agent boss (id {boss})]"
+    told = [(boss, "you lead", f"go, with {worker}"), (worker, "you work", task)]
+    return told, ScriptedProvider({boss: [[("ask_agent", {"identifier": worker})]], worker: [f"to {boss}"]})
+
+
+async def play_team(model: Provider, told: list[tuple[str, str, str]]) -> list[Item]:
+    return [
+        (await collect(model, Request(id, system, request(text).history)))[-1] for id, system, text in told
+    ]
+
+
+async def test_a_tape_of_a_team_plays_with_the_ids_of_this_run() -> None:
+    old, script = team_tape("a" * 16, "b" * 16, "c" * 16)
+    recording = Recording(script)
+    await play_team(recording, old)
+    new, script = team_tape("1" * 16, "2" * 16, "3" * 16)
+    expected = await play_team(script, new)
+    assert await play_team(Playback(recording.dump()), new) == expected
+    with pytest.raises(ProviderError, match="is 'you work' on the tape and 'you rest' now"):
+        await play_team(Playback(recording.dump()), [new[0], ("2" * 16, "you rest", new[1][2])])
+
+
+async def test_an_id_that_stands_for_two_is_a_drift() -> None:
+    recording = Recording(ScriptedProvider(["ok"]))
+    await collect(recording, request(f"{'a' * 16} and {'b' * 16} and {'a' * 16}"))
+    playback = Playback(recording.dump())
+    with pytest.raises(ProviderError, match="has left its tape"):
+        await collect(playback, request(f"{'1' * 16} and {'2' * 16} and {'3' * 16}"))

@@ -72,6 +72,29 @@ def tools(listed: int) -> list[dict[str, Any]]:
 
 def call(id: Any, params: dict[str, Any]) -> None:
     name, arguments = params["name"], params.get("arguments") or {}
+    match arguments.get("fault"):
+        case "exit":
+            os._exit(7)
+        case "kill":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "hang":
+            time.sleep(3600)
+        case "garbage":
+            endless(b"\xff\x00 garbage\n", 30)
+        case "long":
+            endless(b"z" * (1 << 20), 9)
+        case "close":
+            os.close(1)
+            time.sleep(3600)
+        case "noise":
+            endless(b"not JSON\n", 1)
+            say({"id": 10**9, "result": text("stray")})
+        case "error":
+            return say({"id": id, "error": {"code": -32000, "message": "no"}})
+        case "shape":
+            return say({"id": id, "result": {"content": 7}})
+        case "silent":
+            return None
     if "wrong-id" in BEHAVIOURS:
         say({"id": 999_999, "result": text("not yours")})
         say({"id": str(id), "result": text("not yours")})
@@ -82,7 +105,7 @@ def call(id: Any, params: dict[str, Any]) -> None:
         for number, method in enumerate(("sampling/createMessage", "elicitation/create", "roots/list")):
             say({"id": f"s{number}", "method": method, "params": sampling if number == 0 else {}})
     if name == "quiet":
-        return
+        return None
     if name == "daemon":
         away = "import os,time; os.setsid(); os.fork() and os._exit(0); "
         script = f"{away}open({arguments['mark']!r}, 'w').write('1'); time.sleep(3600)"
@@ -92,13 +115,13 @@ def call(id: Any, params: dict[str, Any]) -> None:
             token = params["_meta"]["progressToken"]
             say({"method": "notifications/progress", "params": {"progressToken": token, "progress": number}})
     if "no-result" in BEHAVIOURS:
-        say({"id": id, "result": {"content": "not a list"}})
-        return
+        return say({"id": id, "result": {"content": "not a list"}})
     say({"id": id, "result": text(json.dumps(arguments))})
     if "twice" in BEHAVIOURS:
         say({"id": id, "result": text("again")})
     if "changing" in BEHAVIOURS:
         say({"method": "notifications/tools/list_changed"})
+    return None
 
 
 def text(value: str) -> dict[str, Any]:

@@ -44,9 +44,10 @@ async def test_the_users_tool_runs_with_the_models_values_as_data(tmp_path: Path
 
 
 async def test_an_untrusted_projects_tool_is_unknown_to_the_run_and_one_line_says_so(tmp_path: Path) -> None:
-    done, bench, _ = await outcome(tmp_path, "theirs", {"x": "v"}, "--permission-mode", "full")
+    done, _, _ = await outcome(tmp_path, "theirs", {"x": "v"}, "--permission-mode", "full")
     assert end(done)["error"]["kind"] == "unknown_tool"
-    assert f"{bench.work}/.planck/tools is not trusted" in done.err
+    assert "this folder is not trusted" in done.err
+    assert "tool theirs (.planck/tools/theirs/TOOL.json)" in done.err
 
 
 async def test_a_trusted_projects_tool_runs(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ async def test_a_trusted_projects_tool_runs(tmp_path: Path) -> None:
 
 
 async def test_a_tool_from_a_file_needs_permission_like_any_command(tmp_path: Path) -> None:
-    done, _, _ = await outcome(tmp_path, "mine", {"x": "v"}, "--permission-mode", "read-only")
+    done, _, _ = await outcome(tmp_path, "mine", {"x": "v"}, "--permission-mode", "ask")
     assert end(done)["error"]["kind"] == "permission_denied"
 
 

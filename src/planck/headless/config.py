@@ -74,13 +74,10 @@ def load(
     narrowing: dict[str, Any] = {}
     if project.values and not trusted:
         narrowing = project.values
-        notices.append(
-            f"{project_file} is not trusted: "
-            "only what narrows is taken from it; pass --trust to use it in this run"
-        )
         project = Layer(project.source, {})
-    if not trusted and home != workspace / ".planck":
-        notices += _untrusted_tools(workspace)
+    elif _mode_of(project.values) == Mode.FULL:
+        notices.append(f"{project_file}: mode 'full' is ignored; only you choose it, with --permission-mode")
+        project.values["permissions"].pop("mode")
     layers = (user, project, *above)
     raw: dict[str, Any] = {}
     for layer in layers:
@@ -91,13 +88,6 @@ def load(
         config, taken = _narrow(config, narrowing)
         layers = (user, *above, Layer(f"{project_file} (narrowing)", taken))
     return Loaded(config, tuple(notices), tuple(layer for layer in layers if layer.values), trusted)
-
-
-def _untrusted_tools(workspace: Path) -> list[str]:
-    folder = workspace / ".planck" / "tools"
-    if next(folder.glob("*/TOOL.json"), None) is None:
-        return []
-    return [f"{folder} is not trusted: its tools are left out; pass --trust to use them in this run"]
 
 
 def _read(path: Path, notices: list[str]) -> dict[str, Any]:
@@ -241,15 +231,29 @@ def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:
     return msgspec.structs.replace(config, providers=providers)
 
 
+def _mode_of(project: Mapping[str, Any]) -> Any:
+    asked = project.get("permissions")
+    return asked.get("mode") if isinstance(asked, dict) else None
+
+
+def _narrowing_rules(project: Mapping[str, Any]) -> list[Any]:
+    """Those that deny or ask; the gate puts them beside the user's own, and the strictest wins."""
+    asked = project.get("permissions")
+    rules = asked.get("rules") if isinstance(asked, dict) else None
+    found = rules if isinstance(rules, list) else []
+    return [rule for rule in found if isinstance(rule, dict) and rule.get("decision") in ("deny", "ask")]
+
+
 def _narrow(config: Config, project: Mapping[str, Any]) -> tuple[Config, dict[str, Any]]:
     """Take from an untrusted project what takes rights away: a stricter mode, lower limits."""
     taken: dict[str, Any] = {}
-    asked = project.get("permissions")
-    mode = asked.get("mode") if isinstance(asked, dict) else None
+    mode = _mode_of(project)
     if mode in tuple(Mode) and stricter(Mode(mode), config.permissions.mode) is not config.permissions.mode:
         permissions = msgspec.structs.replace(config.permissions, mode=Mode(mode))
         config = msgspec.structs.replace(config, permissions=permissions)
         taken["permissions"] = {"mode": mode}
+    if rules := _narrowing_rules(project):
+        taken["permissions"] = {**taken.get("permissions", {}), "rules": rules}
     limits = project.get("limits")
     lower = {
         key: value

@@ -19,6 +19,7 @@ from planck.headless.peers import EVERY_TOOL, Peers
 from planck.headless.resources import Resources
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
+from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
@@ -63,11 +64,12 @@ class Planck:
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
+        self.trust = Trust(self.home, self.workspace, this_run=trust)
         self.resources = Resources(
             self.home,
             self.workspace,
             environ,
-            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=trust),
+            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=self.trust.holds),
         )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
@@ -93,7 +95,13 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        return (*self.resources.loaded.notices, *self.resources.instructions().notices, *self.peers.notices)
+        untrusted = () if self.resources.loaded.trusted else (self.trust.standing().notice,)
+        return (
+            *(notice for notice in untrusted if notice),
+            *self.resources.loaded.notices,
+            *self.resources.instructions().notices,
+            *self.peers.notices,
+        )
 
     @property
     def archive(self) -> Archive:
@@ -137,7 +145,7 @@ class Planck:
         wired = self._wiring.session(
             id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
         )
-        specs = await self._specs(team, model, wired)
+        specs = wired.authorised(await self._specs(team, model, wired))
         name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         store: Store
@@ -191,7 +199,9 @@ class Planck:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
         if team:
-            template = teams.load(teams.find(team, self.resources.team_dirs()), self._wiring.resolve_member)
+            path = teams.find(team, self.resources.team_dirs())
+            foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
+            template = teams.load(path, self._wiring.resolve_member, may_set_addresses=not foreign)
             return teams.members(template, self._ids)
         return [
             AgentSpec(

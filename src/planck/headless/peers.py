@@ -148,8 +148,6 @@ class Peers:
             path = workspace / Path(text).expanduser()
             if self._trusted or not path.resolve().is_relative_to(workspace.resolve()):
                 plan.append(("sidecar", name, path))
-            else:
-                self._not_trusted(str(path))
         servers = {**self._project_servers(), **config.mcpServers}
         plan += [("mcp", name, entry) for name, entry in servers.items()]
         return plan
@@ -159,7 +157,6 @@ class Peers:
         if not file.is_file():
             return {}
         if not self._trusted:
-            self._not_trusted(str(file))
             return {}
         try:
             raw = json.loads(file.read_text("utf-8"))
@@ -168,9 +165,6 @@ class Peers:
             self.notices.append(f"{file} is left out: it is no map with `mcpServers` ({problem!r})")
             return {}
         return servers if isinstance(servers, dict) else {}
-
-    def _not_trusted(self, what: str) -> None:
-        self.notices.append(f"{what} is not trusted and not started; pass --trust to use it in this run")
 
     def _open(self, component: str, name: str, entry: Any) -> _Known:
         known = _Known(component, name, _no_tool)

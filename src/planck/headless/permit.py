@@ -1,21 +1,27 @@
 """The permit of each agent: judge the call, ask the user where there is one, and record what was said."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planck.headless.config import Config
+import msgspec
+
+from planck.headless.config import ConfigError, Loaded
+from planck.headless.peers import EVERY_TOOL
 from planck.permissions.approver import Answer, Approvals, Approver, Question, Scope, digest, visible
+from planck.permissions.authority import Asked, granted, meet
 from planck.permissions.policy import Surroundings, Verdict, judge
-from planck.permissions.rules import Decision, Rule, Sourced, load
+from planck.permissions.rules import Decision, Rule, RuleError, Sourced, load
 from planck.permissions.words import segments
 from planck.records import codec
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision, PermissionRequest, View
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
+from planck.records.specs import AgentSpec
+from planck.team.spawn import TEAM_TOOLS
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from planck.tools.executor import Permit
 from planck.workspace.paths import inside
@@ -30,15 +36,41 @@ def ceiling(mode: Mode, workspace: Path, spawn_depth: int) -> Authority:
     return Authority(mode, roots=(os.path.realpath(workspace),), network=True, spawn_depth=spawn_depth)
 
 
+def authorised(specs: Iterable[AgentSpec], session: Authority) -> list[AgentSpec]:
+    """The members that a session starts with, each with what it may do: recorded, and shown."""
+    return [msgspec.structs.replace(spec, authority=_of_member(spec, session)) for spec in specs]
+
+
+def _of_member(spec: AgentSpec, session: Authority) -> Authority:
+    if spec.role == "orchestrator":
+        return session
+    tools = (*TEAM_TOOLS, *spec.tools)
+    return granted(session, session, "worker", Asked(tools, spec.skills)).authority
+
+
+def effective(spec: AgentSpec, session: Authority) -> Authority:
+    """Names as granted at the start, rights as the session has them now: the user may resume with others."""
+    if spec.authority is None:
+        return session
+    own = msgspec.structs.replace(
+        spec.authority,
+        mode=session.mode,
+        roots=session.roots,
+        network=session.network,
+        tools=None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools,
+    )
+    return meet(session, own)
+
+
 def gate(
-    config: Config,
+    loaded: Loaded,
     workspace: Path,
     home: Path,
     environ: Mapping[str, str],
     ids: Ids,
     approver: Approver | None,
 ) -> "Gate":
-    rules = load(config.permissions.rules, "permissions.rules of the configuration")
+    rules = rules_in_force(loaded, workspace)
     masked = cache(lambda: masked_places(home, environ))
 
     @cache
@@ -84,6 +116,25 @@ def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     if agent := environ.get("SSH_AUTH_SOCK"):
         places.append(Path(agent).parent)
     return tuple(sorted({os.path.realpath(place) for place in places if place.exists()}))
+
+
+def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[Sourced, ...]:
+    """The highest list of the user's own places, and the project's beside it: that one replaces none."""
+    own: tuple[Sourced, ...] = ()
+    project: tuple[Sourced, ...] = ()
+    folder = str(workspace / ".planck" / "config.json")
+    try:
+        for layer in loaded.layers:
+            raw = layer.values.get("permissions")
+            if not isinstance(raw, dict) or "rules" not in raw:
+                continue
+            if layer.source.startswith(folder):
+                project = load(raw["rules"], layer.source)
+            else:
+                own = load(raw["rules"], layer.origin("permissions"))
+    except RuleError as failure:
+        raise ConfigError(failure.err.kind, failure.err.message) from None
+    return (*own, *project)
 
 
 def _no_sandbox(workspace: Path, home: Path, environ: Mapping[str, str]) -> str:

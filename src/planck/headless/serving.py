@@ -10,6 +10,7 @@ from planck.headless import config as configuration
 from planck.headless.permit import ceiling, gate
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.tools import ToolBox
+from planck.headless.trust import Trust
 from planck.mcp import meta as meta_keys
 from planck.records.authority import Mode
 from planck.records.events import View
@@ -35,12 +36,13 @@ class Workbench:
     ) -> None:
         environ = configuration.environment() if environ is None else environ
         home = configuration.home_dir(environ)
-        config = configuration.load(home, workspace, environ, trusted=trust).config
+        trusted = Trust(home, workspace, this_run=trust).holds
+        loaded = configuration.load(home, workspace, environ, trusted=trusted)
         box = ToolBox(workspace, home=home, environ=environ, trust=trust)
         self._tools = ToolSet(entry.tool for entry in box.inventory().entries if entry.trusted)
         self._workspace = workspace
-        rights = ceiling(Mode(mode) if mode else config.permissions.mode, workspace, 0)
-        self._permit = gate(config, workspace, home, environ, RandomIds(), None).permit(
+        rights = ceiling(Mode(mode) if mode else loaded.config.permissions.mode, workspace, 0)
+        self._permit = gate(loaded, workspace, home, environ, RandomIds(), None).permit(
             "mcp", "mcp", rights, _unrecorded
         )
 

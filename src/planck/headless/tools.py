@@ -13,6 +13,7 @@ from planck.headless import config as configuration
 from planck.headless.external import external_tools
 from planck.headless.resources import Resources
 from planck.headless.system import RandomIds, SystemClock
+from planck.headless.trust import Trust
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Tool, ToolContext
@@ -64,11 +65,12 @@ class ToolBox:
         self._environ = configuration.environment() if environ is None else environ
         self._home = home or configuration.home_dir(self._environ)
         self._workspace = (workspace or Path.cwd()).absolute()
+        allowed = Trust(self._home, self._workspace, this_run=trust)
         self._resources = Resources(
             self._home,
             self._workspace,
             self._environ,
-            lambda: configuration.load(self._home, self._workspace, self._environ, trusted=trust),
+            lambda: configuration.load(self._home, self._workspace, self._environ, trusted=allowed.holds),
         )
 
     def inventory(self) -> Inventory:

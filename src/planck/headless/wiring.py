@@ -19,7 +19,7 @@ from planck.headless.credentials import CredentialFile, Keyring
 from planck.headless.external import external_tools
 from planck.headless.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.headless.peers import Peers
-from planck.headless.permit import ceiling, gate
+from planck.headless.permit import authorised, ceiling, effective, gate
 from planck.headless.resources import Resources
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
@@ -28,10 +28,8 @@ from planck.llm.provider import Provider
 from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
-from planck.permissions.authority import meet
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
-from planck.records.authority import Authority
 from planck.records.events import ToolProgress
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
@@ -127,7 +125,7 @@ class SessionWiring:
         self._options = options
         self._ceiling = ceiling(options.mode, wiring.workspace, wiring.config.limits.spawn_depth)
         self._gate = gate(
-            wiring.config,
+            wiring.resources.loaded,
             wiring.workspace,
             wiring.resources.home,
             wiring.environ,
@@ -169,8 +167,8 @@ class SessionWiring:
             build=self.build,
         )
 
-    def _authority(self, spec: AgentSpec) -> Authority:
-        return self._ceiling if spec.authority is None else meet(self._ceiling, spec.authority)
+    def authorised(self, specs: list[AgentSpec]) -> list[AgentSpec]:
+        return authorised(specs, self._ceiling)
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
@@ -184,7 +182,7 @@ class SessionWiring:
             permit=self._gate.permit(
                 spec.id,
                 spec.name,
-                self._authority(spec),
+                effective(spec, self._ceiling),
                 lambda fact: journal.record(spec.id, agent.turn, fact, barrier=True),
             ),
             session_id=self._session_id,

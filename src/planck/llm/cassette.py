@@ -1,5 +1,6 @@
 """A model's answers on tape: recorded from any provider, played back without one, the first drift shown."""
 
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -68,24 +69,31 @@ class Recording:
 
 
 class Playback:
-    """Answers each agent's calls as recorded; a request that differs fails, with the first place where."""
+    """Answers each agent's calls as recorded; a request that differs fails, with the first place where.
+
+    Ids of ours (16 hex digits) differ from run to run: each is paired with the one that stood in its place on
+    the tape, an agent with the one that asked the same first, and answers come back with the ids of this run.
+    """
 
     def __init__(self, tape: bytes) -> None:
-        self._left: dict[str, list[Call]] = {}
+        self._tapes: dict[str, list[Call]] = {}
+        self._playing: dict[str, list[Call]] = {}
         self._shown: dict[str, tuple[Message, ...]] = {}
+        self._ids: dict[str, str] = {}
         for line in tape.splitlines():
             call = codec.decode_as(line, Call)
-            self._left.setdefault(call.agent_id, []).append(call)
+            self._tapes.setdefault(call.agent_id, []).append(call)
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        left = self._left.get(request.agent_id)
-        if not left:
+        now = _call(request, self._shown)
+        tape = self._tape_of(now)
+        if not tape:
             raise _drift(request.agent_id, "the tape has no further call of this agent")
-        call = left.pop(0)
-        if found := first_drift(call, _call(request, self._shown)):
+        call = tape.pop(0)
+        if found := first_drift(call, now, self._ids):
             raise _drift(request.agent_id, found)
         for packed in call.items:
-            yield _unpacked(packed)
+            yield _unpacked(_translated(packed, self._ids))
         if call.failure is not None:
             failure = call.failure
             raise ProviderError(
@@ -95,12 +103,20 @@ class Playback:
     @property
     def left(self) -> int:
         """Calls on the tape that nobody made."""
-        return sum(map(len, self._left.values()))
+        return sum(len(calls) for tapes in (self._tapes, self._playing) for calls in tapes.values())
+
+    def _tape_of(self, now: Call) -> list[Call]:
+        if now.agent_id not in self._playing and self._tapes:
+            same = (
+                id for id, calls in self._tapes.items() if not first_drift(calls[0], now, dict(self._ids))
+            )
+            self._playing[now.agent_id] = self._tapes.pop(next(same, next(iter(self._tapes))))
+        return self._playing.get(now.agent_id, [])
 
 
-def first_drift(recorded: Call, now: Call) -> str:
-    """Where two requests first differ, and how; empty where they do not."""
-    return _difference("", _request(recorded), _request(now))
+def first_drift(recorded: Call, now: Call, ids: dict[str, str]) -> str:
+    """Where two requests first differ, and how; empty where they do not. Pairs the ids that it meets."""
+    return _difference("", _request(recorded), _request(now), ids)
 
 
 def _call(request: Request, shown: dict[str, tuple[Message, ...]]) -> Call:
@@ -134,20 +150,40 @@ def _request(call: Call) -> Any:
     return {name: value for name, value in asked.items() if name not in {"items", "failure"}}
 
 
-def _difference(path: str, recorded: Any, now: Any) -> str:
+def _difference(path: str, recorded: Any, now: Any, ids: dict[str, str]) -> str:
     if isinstance(recorded, dict) and isinstance(now, dict):
         for key in [*recorded, *(key for key in now if key not in recorded)]:
-            if found := _difference(f"{path}.{key}".lstrip("."), recorded.get(key), now.get(key)):
+            if found := _difference(f"{path}.{key}".lstrip("."), recorded.get(key), now.get(key), ids):
                 return found
         return ""
     if isinstance(recorded, list | tuple) and isinstance(now, list | tuple):
         for at, (one, other) in enumerate(zip(recorded, now, strict=False)):
-            if found := _difference(f"{path}[{at}]", one, other):
+            if found := _difference(f"{path}[{at}]", one, other, ids):
                 return found
         if len(recorded) != len(now):
             return f"{path} has {len(recorded)} entries on the tape and {len(now)} now"
         return ""
-    return "" if recorded == now else f"{path} is {_short(recorded)} on the tape and {_short(now)} now"
+    if recorded == now or (isinstance(recorded, str) and isinstance(now, str) and _same(recorded, now, ids)):
+        return ""
+    return f"{path} is {_short(recorded)} on the tape and {_short(now)} now"
+
+
+_ID = re.compile(r"\b[0-9a-f]{16}\b")
+
+
+def _same(recorded: str, now: str, ids: dict[str, str]) -> bool:
+    if _ID.split(recorded) != _ID.split(now):
+        return False
+    pairs = zip(_ID.findall(recorded), _ID.findall(now), strict=True)
+    return all(ids.setdefault(old, new) == new for old, new in pairs)
+
+
+def _translated(packed: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
+    if not ids:
+        return packed
+    text = _ID.sub(lambda id: ids.get(id[0], id[0]), codec.encode_str(packed))
+    translated: dict[str, Any] = codec.decode(text)
+    return translated
 
 
 def _short(value: Any) -> str:

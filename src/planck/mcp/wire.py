@@ -8,6 +8,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +21,10 @@ from planck.records.outcome import ErrorKind
 
 MAX_BAD_LINES = 20
 _CHUNK = 1 << 16
+_GATHER = 0.001
+"""Seconds for which answers are gathered into one write, while others are still owed."""
+_WRITE_AHEAD = 1 << 18
+"""Bytes that may wait for a peer that does not read, before those who send more wait too."""
 _READ_AHEAD = 1 << 20
 """Bytes of lines taken from the pipe before they are wanted; then the pipe itself holds the peer back."""
 
@@ -44,10 +49,12 @@ class Wire:
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._asked: set[int | str] = set()
+        self._owed: set[int | str | None] = set()
         self._arrived = asyncio.Event()
         self._out = bytearray()
         self._drained = asyncio.Event()
         self._drained.set()
+        self._flushing = False
         self._paused = False
         self._on_first: Callable[[], None] | None = on_first
         for descriptor in (read_end, write_end):
@@ -67,7 +74,10 @@ class Wire:
         self._arrived.set()
 
     def close_output(self) -> None:
-        """The peer sees the end of its input."""
+        """The peer sees the end of its input, after what was said before."""
+        if self._write_end is not None and self._out:
+            with suppress(OSError):
+                os.write(self._write_end, self._out)
         if self._write_end is not None:
             self._loop.remove_writer(self._write_end)
             os.close(self._write_end)
@@ -89,17 +99,22 @@ class Wire:
             await self._arrived.wait()
 
     async def send(self, message: JSONRPCMessage) -> None:
-        """Returns when the message is ours to deliver; waits only while an earlier one is stuck."""
+        """Returns when the message is ours to deliver; waits only while too much before it is stuck."""
         line = message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "replace") + b"\n"
-        while self._out and self._write_end is not None:
+        while len(self._out) > _WRITE_AHEAD and self._write_end is not None:
             self._drained.clear()
             await self._drained.wait()
         if self._write_end is None:
             raise anyio.BrokenResourceError
         if isinstance(message, JSONRPCRequest):
             self._asked.add(message.id)
+        elif isinstance(message, JSONRPCResponse | JSONRPCError):
+            self._owed.discard(message.id)
         self._out += line
-        self._flush()
+        if not self._flushing:
+            # With what is said meanwhile: each write wakes the peer, which costs more than the bytes.
+            self._flushing = True
+            self._loop.call_later(_GATHER if self._owed else 0, self._flush)
 
     def _readable(self) -> None:
         if self._read_end is None:
@@ -157,9 +172,16 @@ class Wire:
                 self.strays += 1
                 return None
             self._asked.discard(message.id)
+        elif isinstance(message, JSONRPCRequest):
+            self._owed.add(message.id)
+        elif message.method == "notifications/cancelled":  # never answered
+            cancelled = (message.params or {}).get("requestId")
+            if isinstance(cancelled, int | str):
+                self._owed.discard(cancelled)
         return message
 
     def _flush(self) -> None:
+        self._flushing = False
         if self._write_end is None:
             return
         try:
@@ -171,9 +193,11 @@ class Wire:
             return
         del self._out[:sent]
         if self._out:
+            self._flushing = True
             self._loop.add_writer(self._write_end, self._flush)
         else:
             self._loop.remove_writer(self._write_end)
+        if len(self._out) <= _WRITE_AHEAD:
             self._drained.set()
 
 

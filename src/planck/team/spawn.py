@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from planck.permissions.authority import Asked, granted
 from planck.records import codec
+from planck.records.authority import Authority
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.team import names
@@ -48,6 +50,7 @@ async def spawn(
         tools=tools,
         skills=skills,
         delegator_id=caller.id,
+        authority=_authority(caller, tools, skills),
     )
     # No await between this check and the admission in add(): two calls can't both find the name free.
     if taken := team.taken(spec):
@@ -88,6 +91,14 @@ def _over_limits(team: Team, caller: Member) -> Err | None:
         f"the limit of {what} is {limit}; use the agents there are, or destroy one that has done its work",
         {"limit": limit},
     )
+
+
+def _authority(caller: Member, tools: tuple[str, ...], skills: tuple[str, ...]) -> Authority | None:
+    """Recorded with the worker: whatever the grant was, no more than its creator may."""
+    parent = caller.spec.authority
+    if parent is None:
+        return None
+    return granted(parent, parent, "worker", Asked((*TEAM_TOOLS, *tools), skills)).authority
 
 
 def _granted(wanted: Iterable[str], held: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

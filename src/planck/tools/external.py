@@ -58,6 +58,7 @@ class ExternalTool(Tool):
             effect=Effect.COMMAND,
             timeout=MAX_TIMEOUT_MS / 1000 + 10,
             always=_ALWAYS - set(declared),
+            confinable=True,
         )
 
     async def _run(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
@@ -72,6 +73,7 @@ class ExternalTool(Tool):
                     timeout=timeout_ms / 1000,
                     spill=self._spills.file(ctx.call_id) if self._spills else None,
                     on_output=lambda chunk: ctx.progress(chunk.decode(errors="replace")),
+                    confinement=ctx.confinement,
                 )
         except PlanckError as failure:
             return failure.err

@@ -88,6 +88,7 @@ class Stubs:
 
     def expect(self, path: str) -> None:
         self._made.append(path)
+        _STUBS.add(path)
 
     def release(self) -> None:
         try:
@@ -98,6 +99,10 @@ class Stubs:
             for lock in self._locks:
                 os.close(lock)
             self._locks = []
+
+
+_STUBS: set[str] = set()
+"""Those of this process that may be on disk: an empty folder that is not among them is the user's."""
 
 
 def _locked(root: str) -> int | None:
@@ -130,7 +135,8 @@ def _remove_stub(path: str) -> None:
         elif stat.S_ISREG(found.st_mode) and found.st_size == 0:
             os.unlink(path)
     except OSError:
-        pass
+        return  # another command's, or no stub any more
+    _STUBS.discard(path)
 
 
 def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
@@ -142,6 +148,8 @@ def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
         return
     except OSError as problem:
         raise _unprotected(path, str(problem.strerror)) from None
+    if path in _STUBS:
+        stubs.expect(path)  # left by a command that still runs, or that ended while we do
     if stat.S_ISLNK(found.st_mode):
         raise _unprotected(path, "it is a link, which a command could replace")
     if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
@@ -169,7 +177,7 @@ def _git_folder(path: str, root: str) -> Iterator[str]:
             word, _, target = file.read(4096).partition(":")
     except OSError as problem:
         raise _unprotected(path, str(problem.strerror)) from None
-    folder = os.path.realpath(os.path.join(root, target.strip()))
+    folder = os.path.realpath(os.path.join(os.path.dirname(path), target.strip()))
     if word == "gitdir" and os.path.isdir(folder) and inside(folder, (root,)) and folder != root:
         yield from ("--ro-bind", folder, folder)
 

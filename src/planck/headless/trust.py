@@ -1,0 +1,203 @@
+"""Whether a folder's own files may run things: the user says so, for exactly the content that was seen."""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from planck.permissions.approver import visible
+from planck.records import codec
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.paths import Root
+
+FOLDERS = (".planck/tools", ".planck/sidecar", ".planck/teams", ".planck/hooks")
+FILES = (".planck/config.json", ".mcp.json")
+MAX_FILES = 2_000
+MAX_BYTES = 32 << 20
+"""Beyond these nobody has read it all; such a folder can be trusted for one run at a time."""
+NARROWING = frozenset({"limits", "permissions"})
+
+
+class TrustError(PlanckError):
+    """Trust that can't be given or kept."""
+
+
+class Content(msgspec.Struct, frozen=True):
+    """Everything in a folder that could run or decide something."""
+
+    hashes: dict[str, str] = {}
+    """By path from the workspace."""
+    unsound: str = ""
+    """Why these hashes do not say everything."""
+    runs: tuple[str, ...] = ()
+    """What it would do, in words, nothing invisible in them."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    trusted: bool
+    content: Content
+    changed: tuple[str, ...] = ()
+    """Paths that are not as they were when the folder was trusted."""
+
+    @property
+    def notice(self) -> str:
+        """One line for the user; empty where nothing was left out."""
+        if self.trusted or not self.content.runs:
+            return ""
+        why = f"it changed since ({', '.join(self.changed)})" if self.changed else "its own files run nothing"
+        return (
+            f"this folder is not trusted: {why}; left out: {'; '.join(self.content.runs)}. "
+            "Look at them, then pass --trust for this run, or `planck permissions trust` for good"
+        )
+
+
+class Trust:
+    """The trust of one workspace, as the user gave it: in the home's file, or for this run."""
+
+    def __init__(self, home: Path, workspace: Path, *, this_run: bool = False) -> None:
+        self._home = home
+        self._workspace = workspace
+        self._key = os.path.realpath(workspace)
+        self._this_run = examine(workspace, home) if this_run else None
+
+    def standing(self) -> Standing:
+        """By the files as they are now: a change asks again, in the middle of a run too."""
+        content = examine(self._workspace, self._home)
+        accepted = self._this_run.hashes if self._this_run else _stored(self._home).get(self._key)
+        if accepted is None:
+            return Standing(False, content)
+        differing = {path for path, _ in accepted.items() ^ content.hashes.items()}
+        changed = tuple(sorted(map(visible, differing)))
+        sound = not content.unsound or self._this_run is not None
+        return Standing(not changed and sound, content, changed)
+
+    @property
+    def holds(self) -> bool:
+        return self.standing().trusted
+
+    def give(self, seen: Content) -> None:
+        """For good, for exactly what was seen."""
+        if seen.unsound:
+            raise TrustError(
+                ErrorKind.LIMIT_EXCEEDED, f"can't be trusted for good: {seen.unsound}; pass --trust each time"
+            )
+        _store(self._home, {**_stored(self._home), self._key: seen.hashes})
+
+    def take_back(self) -> bool:
+        """False where there was none."""
+        stored = _stored(self._home)
+        had = stored.pop(self._key, None) is not None
+        if had:
+            _store(self._home, stored)
+        return had
+
+
+def examine(workspace: Path, home: Path) -> Content:
+    """Reads, and starts nothing. The home itself is the user's own, also where it lies in the workspace."""
+    hashes: dict[str, str] = {}
+    runs: list[str] = []
+    unsound = ""
+    left = MAX_BYTES
+    for path in _files(workspace):
+        if path.is_relative_to(home):
+            continue
+        relative = str(path.relative_to(workspace))
+        problem, content = _read(path, left)
+        if problem or len(hashes) >= MAX_FILES:
+            unsound = f"{visible(relative)}: {problem or 'too many files'}"
+        if len(hashes) >= MAX_FILES:
+            break
+        left -= len(content)
+        hashes[relative] = hashlib.sha256(content).hexdigest()
+        runs += (visible(text) for text in _meaning(relative, content))
+    return Content(hashes, unsound, tuple(runs))
+
+
+def _files(workspace: Path) -> Iterator[Path]:
+    for name in FILES:
+        if os.path.lexists(workspace / name):
+            yield workspace / name
+    for name in (*FOLDERS, *_named_folders(workspace)):
+        if (workspace / name).is_symlink():
+            yield workspace / name
+        for folder, folders, files in os.walk(workspace / name):
+            for entry in sorted([*files, *(sub for sub in folders if Path(folder, sub).is_symlink())]):
+                yield Path(folder, entry)
+
+
+def _named_folders(workspace: Path) -> list[str]:
+    """Folders of the workspace that its own configuration makes tools, teams or sidecars of."""
+    config = _object(_read(workspace / FILES[0], MAX_BYTES)[1])
+    named: list[Any] = []
+    for key in ("tools_dirs", "teams_dirs", "sidecar"):
+        value = config.get(key)
+        named += value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
+    places = {os.path.normpath(workspace / text) for text in named if isinstance(text, str) and text}
+    inside = [os.path.relpath(place, workspace) for place in sorted(places) if Path(place) != workspace]
+    return [place for place in inside if not place.startswith("..") and place not in FOLDERS]
+
+
+def _read(path: Path, left: int) -> tuple[str, bytes]:
+    """Never blocks and never follows a link: a link is its own text, and what it means may change unseen."""
+    try:
+        if path.is_symlink():
+            return "is a link", os.readlink(path).encode(errors="surrogateescape")
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as problem:
+        return str(problem.strerror), b""
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return "is no regular file", b""
+        content = file.read(left + 1)
+    return ("is too large", b"") if len(content) > left else ("", content)
+
+
+def _meaning(relative: str, content: bytes) -> Iterator[str]:
+    parts = relative.split("/")
+    if relative == ".planck/config.json":
+        keys = [key for key in _object(content) if key not in NARROWING]
+        yield f"{relative}" + (f" ({', '.join(map(str, keys))})" if keys else " (beyond narrowing)")
+    elif relative == ".mcp.json":
+        servers = _object(content).get("mcpServers")
+        yield f"{relative} (MCP servers {', '.join(map(str, servers)) if isinstance(servers, dict) else '?'})"
+    elif parts[-1] == "TOOL.json":
+        found = _object(content)
+        yield f"tool {found.get('name', parts[-2])} ({relative}): {str(found.get('command', '?'))[:200]}"
+    elif relative.startswith(".planck/sidecar/") and parts[-1] in ("sidecar.py", "pyproject.toml"):
+        yield f"the sidecar ({relative})"
+    elif relative.startswith(".planck/hooks/"):
+        yield relative
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+_FILE = "trust.json"
+
+
+def _stored(home: Path) -> dict[str, dict[str, str]]:
+    try:
+        return codec.decode_as((home / _FILE).read_bytes(), dict[str, dict[str, str]])
+    except FileNotFoundError:
+        return {}
+    except (OSError, codec.DecodeError) as problem:
+        raise TrustError(
+            ErrorKind.READ_FAILED, f"{str(home / _FILE)!r} can't be read: {problem}; move it away"
+        ) from None
+
+
+def _store(home: Path, trusted: Mapping[str, Mapping[str, str]]) -> None:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with Root(home, protected=False).writing(_FILE) as slot:
+        slot.read(MAX_BYTES)
+        slot.replace(codec.encode(trusted), 0o600)

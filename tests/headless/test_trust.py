@@ -1,0 +1,144 @@
+"""A folder's own files run nothing until the user trusts exactly them."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.headless.headless import Planck
+from planck.headless.trust import MAX_FILES, Trust, TrustError
+
+
+def folder(tmp_path: Path) -> Path:
+    """A workspace that would like to run things, and a home beside it."""
+    work = tmp_path / "work"
+    for name in (".planck/tools/lint", ".planck/sidecar", "more/deploy"):
+        (work / name).mkdir(parents=True)
+    (work / ".planck/config.json").write_text(
+        json.dumps({"hooks": {"Stop": []}, "tools_dirs": ["more"], "permissions": {"mode": "full"}})
+    )
+    (work / ".planck/tools/lint/TOOL.json").write_text('{"name": "lint", "command": "evil \\u202e x"}')
+    (work / "more/deploy/TOOL.json").write_text('{"name": "deploy", "command": "evil"}')
+    (work / ".planck/sidecar/sidecar.py").write_text("import evil")
+    (work / ".mcp.json").write_text('{"mcpServers": {"files": {"command": "evil"}}}')
+    return work
+
+
+def trust(tmp_path: Path, **more: Any) -> Trust:
+    return Trust(tmp_path / "home", tmp_path / "work", **more)
+
+
+def test_what_would_run_is_listed_with_nothing_invisible(tmp_path: Path) -> None:
+    folder(tmp_path)
+    standing = trust(tmp_path).standing()
+    assert not standing.trusted
+    assert standing.content.runs == (
+        ".planck/config.json (hooks, tools_dirs)",
+        ".mcp.json (MCP servers files)",
+        "tool lint (.planck/tools/lint/TOOL.json): evil \\u{202e} x",
+        "the sidecar (.planck/sidecar/sidecar.py)",
+        "tool deploy (more/deploy/TOOL.json): evil",
+    )
+    assert "\n" not in standing.notice
+    assert "--trust" in standing.notice
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda work: (work / ".planck/tools/lint/TOOL.json").write_text(
+            '{"name": "lint", "command": "worse"}'
+        ),
+        lambda work: (work / ".planck/tools/lint/run.sh").write_text("new"),
+        lambda work: (work / ".planck/sidecar/sidecar.py").unlink(),
+        lambda work: (work / ".mcp.json").unlink(),
+        lambda work: (work / ".planck/config.json").write_text("{}"),
+        lambda work: (work / "more/deploy/TOOL.json").write_text("{}"),
+        lambda work: (work / ".planck/hooks").mkdir() or (work / ".planck/hooks/x").touch(),
+        lambda work: (work / ".planck/sidecar/link").symlink_to("/etc"),
+    ],
+)
+@pytest.mark.parametrize("this_run", [True, False])
+def test_a_changed_file_asks_again(tmp_path: Path, change: Any, this_run: bool) -> None:
+    work = folder(tmp_path)
+    mine = trust(tmp_path, this_run=this_run)
+    if not this_run:
+        mine.give(mine.standing().content)
+    assert mine.standing().trusted
+    assert mine.standing().notice == ""
+    change(work)
+    after = mine.standing()
+    assert not after.trusted
+    assert after.changed
+    assert trust(tmp_path).standing().trusted is False
+
+
+def test_trust_is_for_one_folder_and_can_be_taken_back(tmp_path: Path) -> None:
+    work = folder(tmp_path)
+    mine = trust(tmp_path)
+    mine.give(mine.standing().content)
+    other = tmp_path / "copy"
+    os.rename(work, other)
+    assert not Trust(tmp_path / "home", other).holds
+    os.rename(other, work)
+    assert mine.holds
+    assert (mine.take_back(), mine.take_back(), mine.holds) == (True, False, False)
+    assert (tmp_path / "home/trust.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_nobody_can_have_read_is_trusted_for_one_run_only(tmp_path: Path) -> None:
+    work = folder(tmp_path)
+    for number in range(MAX_FILES):
+        (work / ".planck/sidecar" / str(number)).touch()
+    mine = trust(tmp_path)
+    with pytest.raises(TrustError, match="--trust"):
+        mine.give(mine.standing().content)
+    assert trust(tmp_path, this_run=True).holds
+
+
+def test_a_pipe_or_a_link_among_the_files_neither_blocks_nor_is_followed(tmp_path: Path) -> None:
+    work = folder(tmp_path)
+    os.mkfifo(work / ".planck/tools/lint/pipe")
+    (work / ".planck/tools/lint/zero").symlink_to("/dev/zero")
+    with pytest.raises(TrustError):
+        trust(tmp_path).give(trust(tmp_path).standing().content)
+
+
+def test_the_home_inside_the_workspace_is_the_users_own(tmp_path: Path) -> None:
+    folder(tmp_path)
+    assert "lint" not in str(Trust(tmp_path / "work/.planck", tmp_path / "work").standing().content.runs)
+
+
+def test_stored_trust_opens_the_folder_and_still_not_mode_full(tmp_path: Path) -> None:
+    work = folder(tmp_path)
+    (tmp_path / "home").mkdir()
+    closed = Planck(tmp_path / "home", work, environ={})
+    assert (closed.config.hooks, closed.config.permissions.mode) == ({}, "ask")
+    closed.trust.give(closed.trust.standing().content)
+    open_ = Planck(tmp_path / "home", work, environ={})
+    assert (open_.config.tools_dirs, open_.config.permissions.mode) == (["more"], "ask")
+    assert any("only you choose it" in notice for notice in open_.notices)
+
+
+RULES = [
+    {"tool": "bash", "decision": "allow", "unconfined": True},
+    {"tool": "bash", "command": "git push", "decision": "deny"},
+]
+
+
+def test_rules_of_an_untrusted_folder_only_narrow_and_replace_none(tmp_path: Path) -> None:
+    from planck.headless.permit import rules_in_force
+
+    (tmp_path / "work/.planck").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "work/.planck/config.json").write_text(json.dumps({"permissions": {"rules": RULES}}))
+    mine = [{"tool": "write", "decision": "ask"}]
+    (tmp_path / "home/config.json").write_text(json.dumps({"permissions": {"rules": mine}}))
+    for trusted, expected in ((False, ["ask", "deny"]), (True, ["ask", "allow", "deny"])):
+        app = Planck(tmp_path / "home", tmp_path / "work", environ={}, trust=trusted)
+        rules = rules_in_force(app.resources.loaded, app.workspace)
+        assert [rule.rule.decision for rule in rules] == expected
+        assert "home/config.json, rule 1" in rules[0].source
+        assert "work/.planck/config.json" in rules[-1].source

@@ -1,0 +1,149 @@
+"""Modes, rules and authority through the command line: what a team may do, and what the kernel says to it."""
+
+import json
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import Bench
+from tests.wire import chat
+from tests.wire.server import Reply, WireServer
+
+pytestmark = pytest.mark.serial
+needs_bubblewrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
+)
+
+
+def bash(command: str) -> Reply:
+    return chat.calls(("bash", {"command": command}))
+
+
+async def outputs(
+    tmp_path: Path, mode: str, *replies: Reply, **config: Any
+) -> tuple[Bench, list[dict[str, Any]]]:
+    """What each call came to, as recorded."""
+    async with WireServer([*replies, chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url, **config)
+        (bench.work / ".git").mkdir()
+        (bench.work / "mine").write_text("mine")
+        done = await bench.run("run", "go", "--permission-mode", mode, "--output-format", "json")
+    assert done.code == 0, done.err
+    return bench, _events(bench, "tool_end")
+
+
+@needs_bubblewrap
+async def test_read_only_runs_commands_that_can_change_nothing(tmp_path: Path) -> None:
+    bench, ends = await outputs(
+        tmp_path,
+        "read-only",
+        bash("cat mine; touch new; echo x > mine; touch ../home/x; touch /tmp/private && echo private"),
+        chat.calls(("write", {"path": "new", "content": "x"})),
+    )
+    assert [end["ok"] for end in ends] == [True, False]
+    assert ends[0]["output"].startswith("mine")
+    assert "private" in ends[0]["output"]
+    assert "Read-only file system" in ends[0]["output"]
+    assert ends[1]["error"]["kind"] == "permission_denied"
+    assert sorted(path.name for path in bench.work.iterdir()) == [".git", "mine"]
+    assert (bench.work / "mine").read_text() == "mine"
+
+
+@needs_bubblewrap
+async def test_workspace_runs_commands_that_change_the_workspace_alone(tmp_path: Path) -> None:
+    bench, ends = await outputs(
+        tmp_path,
+        "workspace",
+        bash("echo x > new; touch ../beside; touch .git/hook; mkdir .planck; cat ../home/config.json; true"),
+        chat.calls(
+            ("write", {"path": "file", "content": "x"}), ("write", {"path": ".git/x", "content": "x"})
+        ),
+        bash(f"exec 3<>/dev/tcp/127.0.0.1/9 || kill -0 {os.getpid()}"),
+    )
+    assert [end["ok"] for end in ends] == [True, True, False, False]
+    assert ends[2]["error"]["kind"] == "protected_path"
+    assert "default_model" not in ends[0]["output"]
+    assert sorted(path.name for path in bench.work.iterdir()) == [".git", "file", "mine", "new"]
+    assert list((bench.work / ".git").iterdir()) == []
+    assert not (tmp_path / "beside").exists()
+
+
+async def test_full_writes_what_is_protected_elsewhere(tmp_path: Path) -> None:
+    bench, ends = await outputs(tmp_path, "full", chat.calls(("write", {"path": ".git/x", "content": "x"})))
+    assert ends[0]["ok"]
+    assert (bench.work / ".git/x").read_text() == "x"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide bubblewrap")
+@pytest.mark.parametrize("mode", ["read-only", "workspace"])
+async def test_without_a_backend_commands_are_denied_with_what_to_install(tmp_path: Path, mode: str) -> None:
+    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        found = shutil.which("bwrap")
+        hidden = f"mount --bind /dev/null {found};" if found else ""
+        done = await bench.run(
+            "run", "go", "--permission-mode", mode, "--output-format", "json",
+            before=("unshare", "-m", "sh", "-c", f'{hidden} exec "$0" "$@"'),
+        )  # fmt: skip
+    assert done.code == 0
+    assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
+    assert "apt-get install bubblewrap" in done.result["denials"][0]["reason"]
+    assert not (bench.work / "ran").exists()
+
+
+@needs_bubblewrap
+async def test_rules_of_the_user_narrow_and_answer(tmp_path: Path) -> None:
+    rules = [
+        {
+            "tool": "bash",
+            "command": "touch",
+            "decision": "allow",
+            "match": ["touch x"],
+            "not_match": ["rm x"],
+        },
+        {"tool": "bash", "command": "rm", "decision": "deny"},
+        {"tool": "write", "decision": "deny"},
+    ]
+    bench, ends = await outputs(
+        tmp_path,
+        "ask",
+        bash("touch allowed"),
+        bash("touch allowed2; rm mine"),
+        bash("touch unknown > x"),
+        chat.calls(("write", {"path": "w", "content": "x"})),
+        permissions={"rules": rules},
+    )
+    assert [end["ok"] for end in ends] == [True, False, False, False]
+    assert sorted(path.name for path in bench.work.iterdir()) == [".git", "allowed", "mine"]
+    decisions = _events(bench, "permission_decision")
+    assert [decision["decision"] for decision in decisions] == ["allow", "deny", "deny", "deny"]
+    assert "allow 'bash touch'" in decisions[0]["reason"]
+    assert "deny 'bash rm'" in decisions[1]["reason"]
+
+
+async def test_a_rule_that_lies_about_itself_stops_the_run(tmp_path: Path) -> None:
+    rules = [{"tool": "bash", "command": "git", "decision": "allow", "not_match": ["git push"]}]
+    async with WireServer([chat.text("never")]) as server:
+        bench = Bench(tmp_path, server.url, permissions={"rules": rules})
+        done = await bench.run("run", "go")
+    assert (done.code, len(server.asked)) == (2, 0)
+    assert "matches its own example 'git push'" in done.err
+
+
+async def test_every_member_starts_with_its_authority_in_the_log(tmp_path: Path) -> None:
+    bench, _ = await outputs(tmp_path, "workspace")
+    (started,) = _events(bench, "agent_started")
+    authority = started["agent"]["authority"]
+    assert authority == {"mode": "workspace", "roots": [str(bench.work)], "network": True, "spawn_depth": 1}
+
+
+def _events(bench: Bench, type: str) -> list[dict[str, Any]]:
+    (path,) = (bench.home / "sessions").glob("*.db")
+    with sqlite3.connect(path) as db:
+        rows = db.execute("SELECT bytes FROM events ORDER BY seq").fetchall()
+    db.close()
+    events = [json.loads(row[0]) for row in rows]
+    return [event["data"] for event in events if event["type"] == type]

@@ -1,0 +1,358 @@
+"""The enforcement table of security.md §3.1 on the real kernel: each row and mode, as root and as nobody."""
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.records.authority import Confinement, Mode
+from planck.records.outcome import ErrorKind
+from planck.workspace.process import Completed, allowed, run, shell, start
+from planck.workspace.sandbox import SandboxError, find, wrap
+
+pytestmark = [
+    pytest.mark.serial,
+    pytest.mark.skipif(
+        shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
+    ),
+]
+
+NOBODY = 65534
+PROBE = Path(__file__).with_name("sandbox_probe.py")
+IS_ROOT = os.geteuid() == 0
+AS = [pytest.param(NOBODY, id="nobody"), pytest.param(0, id="root")] if IS_ROOT else [os.geteuid()]
+ALLOWED = {
+    Mode.READ_ONLY: {"private_temp", "read_outside"},
+    Mode.WORKSPACE: {"private_temp", "read_outside", "write_inside"},
+}
+
+
+class Place:
+    """A workspace, what lies beside it, and servers that the sandbox must not reach."""
+
+    def __init__(self, base: Path, owner: int) -> None:
+        self.base = base
+        self.ws = base / "ws"
+        self.out = base / "out"
+        self.secrets = base / "home" / ".ssh"
+        self.netrc = base / "home" / ".netrc"
+        for folder in (self.ws / ".git/hooks", self.ws / "vendor/lib/.git/hooks", self.out, self.secrets):
+            folder.mkdir(parents=True)
+        (self.ws / "tree/real-git/hooks").mkdir(parents=True)
+        (self.ws / "tree/.git").write_text("gitdir: real-git\n")
+        (self.ws / ".git/config").write_text("[core]\n")
+        (self.ws / "mine").write_text("mine")
+        (self.ws / "link-to-out").symlink_to(self.out)
+        (self.out / "file").write_text("outside")
+        (self.out / "unwanted").touch()
+        (self.secrets / "id_rsa").write_text("canary")
+        self.netrc.write_text("canary")
+        if owner != os.geteuid():
+            for path in (base, *base.rglob("*")):
+                os.chown(path, owner, owner, follow_symlinks=False)
+
+    def rights(self, mode: Mode, **more: Any) -> Confinement:
+        ws = (str(self.ws),)
+        writable = ws if mode is Mode.WORKSPACE else ()
+        return Confinement(mode, ws, writable, masked=(str(self.secrets), str(self.netrc)), **more)
+
+    async def run(self, mode: Mode, command: str, **more: Any) -> Completed:
+        environment = allowed({"PATH": "/usr/bin:/bin", "FOO_API_KEY": "canary"})
+        return await run(
+            shell(command),
+            cwd=self.ws,
+            environment=environment,
+            timeout=30,
+            confinement=self.rights(mode, **more),
+        )
+
+    def digest(self, folder: Path) -> str:
+        """Of every name, mode, link, time and content."""
+        whole = hashlib.sha256()
+        for path in sorted(folder.rglob("*")):
+            found = path.lstat()
+            whole.update(f"{path} {found.st_mode} {found.st_mtime_ns}\n".encode())
+            if path.is_symlink():
+                whole.update(os.readlink(path).encode())
+            elif path.is_file():
+                whole.update(path.read_bytes())
+        return whole.hexdigest()
+
+
+@pytest.fixture(params=AS)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    # Not below /tmp: there everything is hidden, and a write would be denied for the wrong reason.
+    home = next(folder for folder in ("/opt", str(Path.home()), "/tmp") if os.access(folder, os.W_OK))
+    base = Path(tempfile.mkdtemp(prefix="planck-sandbox-", dir=home)).resolve()
+    base.chmod(0o755)
+    try:
+        yield Place(base, request.param)
+    finally:
+        shutil.rmtree(base)
+
+
+@pytest.fixture
+def servers(place: Place) -> Iterator[dict[str, Any]]:
+    """Listeners on every kind of socket; the datagram one answers."""
+    tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", 0))
+    abstract, path = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    name = f"planck-test-{os.getpid()}"
+    abstract.bind(f"\0{name}")
+    path.bind(str(place.out / "socket"))
+    os.chmod(place.out / "socket", 0o777)
+    abstract.listen()
+    path.listen()
+
+    def echo() -> None:
+        while (found := udp.recvfrom(16))[0] == b"ping":
+            udp.sendto(b"pong", found[1])
+
+    thread = threading.Thread(target=echo)
+    thread.start()
+    yield {"tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1], "abstract": name}
+    udp.sendto(b"end", udp.getsockname())
+    thread.join()
+    for one in (tcp, udp, abstract, path):
+        one.close()
+
+
+@pytest.fixture
+def plan(place: Place, servers: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "temp").touch()
+    paths = {"ws": place.ws, "out": place.out, "secrets": place.secrets, "netrc": place.netrc}
+    named = {name: str(path) for name, path in paths.items()}
+    return {**named, **servers, "pid": os.getpid(), "temp": str(tmp_path / "temp")}
+
+
+@pytest.mark.parametrize("mode", [Mode.READ_ONLY, Mode.WORKSPACE])
+async def test_only_what_the_mode_allows_succeeds(place: Place, plan: dict[str, Any], mode: Mode) -> None:
+    before = place.digest(place.out), place.digest(place.ws / ".git")
+    found = await _probe(place, plan, mode)
+    assert {name for name, succeeded in found.items() if succeeded} == ALLOWED[mode]
+    assert len(found) >= 45
+    assert (place.digest(place.out), place.digest(place.ws / ".git")) == before
+    left = {path.name for path in place.ws.iterdir()}
+    made = {"inside", "made.json"} if mode is Mode.WORKSPACE else set()
+    assert left == {".git", "vendor", "tree", "mine", "link-to-out"} | made
+
+
+async def test_the_probe_would_notice(place: Place, plan: dict[str, Any]) -> None:
+    """Without the sandbox the same actions succeed: the table is not empty by a mistake of the probe."""
+    wanted = ["write_absolute", "write_through_a_link", "write_a_git_hook", "make_planck", "write_mcp_json"]
+    wanted += ["chmod_outside", "touch_outside", "truncate_outside", "unlink_outside", "rename_out"]
+    wanted += ["tcp", "udp", "an_abstract_socket", "a_socket_outside", "read_a_masked_folder"]
+    argv = [_python(place), str(_copied(place)), json.dumps({**plan, "only": wanted})]
+    done = await run(argv, cwd=place.ws, environment={"PATH": "/usr/bin:/bin"}, timeout=30)
+    assert [name for name, succeeded in json.loads(done.output).items() if not succeeded] == []
+
+
+async def test_a_rule_may_give_the_network_and_nothing_else(place: Place, plan: dict[str, Any]) -> None:
+    found = await _probe(place, plan, Mode.WORKSPACE, network=True)
+    network = {"tcp", "mptcp", "udp", "an_abstract_socket"}
+    succeeded = {name for name, ok in found.items() if ok}
+    assert succeeded - network == ALLOWED[Mode.WORKSPACE]
+    assert {"tcp", "udp"} <= succeeded
+
+
+ESCAPES = (
+    "git stash", "git -C . commit --allow-empty -m x", "git init sub", "git config user.name x", "git gc",
+    "git -c core.fsmonitor='touch fsmonitor' status", "git -c core.pager='touch pager' -p log",
+    "git -c alias.x='!touch alias' x", "git diff --output=diff", "git format-patch -o . HEAD~1",
+    "sort -o sorted mine",
+    "rg --pre 'touch pre' x .", "find . -fprint found", "find . -exec touch executed ';'",
+    "find . -name mine -delete", "env -S 'touch env'", "echo x > redirected", "echo x >> mine", ": > mine",
+    "echo $(touch substituted)", "echo `touch backticks`", "cat <<E > here\nx\nE", "cat <<< x > string",
+    "exec 3<>opened", "bash -c 'touch nested'", "sh -c \"touch nested2\"", "tee teed < mine",
+    "sed -i s/m/n/ mine",
+    "awk 'BEGIN{print 1 > \"awked\"}'",
+    "perl -e 'open F, \">\", \"perled\"'", "python3 -c 'open(\"py\",\"w\")'",
+    "dd if=mine of=dd", "cp mine copied", "mv mine moved", "rm -rf mine", "ln mine hard", "ln -s mine soft",
+    "mkdir made", "touch touched", "truncate -s 0 mine", "install mine installed", "tar cf t.tar mine",
+    "xargs touch <<< xargs", "printf 'x' | tee piped", "touch a & wait", "(touch subshell)",
+    "{ touch braced; }",
+    "if true; then touch iffed; fi", "f() { touch function; }; f", "eval touch evaluated", "chmod 777 mine",
+    "touch $HOME/planck-home", "touch ../beside", "touch /var/tmp/../../opt/x", "mkfifo pipe",
+    "patch -o p mine",
+    "ed -s mine <<< w", "split mine", "csplit -f cs mine 1", "gzip mine", "unlink mine", "rmdir vendor",
+    "script -c true typescript", "strings mine > s", "mount --bind /tmp .", "nsenter -t 1 -m touch ns",
+    "unshare -Ur touch unshared", "chroot / touch rooted", "setpriv --reuid 0 touch priv", "sudo touch sudo",
+)  # fmt: skip
+
+
+async def test_read_only_holds_against_what_broke_others(place: Place) -> None:
+    """All of them in one command line; none may leave a trace anywhere outside the private temp folders."""
+    if shutil.which("git"):
+        subprocess.run(["git", "init", "-q", str(place.ws / "repo")], check=True)
+    before = place.digest(place.base)
+    script = "\n".join(f"( {command}\n) > /dev/null 2>&1 || true" for command in ESCAPES)
+    done = await place.run(Mode.READ_ONLY, f"{script}\ncd repo 2>/dev/null\n{script}\necho survived")
+    assert done.output.strip() == "survived"
+    assert place.digest(place.base) == before
+
+
+async def test_absent_names_leave_no_trace_also_when_commands_overlap(place: Place) -> None:
+    """Whichever begins or ends first: the protection stays until the last, and then nothing is left."""
+    early, late = wrap(place.rights(Mode.WORKSPACE)), wrap(place.rights(Mode.WORKSPACE))
+    subprocess.run([*early.prefix, "true"], check=True, cwd=place.ws)
+    early.release()
+    assert (place.ws / ".planck").is_dir()
+    joining = wrap(place.rights(Mode.WORKSPACE))
+    late.release()
+    assert (place.ws / ".planck").is_dir()
+    joining.release()
+    assert {path.name for path in place.ws.glob(".*")} == {".git"}
+
+
+async def test_one_command_can_not_end_the_protection_of_another(place: Place) -> None:
+    entered = place.ws / "entered"
+    rights = place.rights(Mode.WORKSPACE)
+    environment = allowed({})
+    slow = start(
+        shell(
+            "touch entered; while [ ! -e go ]; do sleep 0.02; done; mkdir .planck/x .agents/y; : > .mcp.json"
+        ),
+        cwd=place.ws,
+        environment=environment,
+        confinement=rights,
+    )
+    try:
+        async with asyncio.timeout(30):
+            while not entered.exists():
+                await asyncio.sleep(0.01)
+        await place.run(Mode.WORKSPACE, "true")
+        assert (place.ws / ".planck").is_dir()
+        (place.ws / "go").touch()
+        assert await slow.wait(30)
+    finally:
+        await slow.kill()
+    assert "Read-only file system" in slow.completed().output
+    assert {path.name for path in place.ws.glob(".*")} == {".git"}
+
+
+async def test_a_folder_of_the_user_is_never_taken_for_a_stub(place: Place) -> None:
+    (place.ws / ".agents").mkdir()
+    await place.run(Mode.WORKSPACE, "true")
+    assert (place.ws / ".agents").is_dir()
+
+
+async def test_a_protected_link_can_not_be_protected_so_nothing_runs(place: Place) -> None:
+    (place.ws / ".planck").symlink_to("mine")
+    with pytest.raises(SandboxError) as refused:
+        await place.run(Mode.WORKSPACE, "touch ran")
+    assert refused.value.err.kind is ErrorKind.SANDBOX_UNAVAILABLE
+    assert not (place.ws / "ran").exists()
+    assert (await place.run(Mode.READ_ONLY, "echo fine")).exit_code == 0
+
+
+@pytest.mark.parametrize("root", ["/", "/proc/self/cwd"])
+async def test_a_root_that_is_everything_or_a_link_is_refused(root: str) -> None:
+    with pytest.raises(SandboxError):
+        await run(
+            shell("true"),
+            cwd=Path("/"),
+            environment={},
+            timeout=5,
+            confinement=Confinement(Mode.WORKSPACE, (root,), (root,)),
+        )
+
+
+async def test_nothing_survives_the_command_or_its_time(place: Place) -> None:
+    tag = f"31{os.getpid()}"
+    payload = f"setsid sleep {tag} & (setsid nohup sleep {tag} >/dev/null 2>&1 &) ; "
+    assert (await place.run(Mode.WORKSPACE, payload)).exit_code == 0
+    done = await run(
+        shell(f"{payload} trap '' TERM; sleep {tag}"),
+        cwd=place.ws,
+        environment=allowed({}),
+        timeout=0.5,
+        confinement=place.rights(Mode.WORKSPACE),
+    )
+    assert done.timed_out
+    assert _alive(tag) == []
+
+
+async def test_commands_die_with_the_runtime(place: Place) -> None:
+    """kill -9 of the process that runs them: nobody is left to clean up, and nothing is left."""
+    tag = f"32{os.getpid()}"
+    code = f"""
+import asyncio
+from pathlib import Path
+from planck.records.authority import Confinement, Mode
+from planck.workspace.process import run, shell
+ws = {str(place.ws)!r}
+asyncio.run(run(shell("touch entered; setsid sleep {tag} & sleep {tag}"), cwd=Path(ws),
+    environment={{"PATH": "/usr/bin:/bin"}}, timeout=60,
+    confinement=Confinement(Mode.WORKSPACE, (ws,), (ws,))))
+"""
+    runtime = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    async with asyncio.timeout(30):
+        while len(_alive(tag)) < 2:
+            await asyncio.sleep(0.01)
+        runtime.send_signal(signal.SIGKILL)
+        await runtime.wait()
+        while _alive(tag):
+            await asyncio.sleep(0.01)
+
+
+def test_the_backend_was_found_by_trying_it() -> None:
+    found = find()
+    assert found.sandbox is not None, found.problems
+    assert (found.sandbox.level, found.problems) == ("bubblewrap", ())
+
+
+async def _probe(place: Place, plan: dict[str, Any], mode: Mode, **more: Any) -> dict[str, bool]:
+    done = await run(
+        [_python(place), str(_copied(place)), json.dumps(plan)],
+        cwd=place.ws,
+        environment=allowed({"PATH": "/usr/bin:/bin", "FOO_API_KEY": "canary"}),
+        timeout=60,
+        confinement=place.rights(mode, **more),
+    )
+    assert done.exit_code == 0, done.output
+    found: dict[str, bool] = json.loads(done.output)
+    return found
+
+
+def _copied(place: Place) -> Path:
+    """Where the sandbox's user can read it, outside the workspace."""
+    path = place.base / "probe.py"
+    if not path.exists():
+        shutil.copy(PROBE, path)
+        path.chmod(0o644)
+    return path
+
+
+def _python(place: Place) -> str:
+    """One that the owner of the place can start: root's own may lie in root's home."""
+    if place.ws.stat().st_uid == os.geteuid():
+        return sys.executable
+    for python in ("/usr/bin/python3", "/usr/local/bin/python3", sys.executable):
+        argv = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", python, "-c", ""]
+        if Path(python).exists() and subprocess.run(argv, capture_output=True, check=False).returncode == 0:
+            return python
+    pytest.skip("no python that nobody can run")
+
+
+def _alive(tag: str) -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"sleep" in words and tag.encode() in words:
+            found.append(folder.name)
+    return found
