@@ -134,6 +134,10 @@ REFUSED = {
         "test ! {{x}} {{y}}",
         "printf -v {{x}} a",
         "printf {{x}} {{y}}",
+        "printf -{{x}} {{y}}",
+        "printf $format {{x}} {{y}}",
+        "[ -{{x}} {{y}} ]",
+        "[ $x {{y}} ]",
         "export {{x}}=1",
         "command {{x}} {{y}}",
         "set {{x}}",
@@ -157,6 +161,13 @@ REFUSED = {
         "find {{x}} -exec sh -c 'echo {}' \\;",
         "echo {{x}} | sh",
         "echo {{x}} | sudo bash -s",
+        "echo {{x}} | docker exec -i c sh",
+        "docker exec c sh {{x}} {{y}}",
+        "$SHELL {{x}} {{y}}",
+        "sh -c $script {{x}}",
+        'sh -c "$@" {{x}}',
+        "$cmd -c {{x}}",
+        "bash $x <<< {{y}}",
         "bash <<< {{x}}",
         "bash <(echo {{x}})",
         "bash {{x}} {{y}}",
@@ -245,6 +256,9 @@ def test_a_placeholder_that_a_shell_would_evaluate_is_refused_at_load(tmp_path: 
         ("! false; echo {{x}} \\\n and {{x}}", {"x": "v"}, "v and v\n"),
         ("{{x}} {{y}}", {"x": "/bin/echo", "y": "$(id)"}, "$(id)\n"),
         ("{{x}} echo {{y}}", {"y": "v"}, "v\n"),
+        ("$NOTHING echo {{x}}", {"x": "v"}, "v\n"),
+        ("p=/bin/echo; $p -n {{x}}; \"$p\" {{x}}", {"x": "v"}, "vv\n"),
+        ("sh -c \"$(echo 'echo $1')\" sh {{x}}", {"x": "v"}, "v\n"),
     ],
 )  # fmt: skip
 async def test_what_authors_write_works(
@@ -264,6 +278,30 @@ async def test_a_value_that_names_the_command_runs_a_program_never_a_builtin(
     outcome = await called(tool, tmp_path, x=value)
     assert isinstance(outcome, Ok)
     assert outcome.value["exit_code"] in {125, 126, 127}
+    assert not (tmp_path / "CANARY").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "$nothing eval {{x}}",
+        "${nothing}eval {{x}}",
+        "v=eval; $v {{x}}",
+        "{eval,true} {{x}}",
+        "*val {{x}}",
+        'f() { "$@"; }; f eval {{x}}',
+        'f() { "$@"; }; f {{y}} {{x}}',
+        '"$@" eval {{x}}',
+        "echo {{x}} | bash {{absent}}",
+    ],
+)
+async def test_an_expansion_that_names_the_command_runs_a_program_never_a_builtin(
+    tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "eval").write_text("")
+    outcome = await called(loaded(tmp_path / "tools", command), tmp_path, x="touch CANARY", y="eval")
+    assert isinstance(outcome, Ok)
+    assert outcome.value["exit_code"] == 127
     assert not (tmp_path / "CANARY").exists()
 
 

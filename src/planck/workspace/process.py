@@ -109,7 +109,7 @@ def start(
             )
     wrapped = _wrapped(confinement, level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
-    us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.prefix else None
+    us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.level is Containment.PID_NAMESPACE else None
     try:
         process = subprocess.Popen(
             [*wrapped.prefix, *_first(us is not None), *argv],
