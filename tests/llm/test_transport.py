@@ -46,6 +46,23 @@ async def test_a_second_answer_to_one_request_reaches_nobody(transport: HttpTran
     assert server.accepted == 2
 
 
+async def test_compression_is_declined_and_a_name_given_unless_the_caller_says_otherwise(
+    transport: HttpTransport,
+) -> None:
+    asked = []
+
+    async def handler(peer: Peer) -> None:
+        while True:
+            _, headers, _ = await peer.request()
+            asked.append((headers["accept-encoding"], headers["user-agent"]))
+            await peer.send(HELLO)
+
+    async with raw_server(handler) as server:
+        await ask(transport, server.url)
+        await read_all(await transport.send("POST", server.url, {"user-agent": "me"}, b""))
+    assert asked == [("identity", "planck"), ("identity", "me")]
+
+
 async def test_bytes_on_an_idle_connection_end_it(transport: HttpTransport) -> None:
     idle, gone = asyncio.Event(), asyncio.Event()
 

@@ -156,7 +156,7 @@ class Planck:
             )
         else:
             store = MemoryStore()
-        journal = SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
+        journal = self._journal(store)
         async with _closed_on_failure(store):
             session = await session_module.start(started, specs, store, journal, wired.team(journal))
         return self._handle(session, store, wired, 0)
@@ -169,26 +169,34 @@ class Planck:
         max_steps: int | None = None,
         max_budget_usd: float | None = None,
         dry_run: bool = False,
+        model: str = "",
     ) -> "SessionHandle":
-        """Open a stored session again, by its id, or by its name: the newest of this workspace."""
+        """Open a stored session again, by its id, or by its name: the newest of this workspace.
+
+        With a model, its orchestrator goes on with that one.
+        """
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
         store = SqliteStore.open(path)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
-        journal = SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
+        journal = self._journal(store)
         async with _closed_on_failure(store):
             wired = self._wiring.session(
                 id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
             )
+            wired.orchestrator_model = self._model(model) if model else None
             session = await session_module.resume(
                 id, name, planck.__version__, store, journal, wired.team(journal)
             )
-        return self._handle(session, store, wired, opened_at)
+        handle = self._handle(session, store, wired, opened_at)
+        if model:
+            await handle.change_model(model)
+        return handle
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
         """A stored session whose files are undone without waking its agents; nobody else may have it open."""
         store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
-        journal = SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
+        journal = self._journal(store)
         try:
             yield Shelf(store, journal, self.workspace, self._ids)
         finally:
@@ -257,6 +265,9 @@ class Planck:
             dry_run=dry_run,
             max_budget_usd=max_budget_usd,
         )
+
+    def _journal(self, store: Store) -> SessionJournal:
+        return SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"

@@ -134,6 +134,8 @@ class SessionWiring:
         )
         self._budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self._specs: dict[str, AgentSpec] = {}
+        self.orchestrator_model: ModelSpec | None = None
+        """Instead of the one in the log, whose provider may be gone."""
         self._jobs = Jobs()
         built_in = (
             *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ, jobs=self._jobs),
@@ -172,6 +174,8 @@ class SessionWiring:
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
+        if spec.role == "orchestrator" and self.orchestrator_model:
+            spec = msgspec.structs.replace(spec, model=self.orchestrator_model)
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
         agent: Agent
