@@ -24,7 +24,6 @@ from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
-from planck.llm.redact import Redactor
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
@@ -38,7 +37,7 @@ from planck.records.events import (
     frame,
     view,
 )
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
@@ -164,7 +163,9 @@ class Planck:
         if stored:
             path = sessions.new_path(self.sessions_dir, id, name)
             store = SqliteStore.create(
-                path, {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()}
+                path,
+                {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()},
+                durability=self.config.durability,
             )
         else:
             store = MemoryStore()
@@ -188,7 +189,7 @@ class Planck:
         With a model, its orchestrator goes on with that one.
         """
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
-        store = SqliteStore.open(path)
+        store = SqliteStore.open(path, durability=self.config.durability)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
         journal = self._journal(store)
         async with _closed_on_failure(store):
@@ -279,8 +280,7 @@ class Planck:
         )
 
     def _journal(self, store: Store) -> SessionJournal:
-        redact = Redactor(self._wiring.keyring.secrets(self.config.providers))
-        return SessionJournal(store, Bus(), self._clock, redact=redact)
+        return SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
@@ -504,6 +504,10 @@ class SessionHandle:
         async with aclosing(self._session.events(after)) as stream:
             async for event in stream:
                 yield SessionEvent(event, self.id)
+
+    async def rewind(self, to: int) -> Err | None:
+        """Show every agent again what it was shown after that event; the log and the files stay."""
+        return await self._session.rewind(to)
 
     async def aclose(self) -> None:
         if not self._closed:
