@@ -16,6 +16,7 @@ from planck.llm.provider import ProviderError
 from planck.llm.transport import HttpTransport, read_all
 from planck.records.outcome import ErrorKind
 from tests.llm.raw_server import HELLO, OK, Peer, raw_server
+from tests.virtual_time import run_virtual
 
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
 
@@ -123,6 +124,26 @@ async def test_a_flood_without_an_answer_in_it_is_cut_off(
             await ask(transport, server.url)
     assert caught.value.err.kind is kind
     assert sent < total
+
+
+def test_a_request_that_a_server_worked_on_is_not_sent_again_in_silence() -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(HELLO)
+        await peer.request()
+        await asyncio.sleep(10)
+
+    async def main() -> int:
+        transport = HttpTransport()
+        async with raw_server(handler) as server:
+            assert await ask(transport, server.url) == b"hello"
+            with pytest.raises(ProviderError) as caught:
+                await ask(transport, server.url)
+            await transport.aclose()
+        assert caught.value.err.kind is ErrorKind.NETWORK
+        return server.accepted
+
+    assert run_virtual(main()) == 1
 
 
 async def test_a_released_answer_gives_its_connection_back_if_it_ends_by_itself(
