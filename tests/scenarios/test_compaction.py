@@ -81,19 +81,24 @@ async def test_a_model_with_a_smaller_window_than_we_knew_is_believed(tmp_path: 
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
     real_window = 20_000
+    refused: list[int] = []
     reads = 0
 
     def answer(request: Request) -> Any:
         nonlocal reads
         if request.history.tokens(6000) > real_window:
+            refused.append(request.history.tokens(6000))
             return Err(ErrorKind.CONTEXT_OVERFLOW, "prompt is too long")
         if "memory of a coding agent" in request.system:
             return "I read big.txt several times."
         reads += 1
-        return "done" if reads > 15 else [("read", {"path": "big.txt", "offset": reads})]
+        if reads > 15:
+            return "done"
+        return Say(calls=[("read", {"path": "big.txt", "offset": reads})], usage=Usage())
 
     double = ScriptedProvider(answer)
     async with Planck(tmp_path / "home", tmp_path / "work", environ={}, providers={"double": double}) as p:
         session = await p.start(model="double/m", mode="full")
         result = await session.run("read it again and again")
     assert (result.status, result.text) == ("completed", "done")
+    assert 0 < len(refused) < 6

@@ -9,7 +9,6 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,11 @@ from planck.llm import oauth
 from planck.llm.endpoint import Endpoint
 from planck.llm.oauth import AuthError, Client, Grant
 from planck.llm.provider import ProviderError
+from planck.llm.redact import Redactor
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.outcome import ErrorKind
-from planck.records.ports import Clock
+from planck.records.ports import Clock, later
 from planck.workspace.paths import Root, WorkspaceError
 
 FILE = "credentials.json"
@@ -138,6 +138,30 @@ class Keyring:
         self._environ = environ
         self._clock = clock
         self._renewing: dict[str, asyncio.Lock] = {}
+        self._secrets: set[str] = set()
+        self._redactor: Redactor | None = None
+
+    def redact(self, data: bytes) -> bytes:
+        """Every key that is known so far, taken out of bytes on their way to the log."""
+        if self._redactor is None:
+            self._redactor = Redactor(self._secrets | set(self._stored_secrets()))
+        return self._redactor(data)
+
+    def _stored_secrets(self) -> Iterator[str]:
+        for name, value in self._environ.items():
+            if name.endswith("_API_KEY"):
+                yield value
+        try:
+            entries = self.file.read().values()
+        except AuthError:  # told to whoever needs the file; the log can do without
+            return
+        for saved in entries:
+            yield from (saved.key, saved.access_token, saved.refresh_token)
+
+    def _learn(self, *secrets: str) -> None:
+        if not self._secrets.issuperset(secrets):
+            self._secrets.update(secrets)
+            self._redactor = None
 
     def source(self, name: str, entry: ProviderEntry) -> str:
         """Where the key comes from: the variable's name, `file`, `sign-in`, or nothing."""
@@ -168,18 +192,21 @@ class Keyring:
                 headers["authorization"] = f"Bearer {saved.access_token}"
                 if entry.oauth and entry.oauth.account_header:
                     headers[entry.oauth.account_header] = saved.account_id
-        return Endpoint(name, entry.type, entry.api, base_url, key, headers), saved
+        endpoint = Endpoint(name, entry.type, entry.api, base_url, key, headers)
+        self._learn(*endpoint.secrets)
+        return endpoint, saved
 
     def lock(self, name: str) -> asyncio.Lock:
         return self._renewing.setdefault(name, asyncio.Lock())
 
     def expired(self, saved: Saved) -> bool:
-        return bool(saved.expires) and saved.expires <= later(self._clock, _EARLY)
+        return bool(saved.expires) and saved.expires <= later(self._clock.now(), _EARLY)
 
     def save(self, name: str, grant: Grant) -> Saved:
-        expires = later(self._clock, grant.expires_in) if grant.expires_in else ""
+        expires = later(self._clock.now(), grant.expires_in) if grant.expires_in else ""
         saved = Saved("", grant.access_token, grant.refresh_token, expires, grant.account_id)
         self.file.put(name, saved)
+        self._learn(saved.access_token, saved.refresh_token)
         return saved
 
 
@@ -251,12 +278,6 @@ def client(entry: ProviderEntry) -> Client:
         declared.scope,
         bool(declared.account_header),
     )
-
-
-def later(clock: Clock, seconds: float) -> str:
-    """The clock's time some seconds from now, in its own spelling."""
-    at = datetime.fromisoformat(clock.now()) + timedelta(seconds=seconds)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def status(ring: Keyring, providers: Mapping[str, ProviderEntry]) -> list[dict[str, Any]]:

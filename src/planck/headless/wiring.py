@@ -1,7 +1,7 @@
 """Hands each room what it needs from the others: the only place that knows them all."""
 
 import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +17,12 @@ from planck.context.teamwork import teamwork
 from planck.headless.config import Config
 from planck.headless.credentials import CredentialFile, Keyring
 from planck.headless.external import external_tools
+from planck.headless.hooks import HookedExecutor, Hooks
 from planck.headless.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.headless.peers import Peers
 from planck.headless.permit import authorised, ceiling, effective, gate
 from planck.headless.resources import Resources
+from planck.headless.tool_files import ToolFiles
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
@@ -30,7 +32,7 @@ from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
-from planck.records.events import ToolProgress
+from planck.records.events import Status, ToolProgress, View
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
@@ -40,7 +42,6 @@ from planck.team.tools import orchestrator_tools, worker_tools
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
-from planck.tools.executor import Executor
 from planck.workspace.jobs import Jobs
 
 
@@ -134,14 +135,27 @@ class SessionWiring:
         )
         self._budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self._specs: dict[str, AgentSpec] = {}
+        self._journal: Journal | None = None
+        self.hooks = Hooks(
+            lambda: {} if options.dry_run else wiring.config.hooks,
+            wiring.workspace,
+            wiring.environ,
+            session_id,
+            self._warn,
+        )
+        self.orchestrator_model: ModelSpec | None = None
+        """Instead of the one in the log, whose provider may be gone."""
         self._jobs = Jobs()
         built_in = (
             *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ, jobs=self._jobs),
             *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
             plan_tool(),
         )
-        files = external_tools(wiring.resources, wiring.environ, spill, [tool.name for tool in built_in])
-        self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
+        names = [tool.name for tool in built_in]
+        self._files = ToolFiles(
+            wiring.resources, lambda: external_tools(wiring.resources, wiring.environ, spill, names)
+        )
+        self._built_in = {tool.name: tool for tool in built_in}
 
     @property
     def workspace(self) -> Path:
@@ -152,11 +166,20 @@ class SessionWiring:
         """Every tool that an agent of this session can be given."""
         return tuple(self._tools)
 
+    @property
+    def _tools(self) -> dict[str, Tool]:
+        return {**self._built_in, **self._files.tools}
+
     async def aclose(self) -> None:
         """End the commands that were left in the background."""
         await self._jobs.aclose()
 
+    def _warn(self, event: str, text: str) -> None:
+        if self._journal:
+            self._journal.publish(None, 0, Status(component="hook", name=event, state="failed", detail=text))
+
     def team(self, journal: Journal) -> Team:
+        self._journal = journal
         self._wiring.peers.join(journal)
         return Team(
             self._session_id,
@@ -172,19 +195,26 @@ class SessionWiring:
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
+        if spec.role == "orchestrator" and self.orchestrator_model:
+            spec = msgspec.structs.replace(spec, model=self.orchestrator_model)
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
+        held = {name: tool for name, tool in self._files.tools.items() if tools.get(name) is tool}
         agent: Agent
 
-        executor = Executor(
+        def system() -> str:
+            wiring.resources.refresh()
+            self._files.sync(tools, spec.tools, held)
+            return wiring.resources.system(spec, teamwork(tools.names()))
+
+        def record(fact: View) -> Awaitable[object]:
+            return journal.record(spec.id, agent.turn, fact, barrier=True)
+
+        permit = self._gate.permit(spec.id, spec.name, effective(spec, self._ceiling), record)
+        executor = HookedExecutor(
             tools,
             clock=wiring.clock,
-            permit=self._gate.permit(
-                spec.id,
-                spec.name,
-                effective(spec, self._ceiling),
-                lambda fact: journal.record(spec.id, agent.turn, fact, barrier=True),
-            ),
+            permit=self.hooks.permit(spec.name, permit, record),
             session_id=self._session_id,
             agent_id=spec.id,
             workspace=wiring.workspace,
@@ -192,6 +222,7 @@ class SessionWiring:
             progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
             record=lambda fact: agent.record(fact),
         )
+        executor.hooks, executor.agent = self.hooks, spec.name
         provider, cost, make_room = self.mind(spec.model)
         agent = Agent(
             spec,
@@ -200,7 +231,7 @@ class SessionWiring:
             tools=tools,
             executor=executor,
             ids=wiring.ids,
-            system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
+            system=system,
             cost=cost,
             max_steps=options.max_steps,
             make_room=make_room,

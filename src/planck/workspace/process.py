@@ -109,7 +109,7 @@ def start(
             )
     wrapped = _wrapped(confinement, level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
-    us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.prefix else None
+    us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
         process = subprocess.Popen(
             [*wrapped.prefix, *_first(us is not None), *argv],
@@ -283,6 +283,8 @@ class Job:
         self._drained.set()
 
 
+_WITH_OWN_INIT = frozenset({Containment.PID_NAMESPACE, Containment.BUBBLEWRAP})
+"""Where our first process is PID 1, so that nobody inside keeps what it let go of."""
 _LIMITS = 'ulimit -c 0; ulimit -f "$1"; shift; "$@"; exit $?'
 _ALIVE = (
     "read -r us 2>/dev/null </proc/self/fd/0/stat || exit 125; exec </dev/null; "
