@@ -73,6 +73,15 @@ def gate(
     ids: Ids,
     approver: Approver | None,
 ) -> "Gate":
+    around = surroundings(loaded, workspace, home, environ)
+    approvals = None if approver is None else Approvals(approver)
+    return Gate(around, ids=ids, approvals=approvals, keep=partial(keep_rule, home))
+
+
+def surroundings(
+    loaded: Loaded, workspace: Path, home: Path, environ: Mapping[str, str]
+) -> Callable[[bool], Surroundings]:
+    """What holds in a session; asked whether a command can be confined, it tries that once."""
     rules = rules_in_force(loaded, workspace)
     masked = cache(lambda: masked_places(home, environ))
 
@@ -80,8 +89,7 @@ def gate(
     def around(confined: bool) -> Surroundings:
         return Surroundings(rules, masked(), _no_sandbox(workspace, home, environ) if confined else "")
 
-    approvals = None if approver is None else Approvals(approver)
-    return Gate(around, ids=ids, approvals=approvals, keep=partial(keep_rule, home))
+    return around
 
 
 def keep_rule(home: Path, rule: Rule) -> str:
