@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from planck.headless.external import from_file as from_file
     from planck.headless.external import load_all as load_all
     from planck.headless.headless import Planck as Planck
+    from planck.headless.scripting import run as run
     from planck.records.outcome import Err as Err
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
@@ -33,6 +34,7 @@ _HOMES = {
     "from_file": "planck.headless.external",
     "load_all": "planck.headless.external",
     "orchestrator_tools": "planck.team.tools",
+    "run": "planck.headless.scripting",
     "tool": "planck.toolkit.decorator",
     "truncate": "planck.toolkit.truncate",
     "worker_tools": "planck.team.tools",
@@ -47,6 +49,7 @@ __all__ = [
     "Tool",
     "ToolContext",
     "error",
+    "run",
     "from_file",
     "load_all",
     "orchestrator_tools",

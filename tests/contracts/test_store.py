@@ -103,3 +103,21 @@ async def test_a_closed_store_refuses(store: Store) -> None:
 async def test_metadata_is_kept(store: Store) -> None:
     assert store.meta == {"id": "abc", "name": "calm-fox"}
     assert store.damage is None
+
+
+async def test_pages_backwards_from_the_newest(store: Store) -> None:
+    await store.append([draft(f"{n}") for n in range(1, 26)])
+    assert [e.seq for e in store.read_back(limit=10)] == list(range(16, 26))
+    assert [e.seq for e in store.read_back(16, limit=10)] == list(range(6, 16))
+    assert [e.seq for e in store.read_back(6, limit=10)] == list(range(1, 6))
+    assert store.read_back(1) == []
+
+
+async def test_blobs_are_kept_once_by_their_hash(store: Store) -> None:
+    name = await store.keep(b"picture")
+    assert await store.keep(b"picture") == name
+    assert store.blob(name) == b"picture"
+    for missing in ("00" * 32, "no name", ""):
+        with pytest.raises(StoreError) as caught:
+            store.blob(missing)
+        assert caught.value.err.kind is ErrorKind.RESOURCE_MISSING

@@ -16,6 +16,7 @@ from planck.llm.provider import ProviderError
 from planck.llm.transport import HttpTransport, read_all
 from planck.records.outcome import ErrorKind
 from tests.llm.raw_server import HELLO, OK, Peer, raw_server
+from tests.virtual_time import run_virtual
 
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
 
@@ -44,6 +45,23 @@ async def test_a_second_answer_to_one_request_reaches_nobody(transport: HttpTran
     async with raw_server(handler) as server:
         assert [await ask(transport, server.url) for _ in range(2)] == [b"hello", b"hello"]
     assert server.accepted == 2
+
+
+async def test_compression_is_declined_and_a_name_given_unless_the_caller_says_otherwise(
+    transport: HttpTransport,
+) -> None:
+    asked = []
+
+    async def handler(peer: Peer) -> None:
+        while True:
+            _, headers, _ = await peer.request()
+            asked.append((headers["accept-encoding"], headers["user-agent"]))
+            await peer.send(HELLO)
+
+    async with raw_server(handler) as server:
+        await ask(transport, server.url)
+        await read_all(await transport.send("POST", server.url, {"user-agent": "me"}, b""))
+    assert asked == [("identity", "planck"), ("identity", "me")]
 
 
 async def test_bytes_on_an_idle_connection_end_it(transport: HttpTransport) -> None:
@@ -106,6 +124,26 @@ async def test_a_flood_without_an_answer_in_it_is_cut_off(
             await ask(transport, server.url)
     assert caught.value.err.kind is kind
     assert sent < total
+
+
+def test_a_request_that_a_server_worked_on_is_not_sent_again_in_silence() -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(HELLO)
+        await peer.request()
+        await asyncio.sleep(10)
+
+    async def main() -> int:
+        transport = HttpTransport()
+        async with raw_server(handler) as server:
+            assert await ask(transport, server.url) == b"hello"
+            with pytest.raises(ProviderError) as caught:
+                await ask(transport, server.url)
+            await transport.aclose()
+        assert caught.value.err.kind is ErrorKind.NETWORK
+        return server.accepted
+
+    assert run_virtual(main()) == 1
 
 
 async def test_a_released_answer_gives_its_connection_back_if_it_ends_by_itself(

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import resource
+import tempfile
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -154,6 +155,19 @@ async def test_e10_a_restart_storm_ends_in_bounds_and_leaves_no_process() -> Non
                 await one.until(State.ERROR)
         assert failed == 4
     assert descendants() - before == set()
+
+
+async def test_e11_nobody_else_can_speak_in_a_peer_s_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no socket, and the pipe has no name any more once the peer has opened it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    async with fake() as one:
+        await one.until(State.CONNECTED)
+        (mine,) = tmp_path.glob("planck-peer-*")
+        assert mine.stat().st_mode & 0o777 == 0o700
+        assert list(mine.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_e12_nothing_of_ours_unpickles_or_evaluates() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from planck import Planck
 from planck.llm.provider import Request
 from planck.llm.scripted import Say, ScriptedProvider
+from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
 
 WINDOW = 128_000
@@ -74,3 +75,30 @@ async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpo
         events = await _events(again)
     assert [event["turn"] for event in events if event["type"] == "turn_start"] == [1, 2]
     assert "first" in str(double.asked[-1].messages)
+
+
+async def test_a_model_with_a_smaller_window_than_we_knew_is_believed(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
+    real_window = 20_000
+    refused: list[int] = []
+    reads = 0
+
+    def answer(request: Request) -> Any:
+        nonlocal reads
+        if request.history.tokens(6000) > real_window:
+            refused.append(request.history.tokens(6000))
+            return Err(ErrorKind.CONTEXT_OVERFLOW, "prompt is too long")
+        if "memory of a coding agent" in request.system:
+            return "I read big.txt several times."
+        reads += 1
+        if reads > 15:
+            return "done"
+        return Say(calls=[("read", {"path": "big.txt", "offset": reads})], usage=Usage())
+
+    double = ScriptedProvider(answer)
+    async with Planck(tmp_path / "home", tmp_path / "work", environ={}, providers={"double": double}) as p:
+        session = await p.start(model="double/m", mode="full")
+        result = await session.run("read it again and again")
+    assert (result.status, result.text) == ("completed", "done")
+    assert 0 < len(refused) < 6

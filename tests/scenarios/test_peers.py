@@ -172,6 +172,38 @@ async def test_e8_a_server_s_new_and_changed_tools_are_held_back(tmp_path: Path)
         assert session.tools.count("mcp__fake__echo") == 1  # as it was
 
 
+async def test_a_spawned_worker_is_granted_a_peer_s_tool_that_the_orchestrator_holds(tmp_path: Path) -> None:
+    worker = {
+        "type": "builder",
+        "name": "builder",
+        "description": "",
+        "system_prompt": "",
+        "provider": "double",
+        "model_id": "m",
+        "base_url": "",
+        "tools": ["mcp__fake__echo", "mcp__fake__nope"],
+    }
+    ask = {"identifier": "builder", "identifier_type": "name", "question": "go"}
+
+    def script(request: Any) -> Any:
+        names = [spec.name for spec in request.tools]
+        turns = len([m for m in request.history.messages if type(m).__name__ == "AssistantMessage"])
+        if "spawn_agent" in names:
+            return ([("spawn_agent", worker)], [("ask_agent", ask)], "done")[turns]
+        return ([("mcp__fake__echo", {"n": 3})], "echoed")[turns]
+
+    app, _ = planck(tmp_path, script, mcpServers={"fake": fake()})
+    async with app:
+        session = await app.start(mode="full")
+        await app.peers.settled()
+        assert (await session.run("go")).text == "done"
+        ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
+        spawned = json.loads(next(end["output"] for end in ends if end["name"] == "spawn_agent"))
+        assert "mcp__fake__echo" in spawned["tools"]
+        assert spawned["ignored"] == ["mcp__fake__nope"]
+        assert next(end["output"] for end in ends if end["name"] == "mcp__fake__echo") == '{"n": 3}'
+
+
 async def test_in_a_mode_that_asks_a_peer_s_tool_needs_permission(tmp_path: Path) -> None:
     app, _ = planck(tmp_path, [[("mcp__fake__echo", {})], "done"], mcpServers={"fake": fake()})
     async with app:

@@ -242,3 +242,30 @@ async def test_a_lasting_failure_ends_the_run_at_once(
         done = await Bench(tmp_path, server.url).run("run", "hello", "--output-format", "json")
     assert (done.code, done.result["status"], len(server.asked)) == (code, "failed", 1)
     assert done.result["errors"][-1]["kind"].startswith(kind)
+
+
+async def test_a_known_key_never_reaches_the_log_or_an_output(tmp_path: Path) -> None:
+    key = "sk-canary-0123456789abcdef"
+    script = [
+        chat.calls(("bash", {"command": f"echo {key}; echo $LOCAL_API_KEY; env"})),
+        chat.text(f"The key is {key}."),
+    ]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        config = json.loads((bench.home / "config.json").read_text())
+        config["providers"]["local"]["identifier"] = "LOCAL"
+        (bench.home / "config.json").write_text(json.dumps(config))
+        await bench.run("run", "leak", *FULL, "--name", "leak", env={"LOCAL_API_KEY": key})
+    assert server.asked[0].headers["authorization"] == f"Bearer {key}"
+    for path in (bench.home / "sessions").rglob("*"):
+        if path.is_file():
+            assert key.encode() not in path.read_bytes(), path
+
+
+async def test_a_resumed_session_goes_on_with_the_model_that_is_named(tmp_path: Path) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url)
+        await bench.run("run", "one", "--name", "s")
+        await bench.run("run", "two", "-r", "s", "-m", "local/other")
+        await bench.run("run", "three", "-r", "s")
+    assert [asked.json["model"] for asked in server.asked] == ["m", "other", "other"]

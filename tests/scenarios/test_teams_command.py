@@ -79,3 +79,18 @@ async def test_prompts_in_files_are_read_from_the_teams_folder(tmp_path: Path) -
         done = await bench.run("run", "hello", "--team", "solo")
     assert done.code == 0
     assert "Speak like a sailor." in server.asked[0].json["messages"][0]["content"]
+
+
+async def test_a_team_of_an_untrusted_folder_sets_no_address(tmp_path: Path) -> None:
+    async with WireServer([chat.text("caught")]) as server:
+        bench = Bench(tmp_path, "http://127.0.0.1:9")
+        folder = bench.work / ".planck" / "teams" / "trap"
+        folder.mkdir(parents=True)
+        member = {"type": "orchestrator", "provider": "llama_cpp", "model_id": "m", "base_url": server.url}
+        (folder / "TEAM.json").write_text(json.dumps({"name": "trap", "members": [member]}))
+        refused = await bench.run("run", "hello", "--team", "trap")
+        asked = len(server.asked)
+        trusted = await bench.run("run", "hello", "--team", "trap", "--trust")
+    assert (refused.code, asked) == (2, 0)
+    assert "permission_denied: " in refused.err
+    assert (trusted.code, trusted.out) == (0, "caught\n")

@@ -30,9 +30,9 @@ from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.usage import Usage
-from planck.session import archive
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
+from planck.session.rewind import rewound
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
@@ -235,8 +235,7 @@ async def test_a_rewind_shows_what_was_there_and_takes_nothing_out_of_the_log(fo
     path = await make(folder)
     before = stored(path)
     store = SqliteStore.open(path)
-    journal = SessionJournal(store, Bus(), FixedClock())
-    await archive.rewind(store, journal, 9)
+    await SessionJournal(store, Bus(), FixedClock()).record("a", 0, rewound(store, 9)["a"])
     told, then = History(), History()
     for event in store.read():
         if event.agent_id == "a" and (fact := view(event)):
@@ -253,7 +252,7 @@ async def test_a_rewind_shows_what_was_there_and_takes_nothing_out_of_the_log(fo
 async def test_a_rewind_into_the_middle_of_a_step_can_be_sent(folder: Path) -> None:
     path = await make(folder)
     store = SqliteStore.open(path)
-    await archive.rewind(store, SessionJournal(store, Bus(), FixedClock()), 13)
+    await SessionJournal(store, Bus(), FixedClock()).record("a", 0, rewound(store, 13)["a"])
     told = History()
     for event in store.read():
         if event.agent_id == "a" and (fact := view(event)):
@@ -261,6 +260,14 @@ async def test_a_rewind_into_the_middle_of_a_step_can_be_sent(folder: Path) -> N
     store.close()
     assert not told.open_calls
     assert "interrupted" in str(told.messages[-1])
+
+
+@pytest.mark.parametrize("to", [-1, 26])
+async def test_a_rewind_to_no_event_is_refused(folder: Path, to: int) -> None:
+    store = SqliteStore.open(await make(folder))
+    with pytest.raises(StoreError, match="1 to 25"):
+        rewound(store, to)
+    store.close()
 
 
 async def test_delete_removes_everything_of_it_and_nothing_else(folder: Path) -> None:

@@ -354,16 +354,6 @@ async def test_order_is_by_seq_when_the_clock_jumps_back(path: Path) -> None:
     store.close()
 
 
-async def test_pages_backwards_from_the_newest(path: Path) -> None:
-    store = SqliteStore.create(path, {})
-    await store.append([draft(n) for n in range(1, 26)])
-    assert [e.seq for e in store.read_back(limit=10)] == list(range(16, 26))
-    assert [e.seq for e in store.read_back(16, limit=10)] == list(range(6, 16))
-    assert [e.seq for e in store.read_back(6, limit=10)] == list(range(1, 6))
-    assert store.read_back(1) == []
-    store.close()
-
-
 async def test_blobs_are_kept_once_by_their_hash_and_checked(path: Path) -> None:
     store = SqliteStore.create(path, {})
     name = await store.keep(b"picture")

@@ -122,6 +122,16 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
         ErrorKind.INVALID_ARGS,
         "TOOL.json at {path}: a value can't be an argument of 'eval'",
     ),
+    "a deep nest of substitutions": (
+        with_(command="echo " + "$(" * 5_000 + "{{x}}"),
+        ErrorKind.INVALID_ARGS,
+        "TOOL.json at {path}: the command is nested too deeply",
+    ),
+    "a command of 40,000 characters": (
+        with_(command="echo {{x}} " + "bash " * 8_000),
+        ErrorKind.LIMIT_EXCEEDED,
+        "TOOL.json at {path}: the command has 40011 characters",
+    ),
     "an unclosed quote": (
         with_(command="echo '{{x}}"),
         ErrorKind.INVALID_ARGS,
@@ -215,6 +225,12 @@ def test_a_built_in_tool_is_never_shadowed(tmp_path: Path) -> None:
     found = discover([tmp_path], taken=["bash"])
     assert found.tools == []
     assert found.problems[0].error.kind is ErrorKind.NOT_UNIQUE
+
+
+def test_a_home_that_is_not_there_is_a_path_like_any_other() -> None:
+    result = from_file("~nobody-of-that-name/TOOL.json")
+    assert isinstance(result, Err)
+    assert result.message.startswith("cannot read ~nobody-of-that-name/TOOL.json: ")
 
 
 def test_a_leading_tilde_in_a_directory_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,6 +481,12 @@ async def test_a_long_value_arrives_whole_or_is_refused_with_a_kind(tmp_path: Pa
     else:
         assert isinstance(outcome, Err)
         assert outcome.kind is ErrorKind.LIMIT_EXCEEDED
+
+
+async def test_a_script_that_is_too_long_for_the_system_is_an_error_with_a_kind(tmp_path: Path) -> None:
+    outcome = await called(loaded(tmp_path / "tools", "echo " + "{{x}} " * 5_400), tmp_path, x="v")
+    assert isinstance(outcome, Err)
+    assert (outcome.kind, "too long" in outcome.message) == (ErrorKind.INVALID_ARGS, True)
 
 
 async def test_many_long_values_together_are_refused_before_the_system_does(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ from planck.tools.executor import Executor, Finished
 Cost = Callable[[Usage], float | None]
 """In USD; None where the price is not known."""
 
-MakeRoom = Callable[[Request], Awaitable[Compacted | None]]
-"""What to record before a call so that it fits; the wiring knows who makes it."""
+MakeRoom = Callable[[Request, bool], Awaitable[Compacted | None]]
+"""What to record before a call so that it fits, or after one that did not; the wiring knows who makes it."""
 
 
 class Activity(StrEnum):
@@ -107,10 +107,12 @@ class Agent:
             self.id, self._system_text, self.history, self.tools.specs, params=self.spec.model.params
         )
 
-    async def make_room(self) -> None:
-        """Compact the history if the next call would not fit the model's window."""
-        if self._make_room and (fact := await self._make_room(self.request())):
-            await self.record(msgspec.structs.replace(fact, usage=self.usage))
+    async def make_room(self, *, overflowed: bool = False) -> bool:
+        """Compact the history if the next call would not fit, or if the last one did not; True: it was."""
+        if not self._make_room or not (fact := await self._make_room(self.request(), overflowed)):
+            return False
+        await self.record(msgspec.structs.replace(fact, usage=self.usage))
+        return True
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""

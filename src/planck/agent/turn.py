@@ -8,6 +8,9 @@ from planck.records.events import Envelope, ToolStart
 from planck.records.messages import AssistantMessage, StopReason, ToolCall, with_own_ids
 from planck.records.outcome import ErrorKind, PlanckError
 
+_SMALLER_WINDOWS = 3
+"""Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
+
 
 class TurnError(PlanckError):
     """The turn can't go on; the actor records the kind."""
@@ -18,13 +21,26 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
     await agent.record(*agent.begin_turn(opening))
     for _ in range(agent.max_steps):
         await agent.take_responses()
-        await agent.make_room()
-        answer = await _ask_model(agent)
+        answer = await _ask_within_window(agent)
         await agent.answered(answer)
         if not answer.tool_calls:
             return _final_text(answer)
         await _run_tools(agent, answer.tool_calls)
     raise TurnError(ErrorKind.ITERATION_CAP, f"stopped after {agent.max_steps} model calls in one turn")
+
+
+async def _ask_within_window(agent: Agent) -> AssistantMessage:
+    """Compact before the call, and again when the model says that its window is smaller than we knew."""
+    await agent.make_room()
+    for _ in range(_SMALLER_WINDOWS):
+        try:
+            return await _ask_model(agent)
+        except ProviderError as refused:
+            if refused.err.kind is not ErrorKind.CONTEXT_OVERFLOW or not await agent.make_room(
+                overflowed=True
+            ):
+                raise
+    return await _ask_model(agent)
 
 
 async def _ask_model(agent: Agent) -> AssistantMessage:

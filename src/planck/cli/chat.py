@@ -21,7 +21,7 @@ EXAMPLE = 'planck "what does this project do?" -m local/qwen3'
 HELP = """\
 /help            this list
 /new [TEAM]      a new session, with a team if you name one
-/model [NAME]    the model in use; with a name, another one in a new session
+/model [NAME]    the model in use; with a name, go on with another
 /team            who is in the team, and with which model
 /compact         make the history shorter
 /cost            steps, tokens and money of this session
@@ -222,22 +222,18 @@ class Chat:
         self._terminal.line(HELP, wrap=True)
 
     async def _new(self, rest: str) -> None:
-        await self._switch(team=rest)
+        await self._switch(rest)
 
     async def _model(self, rest: str) -> None:
-        if not rest:
-            self._terminal.line(
-                f"{self._session.orchestrator.model.label}; /model NAME begins a session with another"
-            )
-            return
-        await self._switch(model=rest)
+        model = await self._session.change_model(rest) if rest else self._session.orchestrator.model
+        self._terminal.line(f"{model.label}; /model NAME goes on with another")
 
-    async def _switch(self, *, team: str = "", model: str = "") -> None:
+    async def _switch(self, team: str) -> None:
         """Begin another session; the one before stays in the log and can be resumed."""
         options = self._options
         session = await self._planck.start(
             team or None,
-            model=model or options.model,
+            model=options.model,
             mode=options.permission_mode,
             max_steps=options.max_steps,
         )
@@ -255,7 +251,17 @@ class Chat:
             self._terminal.line(f"{spec.name}  {spec.type}  {spec.model.label}  {spec.description}".rstrip())
 
     async def _compact(self, rest: str) -> None:
-        self._terminal.line("not built yet: a history is made shorter by itself when it grows too long")
+        if self._work and not self._work.done():
+            self._terminal.line("it is at work; Ctrl+C ends the turn, then /compact")
+            return
+        done = await self._session.compact()
+        if done is None:
+            self._terminal.line("nothing to take out: the history is short, or all of it is needed")
+            return
+        before, after = done.tokens_before, done.tokens_after
+        self._terminal.line(
+            f"{done.how}: about {before:,} tokens are {after:,} now; the log keeps everything"
+        )
 
     async def _cost(self, rest: str) -> None:
         self._terminal.line(summary(self._session.result(0)))

@@ -16,6 +16,8 @@ class UsageError(PlanckError):
 def exit_code(failure: PlanckError) -> Exit:
     if failure.err.kind is ErrorKind.WRITER_CONFLICT:
         return Exit.LOCKED
+    if failure.err.kind is ErrorKind.PERMISSION_DENIED:
+        return Exit.DENIED
     usage = isinstance(
         failure, UsageError | ConfigError | ModelError | SessionError | TeamFileError | UndoError
     )

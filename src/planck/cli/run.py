@@ -145,7 +145,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
     if options.fork:
         resumed = (await planck_.archive.fork(resumed, name=options.name)).id
     if resumed:
-        return await planck_.resume(resumed, **settings)
+        return await planck_.resume(resumed, model=options.model, **settings)
     return await planck_.start(
         options.team or None,
         model=options.model,

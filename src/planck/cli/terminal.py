@@ -46,7 +46,7 @@ class Terminal:
             text = one_line(text, self.width - 1) if "\n" not in text.strip("\n") else text
         self._answering = False
         self._erase()
-        self.err.write(self._styled(plain(text), style) + "\n")
+        self.err.write(self.styled(plain(text), style) + "\n")
         self._redraw()
 
     def parts(self, *parts: tuple[str, str]) -> None:
@@ -58,7 +58,7 @@ class Terminal:
             if len(text) > left:
                 text = text[: max(left - 1, 0)] + "…"
             left -= len(text)
-            shown += self._styled(text, style)
+            shown += self.styled(text, style)
             if left <= 0:
                 break
         self._answering = False
@@ -107,7 +107,7 @@ class Terminal:
             self.err.write(below)
         self.err.flush()
 
-    def _styled(self, text: str, style: str) -> str:
+    def styled(self, text: str, style: str) -> str:
         code = _STYLES.get(style, style)
         if not code or not text or not self.color or not self.err.isatty():
             return text

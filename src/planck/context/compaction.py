@@ -94,9 +94,14 @@ class Compactor:
         self._tools: Sequence[ToolSpec] = ()
         self._tool_bytes = 0
 
-    async def make_room(self, request: Request) -> Compacted | None:
-        """The fact to record before the call; fails with `context_overflow`, naming what is too big."""
+    async def make_room(self, request: Request, overflowed: bool = False) -> Compacted | None:
+        """The fact to record before the call; fails with `context_overflow`, naming what is too big.
+
+        `overflowed`: the model refused this very request, so its window is smaller than it was thought to be.
+        """
         fixed = (len(request.system.encode()) + self._size_of(request.tools)) // BYTES_PER_TOKEN
+        if overflowed:
+            self._window = min(self._window, request.history.tokens(fixed)) * 2 // 3
         if fits(request.history, self._window, fixed=fixed):
             return None
         done = await compact(

@@ -9,7 +9,6 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from planck.llm.provider import ProviderError
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.outcome import ErrorKind
-from planck.records.ports import Clock
+from planck.records.ports import Clock, later
 from planck.workspace.paths import Root, WorkspaceError
 
 FILE = "credentials.json"
@@ -170,14 +169,22 @@ class Keyring:
                     headers[entry.oauth.account_header] = saved.account_id
         return Endpoint(name, entry.type, entry.api, base_url, key, headers), saved
 
+    def secrets(self, providers: Mapping[str, ProviderEntry]) -> set[str]:
+        """Every key value that is known now: none of them belongs into a log."""
+        found = {value for name, value in self._environ.items() if name.endswith("_API_KEY")}
+        found |= {value for entry in providers.values() for value in entry.headers.values()}
+        for saved in self.file.read().values():
+            found |= {saved.key, saved.access_token, saved.refresh_token}
+        return found
+
     def lock(self, name: str) -> asyncio.Lock:
         return self._renewing.setdefault(name, asyncio.Lock())
 
     def expired(self, saved: Saved) -> bool:
-        return bool(saved.expires) and saved.expires <= later(self._clock, _EARLY)
+        return bool(saved.expires) and saved.expires <= later(self._clock.now(), _EARLY)
 
     def save(self, name: str, grant: Grant) -> Saved:
-        expires = later(self._clock, grant.expires_in) if grant.expires_in else ""
+        expires = later(self._clock.now(), grant.expires_in) if grant.expires_in else ""
         saved = Saved("", grant.access_token, grant.refresh_token, expires, grant.account_id)
         self.file.put(name, saved)
         return saved
@@ -251,12 +258,6 @@ def client(entry: ProviderEntry) -> Client:
         declared.scope,
         bool(declared.account_header),
     )
-
-
-def later(clock: Clock, seconds: float) -> str:
-    """The clock's time some seconds from now, in its own spelling."""
-    at = datetime.fromisoformat(clock.now()) + timedelta(seconds=seconds)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def status(ring: Keyring, providers: Mapping[str, ProviderEntry]) -> list[dict[str, Any]]:

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 import planck
+from planck.context import compaction
 from planck.headless import config as configuration
-from planck.headless import models, sessions, teams, undo
+from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.auth import Auth
 from planck.headless.config import Config
@@ -23,11 +24,21 @@ from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
+from planck.llm.redact import Redactor
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
-from planck.records.events import AgentStarted, Event, SessionStarted, TurnStatus, View, frame, view
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.events import (
+    AgentStarted,
+    Compacted,
+    Event,
+    SessionStarted,
+    TurnStatus,
+    View,
+    frame,
+    view,
+)
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
@@ -102,6 +113,7 @@ class Planck:
             *self.resources.loaded.notices,
             *self.resources.instructions().notices,
             *self.peers.notices,
+            *hooks.parse(self.config.hooks)[1],
         )
 
     @property
@@ -153,11 +165,13 @@ class Planck:
         if stored:
             path = sessions.new_path(self.sessions_dir, id, name)
             store = SqliteStore.create(
-                path, {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()}
+                path,
+                {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()},
+                durability=self.config.durability,
             )
         else:
             store = MemoryStore()
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = self._journal(store)
         async with _closed_on_failure(store):
             session = await session_module.start(started, specs, store, journal, wired.team(journal))
         return self._handle(session, store, wired, 0)
@@ -170,26 +184,34 @@ class Planck:
         max_steps: int | None = None,
         max_budget_usd: float | None = None,
         dry_run: bool = False,
+        model: str = "",
     ) -> "SessionHandle":
-        """Open a stored session again, by its id, or by its name: the newest of this workspace."""
+        """Open a stored session again, by its id, or by its name: the newest of this workspace.
+
+        With a model, its orchestrator goes on with that one.
+        """
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
-        store = SqliteStore.open(path)
+        store = SqliteStore.open(path, durability=self.config.durability)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = self._journal(store)
         async with _closed_on_failure(store):
             wired = self._wiring.session(
                 id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
             )
+            wired.orchestrator_model = self._model(model) if model else None
             session = await session_module.resume(
                 id, name, planck.__version__, store, journal, wired.team(journal)
             )
-        return self._handle(session, store, wired, opened_at)
+        handle = self._handle(session, store, wired, opened_at)
+        if model:
+            await handle.change_model(model)
+        return handle
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
         """A stored session whose files are undone without waking its agents; nobody else may have it open."""
         store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
-        journal = SessionJournal(store, Bus(), self._clock)
+        journal = self._journal(store)
         try:
             yield Shelf(store, journal, self.workspace, self._ids)
         finally:
@@ -200,7 +222,9 @@ class Planck:
         """The members a new session begins with, the orchestrator first."""
         team = team or self.config.default_team
         if team:
-            template = teams.load(teams.find(team, self.resources.team_dirs()), self._wiring.resolve_member)
+            path = teams.find(team, self.resources.team_dirs())
+            foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
+            template = teams.load(path, self._wiring.resolve_member, may_set_addresses=not foreign)
             return teams.members(template, self._ids)
         return [
             AgentSpec(
@@ -257,6 +281,10 @@ class Planck:
             max_budget_usd=max_budget_usd,
         )
 
+    def _journal(self, store: Store) -> SessionJournal:
+        redact = Redactor(self._wiring.keyring.secrets(self.config.providers))
+        return SessionJournal(store, Bus(), self._clock, redact=redact)
+
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
@@ -297,8 +325,12 @@ async def _closed_on_failure(store: Store) -> AsyncGenerator[None, None]:
         raise
 
 
+_MAX_STOPS = 5
+"""How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
+
+
 class PromptRefused(PlanckError):
-    """The orchestrator's inbox is full, or the prompt is too large."""
+    """The orchestrator's inbox is full, the prompt is too large, or a hook refuses it."""
 
 
 class AgentError(PlanckError):
@@ -325,6 +357,8 @@ class SessionHandle:
         self._store = store
         self._clock = clock
         self._closed = False
+        self._prompted = 0
+        self._greeted = False
 
     @property
     def id(self) -> str:
@@ -384,13 +418,42 @@ class SessionHandle:
 
     async def prompt(self, text: str, *, steer: bool = False) -> None:
         """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        text = await self._past_hooks(text)
+        if not steer:
+            self._prompted = self.head
         refused = await self._session.prompt(text, steer=steer)
         if refused:
             raise PromptRefused(refused.kind, refused.message, refused.details)
 
     async def settled(self) -> None:
-        """Returns when nothing can wake the orchestrator any more."""
+        """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
+        for again in range(_MAX_STOPS):
+            await self._session.team.settled()
+            if "Stop" not in self._wired.hooks.settings():
+                return
+            result = self.result(self._prompted)
+            if result.status is not TurnStatus.COMPLETED:
+                return
+            verdict = await self._wired.hooks.stop(result.text, active=again > 0)
+            if not verdict.blocked:
+                return
+            await self._session.prompt(f"A Stop hook wants you to go on: {verdict.reason}")
         await self._session.team.settled()
+
+    async def _past_hooks(self, text: str) -> str:
+        """The prompt with what the hooks add to it; one may refuse it."""
+        own = self._wired.hooks
+        told = []
+        if not self._greeted:
+            self._greeted = True
+            told.append((await own.session_start("resume" if self.opened_at else "startup")).context)
+        verdict = await own.prompt(text)
+        if verdict.blocked:
+            raise PromptRefused(
+                ErrorKind.PERMISSION_DENIED, f"a UserPromptSubmit hook refused the prompt: {verdict.reason}"
+            )
+        told.append(verdict.context)
+        return "\n\n".join([text, *(f"Hook: {context}" for context in told if context)])
 
     def interrupt(self) -> None:
         """End every turn in flight; the session goes on with the next prompt."""
@@ -417,6 +480,16 @@ class SessionHandle:
             await self.stop(TurnStatus.TIMED_OUT)
         return self.result(after, round((self._clock.monotonic() - began) * 1000))
 
+    async def compact(self) -> Compacted | None:
+        """Make the orchestrator's history about half as long; None where nothing can be taken out."""
+        agent = self._session.team.orchestrator.actor.agent
+        window = max(4_096, agent.history.tokens(0))
+        found = await compaction.compact(agent.history, window, agent.provider, agent_id=agent.id)
+        if not isinstance(found, Compacted) or found.tokens_after >= found.tokens_before:
+            return None
+        await agent.record(found)
+        return found
+
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
         """What taking back a turn, an agent's work or a call would do to the files now."""
         return undo.plan(self._store.read(), self._wired.workspace, selection)
@@ -434,6 +507,10 @@ class SessionHandle:
         async with aclosing(self._session.events(after)) as stream:
             async for event in stream:
                 yield SessionEvent(event, self.id)
+
+    async def rewind(self, to: int) -> Err | None:
+        """Show every agent again what it was shown after that event; the log and the files stay."""
+        return await self._session.rewind(to)
 
     async def aclose(self) -> None:
         if not self._closed:

@@ -264,7 +264,7 @@ class Peers:
             log.warning("%s %r: %s", known.component, known.name, text)
             self._publish(known, "connected", text)
             return False
-        toolset.add(tool)
+        toolset.arrive(tool)
         return True
 
     def _record(self, holder: "_Holder", fact: ToolsChanged) -> None:

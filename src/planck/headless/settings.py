@@ -51,6 +51,10 @@ class Config(msgspec.Struct, frozen=True):
     sessions_dir: Annotated[
         str, Meta(description="where sessions are kept; default: sessions in the home")
     ] = ""
+    durability: Annotated[
+        Literal["process", "power"],
+        Meta(description="what each event survives at once: the process's death, or a power cut (slower)"),
+    ] = "process"
     store: Annotated[str, Meta(description="a postgresql:// URL instead of files")] = ""
     skills_dirs: Annotated[list[str], Meta(description="where skills are; replaces the usual places")] = []
     teams_dirs: Annotated[list[str], Meta(description="where teams are; replaces the usual places")] = []

@@ -71,10 +71,16 @@ def read(path: Path) -> TeamFile:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {failure}") from None
 
 
-def load(path: Path, resolve: ResolveMember) -> Template:
-    """The template with its prompts read and its models resolved."""
+def load(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = True) -> Template:
+    """The template with its prompts read and its models resolved; an untrusted one sets no address."""
     file = read(path)
     problems = structure(file)
+    if any(entry.base_url for entry in file.members) and not may_set_addresses:
+        raise TeamFileError(
+            ErrorKind.PERMISSION_DENIED,
+            f"{path} sends prompts to an address of its own, and this folder is not trusted; "
+            "look at it, then pass --trust",
+        )
     if problems:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
     members = [(_with_prompt(entry, path.parent), _model(entry, resolve)) for entry in file.members]

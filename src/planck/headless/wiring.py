@@ -1,7 +1,7 @@
 """Hands each room what it needs from the others: the only place that knows them all."""
 
 import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from planck.context.teamwork import teamwork
 from planck.headless.config import Config
 from planck.headless.credentials import CredentialFile, Keyring
 from planck.headless.external import external_tools
+from planck.headless.hooks import HookedExecutor, Hooks
 from planck.headless.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.headless.peers import Peers
 from planck.headless.permit import authorised, ceiling, effective, gate
@@ -30,7 +31,7 @@ from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
-from planck.records.events import ToolProgress
+from planck.records.events import Status, ToolProgress, View
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
@@ -40,7 +41,6 @@ from planck.team.tools import orchestrator_tools, worker_tools
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
-from planck.tools.executor import Executor
 from planck.workspace.jobs import Jobs
 
 
@@ -134,6 +134,16 @@ class SessionWiring:
         )
         self._budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self._specs: dict[str, AgentSpec] = {}
+        self._journal: Journal | None = None
+        self.hooks = Hooks(
+            lambda: {} if options.dry_run else wiring.config.hooks,
+            wiring.workspace,
+            wiring.environ,
+            session_id,
+            self._warn,
+        )
+        self.orchestrator_model: ModelSpec | None = None
+        """Instead of the one in the log, whose provider may be gone."""
         self._jobs = Jobs()
         built_in = (
             *builtin_tools(wiring.workspace, spill=spill, environment=wiring.environ, jobs=self._jobs),
@@ -156,7 +166,12 @@ class SessionWiring:
         """End the commands that were left in the background."""
         await self._jobs.aclose()
 
+    def _warn(self, event: str, text: str) -> None:
+        if self._journal:
+            self._journal.publish(None, 0, Status(component="hook", name=event, state="failed", detail=text))
+
     def team(self, journal: Journal) -> Team:
+        self._journal = journal
         self._wiring.peers.join(journal)
         return Team(
             self._session_id,
@@ -172,19 +187,20 @@ class SessionWiring:
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         wiring, options = self._wiring, self._options
+        if spec.role == "orchestrator" and self.orchestrator_model:
+            spec = msgspec.structs.replace(spec, model=self.orchestrator_model)
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
         agent: Agent
 
-        executor = Executor(
+        def record(fact: View) -> Awaitable[object]:
+            return journal.record(spec.id, agent.turn, fact, barrier=True)
+
+        permit = self._gate.permit(spec.id, spec.name, effective(spec, self._ceiling), record)
+        executor = HookedExecutor(
             tools,
             clock=wiring.clock,
-            permit=self._gate.permit(
-                spec.id,
-                spec.name,
-                effective(spec, self._ceiling),
-                lambda fact: journal.record(spec.id, agent.turn, fact, barrier=True),
-            ),
+            permit=self.hooks.permit(spec.name, permit, record),
             session_id=self._session_id,
             agent_id=spec.id,
             workspace=wiring.workspace,
@@ -192,6 +208,7 @@ class SessionWiring:
             progress=lambda id, text: agent.publish(ToolProgress(id=id, text=text)),
             record=lambda fact: agent.record(fact),
         )
+        executor.hooks, executor.agent = self.hooks, spec.name
         provider, cost, make_room = self.mind(spec.model)
         agent = Agent(
             spec,

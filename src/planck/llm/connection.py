@@ -298,9 +298,13 @@ def _cut(message: str) -> ProviderError:
     return ProviderError(ErrorKind.STREAM_CUT, message)
 
 
+# Without the first, a server may compress as it likes; without the second, some gateways let nobody in.
+_ALWAYS = {"accept-encoding": "identity", "user-agent": "planck"}
+
+
 def request_head(method: str, origin: Origin, target: str, headers: Mapping[str, str], length: int) -> bytes:
     lines = [f"{method} {target} HTTP/1.1", f"host: {origin.host_header}", f"content-length: {length}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
+    lines += [f"{name}: {value}" for name, value in {**_ALWAYS, **headers}.items()]
     if origin.proxy is not None and origin.proxy.userinfo and not origin.tls:
         lines.append(_proxy_authorization(origin.proxy))
     return _checked(lines)

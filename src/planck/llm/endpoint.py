@@ -58,6 +58,12 @@ class Endpoint:
         return tuple(value for value in (self.key, *headers, *words) if value)
 
     @property
+    def bearer(self) -> dict[str, str]:
+        """The headers of a JSON request to a server that takes the key as most do."""
+        key = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        return {"content-type": "application/json", **key, **self.headers}
+
+    @property
     def is_vendor(self) -> bool:
         """The vendor's own server, which takes what compatible ones refuse."""
         return not self.base_url or self.base_url.startswith("https://api.openai.com/")

@@ -42,11 +42,7 @@ class Ollama:
         self._model = model
         self._transport = transport
         self._root = endpoint.base_url or OLLAMA_ROOT
-        self._headers = {
-            "content-type": "application/json",
-            **({"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}),
-            **endpoint.headers,
-        }
+        self._headers = endpoint.bearer
         self._tools = ToolBytes(_tool)
         self._wire_key = f"{DIALECT}:{model.model}"
         self._longest = 0

@@ -38,12 +38,7 @@ class OpenAIChat:
         self._model = model
         self._transport = transport
         self._url = f"{openai_root(endpoint.base_url)}/chat/completions"
-        self._headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream",
-            **({"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}),
-            **endpoint.headers,
-        }
+        self._headers = {"accept": "text/event-stream", **endpoint.bearer}
         self._tools = ToolBytes(_tool)
         self._wire_key = f"{DIALECT}:{model.model}"
 

@@ -64,6 +64,7 @@ async def read_all(response: Response, limit: int = 65_536) -> bytes:
 
 _IDLE_SECONDS = 30.0
 """Vendors close idle connections after 60 s and more: ours go first."""
+_IDLE_RACE_SECONDS = 2.0
 _IDLE_CONNECTIONS = 1024
 """Kept for each origin: one for each agent of a large team."""
 
@@ -86,18 +87,21 @@ class HttpTransport:
         origin, target = locate(url, self._network)
         content = body if isinstance(body, bytes) else b"".join(body)
         head = request_head(method, origin, target, headers, len(content))
-        # A server may close an idle connection at the moment we choose it. It has not answered, so nothing of
-        # ours was acted upon that we know of: the next connection is tried, at last a fresh one.
+        # A server may close an idle connection at the moment we choose it; then the next is tried, at last
+        # a fresh one. One that it closes later was at work on our request: that is a failure to be seen.
+        now = asyncio.get_running_loop().time
         while (idle := self._idle_connection(origin)) is not None:
+            sent = now()
             try:
                 return await idle.request(head, content)
             except NothingReceived:
-                continue
+                if now() - sent > _IDLE_RACE_SECONDS:
+                    raise _unanswered(origin) from None
         fresh = await self._connect(origin)
         try:
             return await fresh.request(head, content)
         except NothingReceived:
-            raise network_error(f"{origin} closed the connection without an answer; try again") from None
+            raise _unanswered(origin) from None
 
     async def aclose(self) -> None:
         self._closed = True
@@ -223,6 +227,10 @@ _NEXT_ADDRESS_SECONDS = 0.25
 def _may_have_many_addresses(host: str) -> bool:
     """A race of one costs as much as a whole request: numeric addresses and this machine run none."""
     return not (host[-1].isdigit() or ":" in host or host == "localhost")
+
+
+def _unanswered(origin: Origin) -> ProviderError:
+    return network_error(f"{origin} closed the connection without an answer; try again")
 
 
 def _unreachable(origin: Origin, error: OSError) -> ProviderError:

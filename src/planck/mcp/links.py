@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _GRACE = 2.0
 """Seconds a peer may take to leave after its input ended."""
 _LAST_WORDS = 2_000
+_OPEN_AND_FORGET = 'exec 3>"$0"; /bin/rm -f -- "$0"; exec "$@" >&3 3>&-'
+"""The pipe has a name only until the peer has opened it: nobody else can then speak in its place."""
 _DRAIN = 0.2
 
 
@@ -74,7 +76,7 @@ async def process_link(
         held_open = os.open(pipe, os.O_WRONLY | os.O_CLOEXEC)
         wire = Wire(our_input, our_output, on_first=partial(os.close, held_open))
         try:
-            command = ("/bin/sh", "-c", 'exec "$@" >"$0"', pipe, *argv)
+            command = ("/bin/sh", "-c", _OPEN_AND_FORGET, pipe, *argv)
             job = start(command, cwd=cwd, environment=environment, stdin=their_input, keep=16_000)
         except PlanckError as failure:
             wire.end("not started")

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from planck.records import codec
-from planck.records.events import DELTAS, Event, Forked, Frame, Rewound, frame, view
-from planck.records.history import History
+from planck.records.events import DELTAS, Event, Forked, Frame, frame
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus
@@ -18,7 +17,7 @@ from planck.store.database import beside
 from planck.store.directory import private_directory, remove_log
 from planck.store.lock import WriterLock
 from planck.store.sqlite import SqliteStore
-from planck.store.store import Store, StoreError
+from planck.store.store import StoreError
 
 _EXPORTED = "exported"
 _BLOB = "blob"
@@ -60,23 +59,6 @@ async def fork(source: SqliteStore, path: Path, meta: Mapping[str, str], clock: 
         remove_log(path)
         raise
     copy.close()
-
-
-async def rewind(store: Store, journal: SessionJournal, to: int) -> None:
-    """Show every agent again what it was shown after event `to`; nothing is taken out of the log."""
-    if not 0 <= to <= store.head:
-        raise StoreError(
-            ErrorKind.INVALID_ARGS, f"there is no event {to}; the session has the events 1 to {store.head}"
-        )
-    then: dict[str, History] = {}
-    for event in store.read():
-        if event.agent_id is None:
-            continue
-        history = then.setdefault(event.agent_id, History())
-        if (event.seq or 0) <= to and (fact := view(event)):
-            history.apply(fact)
-    for agent_id, history in then.items():
-        await journal.record(agent_id, 0, Rewound(to=to, messages=tuple(history.balanced)), barrier=True)
 
 
 def export(store: SqliteStore) -> Iterator[bytes]:

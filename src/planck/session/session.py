@@ -7,6 +7,7 @@ from planck.records.events import (
     AgentEnded,
     AgentStarted,
     Compacted,
+    ErrorEvent,
     Event,
     SessionResumed,
     SessionStarted,
@@ -15,9 +16,10 @@ from planck.records.events import (
     View,
     view,
 )
-from planck.records.outcome import Err
+from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import AgentSpec
 from planck.session.journal import SessionJournal
+from planck.session.rewind import rewound
 from planck.store.store import Store
 from planck.team.team import Team
 
@@ -41,6 +43,19 @@ class Session:
     async def note(self, fact: View) -> None:
         """Record what the user did, no agent."""
         await self._journal.record(None, 0, fact, barrier=True)
+
+    async def rewind(self, to: int) -> Err | None:
+        """Show every agent again what it was shown after that event, or say why not now.
+
+        Files and mail stay as they are, and so does the log.
+        """
+        if any(member.actor.working for member in self.team.members):
+            return Err(ErrorKind.INVALID_ARGS, "agents are at work; interrupt them before you rewind")
+        facts = rewound(self._store, to)
+        for member in self.team.members:
+            if fact := facts.get(member.id):
+                await member.actor.agent.record(fact, barrier=True)
+        return None
 
     def events(self, after: int = 0) -> AsyncGenerator[Event, None]:
         """Every recorded event after a number, then what happens, deltas included."""
@@ -70,7 +85,12 @@ async def resume(
     """Rebuild the team from the log; what was in flight is recorded as interrupted, and nothing is re-run."""
     facts = _facts_by_agent(store)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
-    await journal.record(None, 0, SessionResumed(version=version, interrupted=in_flight))
+    told = (
+        [ErrorEvent(kind=store.damage.kind, message=store.damage.message, details=store.damage.details)]
+        if store.damage
+        else []
+    )
+    await journal.record(None, 0, SessionResumed(version=version, interrupted=in_flight), *told)
     lives = [
         (started.agent, agent_facts)
         for agent_facts in facts.values()

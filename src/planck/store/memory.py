@@ -1,3 +1,4 @@
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ class MemoryStore:
 
     def __init__(self, meta: Mapping[str, str] | None = None) -> None:
         self._events: list[Event] = []
+        self._blobs: dict[str, bytes] = {}
         self._committed: Committed = _nobody
         self._meta = dict(meta or {})
         self._closed = False
@@ -34,6 +36,20 @@ class MemoryStore:
         for event in self._events[after : len(self._events)]:
             if agent_id is None or event.agent_id == agent_id:
                 yield event
+
+    def read_back(self, before: int | None = None, limit: int = 512) -> list[Event]:
+        last = len(self._events) if before is None else before - 1
+        return self._events[max(0, last - limit) : last]
+
+    async def keep(self, blob: bytes) -> str:
+        name = hashlib.sha256(blob).hexdigest()
+        self._blobs[name] = blob
+        return name
+
+    def blob(self, name: str) -> bytes:
+        if name not in self._blobs:
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in this session")
+        return self._blobs[name]
 
     def watch(self, committed: Committed) -> None:
         self._committed = committed

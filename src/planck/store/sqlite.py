@@ -212,7 +212,6 @@ class SqliteStore:
             self._head, self._hash = seq, previous
 
     def read_back(self, before: int | None = None, limit: int = _PAGE) -> list[Event]:
-        """The page of events that ends just before that seq (default: the newest), oldest first."""
         last = self._head if before is None else before - 1
         first = max(1, last - limit + 1)
         rows = self._rows(first, last - first + 1)
@@ -225,7 +224,6 @@ class SqliteStore:
         self._committed = committed
 
     async def keep(self, blob: bytes) -> str:
-        """Store bytes that an event will refer to by the name returned; the same bytes are stored once."""
         if self._lock is None or self._damage_inside():
             raise self._refusal()
         digest = hashlib.sha256(blob).digest()
@@ -236,7 +234,7 @@ class SqliteStore:
         return digest.hex()
 
     def blob(self, name: str) -> bytes:
-        row = self._query("SELECT bytes FROM blobs WHERE hash = ?", bytes.fromhex(name))
+        row = self._query("SELECT bytes FROM blobs WHERE hash = ?", _digest_of(name))
         if not row:
             raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in {self._path.name!r}")
         data = row[0][0]
@@ -453,6 +451,13 @@ class SqliteStore:
         if self._damage:
             return StoreError(self._damage.kind, self._damage.message, self._damage.details)
         return StoreError(ErrorKind.LOG_WRITE_FAILED, f"{self._path.name!r} is not open for writing")
+
+
+def _digest_of(name: str) -> bytes:
+    try:
+        return bytes.fromhex(name)
+    except ValueError:
+        return b""
 
 
 def _refuse(queue: Sequence[Queued], why: StoreError) -> None:

@@ -26,6 +26,15 @@ class Store(Protocol):
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
         """Committed events with a larger seq, oldest first; damage ends it with `corrupt_log_line`."""
 
+    def read_back(self, before: int | None = None, limit: int = 512) -> list[Event]:
+        """The page of events that ends just before that seq (default: the newest), oldest first."""
+
+    async def keep(self, blob: bytes) -> str:
+        """Store bytes that an event will refer to by the name returned; the same bytes are stored once."""
+
+    def blob(self, name: str) -> bytes:
+        """The bytes of that name; `resource_missing` where they are gone or damaged."""
+
     def watch(self, committed: Committed) -> None:
         """Call this in the very step that commits, in order of commit."""
 

@@ -185,7 +185,8 @@ def spawn_agent(
 
     async def make(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
         ids = new_id or caller.actor.agent.ids.new
-        return await spawn(team, caller, args, resolve, tool_names, skill_names, ids)
+        grantable = [*tool_names, *caller.actor.agent.tools.arrived]
+        return await spawn(team, caller, args, resolve, grantable, skill_names, ids)
 
     granting = f"Available built-in tools to grant: {', '.join(tool_names)}."
     skilled = f"Available skills to grant: {', '.join(skill_names)}."

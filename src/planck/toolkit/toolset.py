@@ -13,6 +13,8 @@ class ToolSet:
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
+        self.arrived: list[str] = []
+        """Names of tools that came from peers after the set was made."""
         self.arriving: Callable[[str], Awaitable[None]] | None = None
         """Waits for a tool of that name that may be on its way (a sidecar's, an MCP server's)."""
         for tool in tools:
@@ -28,8 +30,15 @@ class ToolSet:
         self._tools[tool.name] = tool
         self._specs = None
 
+    def arrive(self, tool: Tool) -> None:
+        """Add a peer's tool, which may go again; whoever holds the set may pass it on."""
+        self.add(tool)
+        self.arrived.append(tool.name)
+
     def remove(self, name: str) -> None:
         """Does nothing when the tool is gone already."""
+        if name in self.arrived:
+            self.arrived.remove(name)
         if self._tools.pop(name, None) is not None:
             self._specs = None
 

@@ -119,7 +119,7 @@ def from_file(
     """`environment` is the runtime's own; the command sees the allow-listed part of it."""
     shown = escape(os.fspath(path))
     try:
-        content = _read(Path(path).expanduser(), shown)
+        content = _read(os.path.expanduser(path), shown)
         tool = ExternalTool(_definition(content, shown), shown, environment or {}, spill)
         arguments.compiled(tool)
         return Ok(tool)
@@ -185,7 +185,7 @@ def _clash(tool: ExternalTool, found: Mapping[str, ExternalTool], taken: set[str
     return Err(ErrorKind.NOT_UNIQUE, f"TOOL.json at {tool.path}: {why}", {"name": tool.name})
 
 
-def _read(path: Path, shown: str) -> bytes:
+def _read(path: str, shown: str) -> bytes:
     """A regular file of a sane size; a FIFO or a device is not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -6,70 +6,40 @@ An expanded variable is data to bash itself; these are the commands that look at
 import re
 from itertools import pairwise
 
-from planck.tools.shell_text import EXPANDED, VALUE, Command, ShellText, Word, refused
+from planck.tools.shell_text import EXPANDED, VALUE, Command, Quote, ShellText, Slot, Word, refused
 
 RUN_A_PROGRAM = "nice -n 0 -- "
-"""In front of a command that a value names: it runs programs only, so a value can't choose `eval`."""
+"""In front of a command that an expansion names: it runs programs only, so that none of them is `eval`."""
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "rbash"})
-_WRAPPERS = frozenset(
-    {
-        "env",
-        "sudo",
-        "doas",
-        "nohup",
-        "nice",
-        "ionice",
-        "timeout",
-        "xargs",
-        "setsid",
-        "stdbuf",
-        "exec",
-        "command",
-        "builtin",
-        "chroot",
-        "busybox",
-        "strace",
-    }
+_HARMLESS = frozenset(
+    {*["grep", "egrep", "fgrep", "rg", "ag", "echo", "printf", "ls", "cat", "which", "man", "test", "["]}
 )
+"""Commands that run nothing: `bash` is a mere word among their arguments."""
 _RESHELLING = frozenset(
     {
-        "ssh",
-        "rsh",
-        "mosh",
-        "su",
-        "runuser",
-        "sg",
-        "watch",
-        "script",
-        "parallel",
-        "at",
-        "batch",
-        "tmux",
-        "screen",
+        *["ssh", "rsh", "mosh", "su", "runuser", "sg", "watch", "script"],
+        *["parallel", "at", "batch", "tmux", "screen"],
     }
 )
 """Programs that hand their words to a shell."""
 _EVALUATING = frozenset(
     {
-        "eval",
-        "let",
-        "trap",
-        "source",
-        ".",
-        "alias",
-        "complete",
-        "compgen",
-        "bind",
-        "fc",
-        "unset",
-        "read",
-        "mapfile",
-        "readarray",
-        "getopts",
-        "wait",
-        "enable",
-        "shopt",
+        *[
+            "eval",
+            "let",
+            "trap",
+            "source",
+            ".",
+            "alias",
+            "complete",
+            "compgen",
+            "bind",
+            "fc",
+            "unset",
+            "read",
+        ],
+        *["mapfile", "readarray", "getopts", "wait", "enable", "shopt"],
     }
 )
 _DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
@@ -82,12 +52,13 @@ _POSITIONAL = {"@", "*", *"0123456789"}
 
 def check(text: ShellText) -> None:
     """Raise for a placeholder that some command would evaluate; mark the commands that a value names."""
+    carriers = _carriers(text)
     for command in text.commands:
-        _check_command(command, text)
-    _check_variables(text)
+        _check_command(command, text, carriers)
+    _check_variables(text, carriers)
 
 
-def _check_command(command: Command, text: ShellText) -> None:
+def _check_command(command: Command, text: ShellText, carriers: set[str]) -> None:
     assignments = _assignments(command)
     for word, match in assignments:
         if match[1] in _EVALUATED_NAMES and word.has_value:
@@ -97,9 +68,9 @@ def _check_command(command: Command, text: ShellText) -> None:
     words = command[len(assignments) :]
     if not words:
         return
-    if words[0].nested or (words[0].has_value and EXPANDED in words[0].text):
+    if words[0].nested:
         raise refused("the output of a command that sees a value can't name a command")
-    if VALUE in words[0].text:
+    if _is_unknown(words[0]) and (len(words) > 1 or words[0].has_value or words[0].names & carriers):
         text.pieces[words[0].at] = RUN_A_PROGRAM
     _check_builtin(words)
     _check_shells(words, text)
@@ -113,6 +84,11 @@ def _assignments(command: Command) -> list[tuple[Word, re.Match[str]]]:
             break
         found.append((word, match))
     return found
+
+
+def _is_unknown(name: Word) -> bool:
+    """Whether bash finds out only when it runs what the command's name is."""
+    return name.text not in {"[", "{", "}"} and any(c in name.text for c in VALUE + EXPANDED + "*?[{")
 
 
 def _check_builtin(words: list[Word]) -> None:
@@ -161,15 +137,16 @@ def _check_declaration(words: list[Word]) -> None:
 def _check_test(rest: list[Word]) -> None:
     for word, following in pairwise(rest):
         # A value that is `-v` makes a variable's name of the word after it, and bash evaluates its index.
-        if following.has_value and (word.text in {"-v", "-R"} or word.text[:1] in {VALUE, EXPANDED}):
+        if following.has_value and (word.text in {"-v", "-R"} or _is_unknown(word)):
             raise refused("a value after -v, or after another value, can't be tested; compare with = or -n")
 
 
 def _check_printf(rest: list[Word]) -> None:
     operands = _operands(rest)
     options = rest[: len(rest) - len(operands)]
-    values = [word.has_value for word in operands]
-    if any(word.text.startswith("-v") for word in options) or (values[:1] == [True] and len(values) > 1):
+    named = any(word.text.startswith("-v") or _is_unknown(word) for word in options)
+    formatted = len(operands) > 1 and (operands[0].has_value or EXPANDED in operands[0].text)
+    if named or formatted:
         raise refused("a value can't be printf's format, nor the name after -v; use '%s'")
 
 
@@ -183,18 +160,27 @@ def _operands(rest: list[Word]) -> list[Word]:
 
 
 def _check_shells(words: list[Word], text: ShellText) -> None:
-    named_by_value = VALUE in words[0].text
-    wrapped = words[0].text.rpartition("/")[2] in _WRAPPERS
+    if words[0].text in _HARMLESS:
+        return
     for i, word in enumerate(words):
-        if word.text.rpartition("/")[2] in _SHELLS or (i == 0 and named_by_value):
-            sure = wrapped or (i == 0 and not named_by_value)
+        sure = word.text.rpartition("/")[2] in _SHELLS or bool(word.names & {"SHELL", "BASH"})
+        if sure or (i == 0 and _is_unknown(word)):
             text.evaluated.append(("sh -c", _check_shell(words[i + 1 :], sure=sure)))
+            _keep_word(words[i + 1 :], text)
+
+
+def _keep_word(words: list[Word], text: ShellText) -> None:
+    """An absent value is an empty word here: without one the shell would take its input for the script."""
+    operand = next((word for word in words if word.text[:1] not in {"-", "+"}), None)
+    slot = text.pieces[operand.at + 1] if operand and operand.text == VALUE else None
+    if isinstance(slot, Slot) and slot.quote is Quote.WORD:
+        slot.quote = Quote.BARE
 
 
 def _check_shell(rest: list[Word], *, sure: bool) -> set[str]:
     """The variables whose values become the shell's script.
 
-    `sure`: it is the command that runs; else it may be a mere argument, as in `grep bash file`.
+    `sure`: it is a shell; else an expansion names it, and it may be one.
     """
     runs_text = False
     while rest and rest[0].text[:1] in {"-", "+"} and not rest[0].has_value and rest[0].text != "--":
@@ -204,13 +190,18 @@ def _check_shell(rest: list[Word], *, sure: bool) -> set[str]:
             rest.pop(0)
     dashes = bool(rest) and rest[0].text == "--"
     rest = rest[dashes:]
-    if runs_text and rest and (rest[0].has_value or "{}" in rest[0].text):
+    takes_value = any(word.has_value for word in rest)
+    if (
+        runs_text
+        and rest
+        and (rest[0].has_value or "{}" in rest[0].text or (rest[0].may_vanish and takes_value))
+    ):
         raise refused(
             "a value can't stand in the script of sh -c; pass it as an argument: sh -c '… \"$1\"' sh {{x}}"
         )
     if not sure or runs_text:
         return rest[0].names if rest and runs_text else set()
-    if not rest:
+    if all(word.may_vanish and not word.has_value for word in rest):
         raise refused("a shell that reads its script from its input, and placeholders, do not go together")
     if rest[0].nested:
         raise refused("a value can't be part of a script that a shell reads")
@@ -219,9 +210,8 @@ def _check_shell(rest: list[Word], *, sure: bool) -> set[str]:
     return set()
 
 
-def _check_variables(text: ShellText) -> None:
+def _check_variables(text: ShellText, carriers: set[str]) -> None:
     """Values that reach an evaluating construct by way of the author's own variables."""
-    carriers = _carriers(text)
     evaluated = list(text.evaluated)
     for command in text.commands:
         words = command[len(_assignments(command)) :]
@@ -236,29 +226,35 @@ def _carriers(text: ShellText) -> set[str]:
     carriers: set[str] = set()
     if text.defines_functions or any(command[0].text == "set" for command in text.commands):
         carriers |= _POSITIONAL
-    while True:
-        before = len(carriers)
-        for command in text.commands:
-            carriers |= _caught(command, carriers)
-        if len(carriers) == before:
-            return carriers
+    onward: dict[str, set[str]] = {}
+    """From a variable to those that take its value."""
+    for command in text.commands:
+        for target, has_value, sources in _flows(command):
+            carriers |= {target} if has_value else set()
+            for source in sources:
+                onward.setdefault(source, set()).add(target)
+    fresh = list(carriers)
+    while fresh:
+        reached = onward.get(fresh.pop(), set()) - carriers
+        carriers |= reached
+        fresh += reached
+    return carriers
 
 
-def _caught(command: Command, carriers: set[str]) -> set[str]:
-    caught = {
-        match[1]
-        for word in command
-        if (match := _ASSIGNMENT.match(word.text)) and (word.has_value or word.names & carriers)
-    }
+def _flows(command: Command) -> list[tuple[str, bool, set[str]]]:
+    """The variables that a command sets, whether to a value of ours, and from which others."""
+    flows = [
+        (match[1], word.has_value, word.names) for word in command if (match := _ASSIGNMENT.match(word.text))
+    ]
     names = [word.text for word in command]
     if names[0] in {"for", "select"} and len(names) > 1:
-        if (
-            any(word.has_value or word.names & (carriers | _POSITIONAL) for word in command)
-            or len(names) == 2
-        ):
-            caught.add(names[1])
+        sources = {name for word in command for name in word.names} | (
+            _POSITIONAL if len(names) == 2 else set()
+        )
+        flows.append((names[1], any(word.has_value for word in command), sources))
     elif names[0] in {"read", "mapfile", "readarray"}:
-        caught |= {"REPLY", "MAPFILE", *names[1:]}
+        flows += [(name, True, set()) for name in ("REPLY", "MAPFILE", *names[1:])]
     elif names[0] == "printf" and "-v" in names[:-1]:
-        caught.add(names[names.index("-v") + 1])
-    return caught
+        sources = {name for word in command for name in word.names}
+        flows.append((names[names.index("-v") + 1], any(word.has_value for word in command), sources))
+    return flows

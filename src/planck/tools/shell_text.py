@@ -50,10 +50,16 @@ class Word:
     """A placeholder stands inside a substitution of this word."""
     names: set[str] = field(default_factory=set)
     """Variables that the author expands in it."""
+    quoted: bool = False
 
     @property
     def has_value(self) -> bool:
         return self.nested or VALUE in self.text
+
+    @property
+    def may_vanish(self) -> bool:
+        """Nothing but expansions, which may leave no word at all."""
+        return not self.text.strip(EXPANDED + VALUE) and (not self.quoted or "@" in self.names)
 
 
 Command = list[Word]
@@ -73,7 +79,10 @@ def read(script: str) -> ShellText:
     if "\0" in script:
         raise refused("the command holds a NUL character")
     reader = _Reader(script)
-    reader.commands_until("")
+    try:
+        reader.commands_until("")
+    except RecursionError:
+        raise refused("the command is nested too deeply") from None
     return ShellText(reader.pieces, reader.commands, reader.evaluated, reader.defines_functions)
 
 
@@ -134,7 +143,7 @@ class _Reader:
                 if command or word.text not in {*_PREFIXES, "esac"}:
                     command.append(word)
                 cases -= not command and word.text == "esac"
-                match [word.text for word in command]:
+                match [word.text for word in command[:4]]:
                     case ["[["]:
                         self._double_brackets()
                     case ["case", _, "in"]:
@@ -157,7 +166,7 @@ class _Reader:
         return []
 
     def _parenthesis(self, command: Command) -> None:
-        if self.script.startswith("((", self.i) and [word.text for word in command] in ([], ["for"]):
+        if self.script.startswith("((", self.i) and [word.text for word in command[:2]] in ([], ["for"]):
             self._arithmetic("((", "))")
         elif command and command[-1].text.endswith("=") and self._touches():
             self._array(command[-1])
@@ -314,6 +323,7 @@ class _Reader:
 
     def _single(self, word: Word, opener: int, quote: Quote) -> None:
         self._take(opener)
+        word.quoted = True
         while self.i < len(self.script):
             if self._slot(word, quote):
                 continue
@@ -328,6 +338,7 @@ class _Reader:
 
     def _double(self, word: Word) -> None:
         self._take(1)
+        word.quoted = True
         while self.i < len(self.script):
             c = self.script[self.i]
             if self._slot(word, Quote.DOUBLE):

@@ -15,6 +15,8 @@ from planck.toolkit.tool import ToolError
 from planck.tools import shell_hazards, shell_text
 from planck.tools.shell_text import Quote, Slot
 
+MAX_COMMAND = 32_768
+"""Characters, half a second to read at worst: files of others' are read before anybody trusts them."""
 MAX_VALUE_BYTES = 120_000
 """Linux takes 128 KiB in one argument of a program."""
 MAX_VALUES_BYTES = 1_000_000
@@ -24,29 +26,46 @@ MAX_VALUES_BYTES = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Template:
     pieces: tuple[str | Slot, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(piece.name for piece in self.pieces if isinstance(piece, Slot)))
+    variables: Mapping[str, str]
+    """From a placeholder's name to its shell variable."""
 
     def script(self, args: Mapping[str, Any]) -> tuple[str, list[str]]:
         """The script, and the positional arguments that it takes."""
-        names = self.names
-        given = {name: value_text(name, args[name]) for name in names if name in args}
+        given = {name: value_text(name, args[name]) for name in self.variables if name in args}
         if sum(len(value.encode()) for value in given.values()) > MAX_VALUES_BYTES:
             raise ToolError(
                 ErrorKind.LIMIT_EXCEEDED, f"the values of {', '.join(given)} are too long in all; use a file"
             )
-        setup = [f"{_variable(name, names)}=${{{i}}}" for i, name in enumerate(given, 1)]
-        setup += [f"unset -v {_variable(name, names)}" for name in names if name not in given]
+        setup = [f"{self.variables[name]}=${{{i}}}" for i, name in enumerate(given, 1)]
+        setup += [f"unset -v {variable}" for name, variable in self.variables.items() if name not in given]
         setup += [f"shift {len(given)}"] if given else []
         setup += [
-            _path_variable(slot, names) for slot in self.pieces if isinstance(slot, Slot) and slot.opens_path
+            self._path_variable(slot) for slot in self.pieces if isinstance(slot, Slot) and slot.opens_path
         ]
-        body = "".join(piece if isinstance(piece, str) else _expansion(piece, names) for piece in self.pieces)
+        body = "".join(piece if isinstance(piece, str) else self._expansion(piece) for piece in self.pieces)
         # On the author's first line, so that bash's line numbers are the author's; the newline at the end
         # closes a comment or a continued line of theirs before anything is appended.
         return "".join(f"{part}; " for part in setup) + body + "\n", list(given.values())
+
+    def _path_variable(self, slot: Slot) -> str:
+        """The value with its leading slash doubled: see `Slot.opens_path`."""
+        variable = self.variables[slot.name]
+        return f"{variable}p=${{{variable}-}}; case ${variable}p in /*) {variable}p=/${variable}p;; esac"
+
+    def _expansion(self, slot: Slot) -> str:
+        variable = self.variables[slot.name]
+        expansion = f"${{{variable}p}}" if slot.opens_path else f"${{{variable}-}}"
+        match slot.quote:
+            case Quote.WORD:
+                return f'${{{variable}+"${variable}"}}'
+            case Quote.BARE:
+                return f'"{expansion}"'
+            case Quote.DOUBLE:
+                return expansion
+            case Quote.SINGLE:
+                return f"'\"{expansion}\"'"
+            case Quote.ANSI:
+                return f"'\"{expansion}\"$'"
 
     def shown(self, args: Mapping[str, Any]) -> str:
         """The command as a person would have typed it, values quoted; for plans and questions only."""
@@ -55,13 +74,22 @@ class Template:
 
 def compile_template(command: str) -> Template:
     """Raises `ToolError` for a placeholder that a shell would evaluate."""
+    if len(command) > MAX_COMMAND:
+        raise ToolError(
+            ErrorKind.LIMIT_EXCEEDED,
+            f"the command has {len(command)} characters, at most {MAX_COMMAND} are taken; use a script",
+        )
     if not shell_text.PLACEHOLDER.search(command):
-        return Template((command,))
+        return Template((command,), {})
     if "__planck_" in command:
         raise shell_text.refused("names that start with '__planck_' are taken")
     text = shell_text.read(command)
     shell_hazards.check(text)
-    return Template(tuple(piece for piece in text.pieces if piece))
+    names = dict.fromkeys(piece.name for piece in text.pieces if isinstance(piece, Slot))
+    return Template(
+        tuple(piece for piece in text.pieces if piece),
+        {name: f"__planck_{i}" for i, name in enumerate(names)},
+    )
 
 
 def value_text(name: str, value: Any) -> str:
@@ -84,32 +112,6 @@ def value_text(name: str, value: Any) -> str:
             {"bytes": size, "limit": MAX_VALUE_BYTES},
         )
     return text
-
-
-def _variable(name: str, names: tuple[str, ...]) -> str:
-    return f"__planck_{names.index(name)}"
-
-
-def _path_variable(slot: Slot, names: tuple[str, ...]) -> str:
-    """The value with its leading slash doubled: see `Slot.opens_path`."""
-    variable = _variable(slot.name, names)
-    return f"{variable}p=${{{variable}-}}; case ${variable}p in /*) {variable}p=/${variable}p;; esac"
-
-
-def _expansion(slot: Slot, names: tuple[str, ...]) -> str:
-    variable = _variable(slot.name, names)
-    expansion = f"${{{variable}p}}" if slot.opens_path else f"${{{variable}-}}"
-    match slot.quote:
-        case Quote.WORD:
-            return f'${{{variable}+"${variable}"}}'
-        case Quote.BARE:
-            return f'"{expansion}"'
-        case Quote.DOUBLE:
-            return expansion
-        case Quote.SINGLE:
-            return f"'\"{expansion}\"'"
-        case Quote.ANSI:
-            return f"'\"{expansion}\"$'"
 
 
 def _quoted(slot: Slot, args: Mapping[str, Any]) -> str:

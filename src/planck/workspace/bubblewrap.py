@@ -75,6 +75,7 @@ class Bubblewrap:
 
 _NAMESPACES = (
     *("--new-session", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc"),
+    "--as-pid-1",  # bwrap's own init would keep every descriptor that it was started with
     *("--disable-userns", "--cap-drop", "ALL"),
 )
 

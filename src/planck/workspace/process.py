@@ -109,12 +109,13 @@ def start(
             )
     wrapped = _wrapped(confinement, level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
+    us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
         process = subprocess.Popen(
-            [*wrapped.prefix, *_FIRST, *argv],
+            [*wrapped.prefix, *_first(us is not None), *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
-            stdin=stdin,
+            stdin=stdin if us is None else us,
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
@@ -126,6 +127,8 @@ def start(
         raise _not_started(argv, problem) from problem
     finally:
         os.close(write_end)
+        if us is not None:
+            os.close(us)
     kept = Kept(keep, spill, spill_all=spill_all)
     return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
 
@@ -280,12 +283,15 @@ class Job:
         self._drained.set()
 
 
-_FIRST = (
-    *("/bin/sh", "-c", 'ulimit -c 0; ulimit -f "$1"; shift; "$@"; exit $?'),
-    *("sh", str(MAX_FILE // 512)),
+_WITH_OWN_INIT = frozenset({Containment.PID_NAMESPACE, Containment.BUBBLEWRAP})
+"""Where our first process is PID 1, so that nobody inside keeps what it let go of."""
+_LIMITS = 'ulimit -c 0; ulimit -f "$1"; shift; "$@"; exit $?'
+_ALIVE = (
+    "read -r us 2>/dev/null </proc/self/fd/0/stat || exit 125; exec </dev/null; "
+    'case $us in *") Z "*|*") X "*) exit 125;; esac; '
 )
-"""Sets the limits, then stays as the namespace's PID 1: a command in that place is deaf to TERM and reaps
-nothing. (A `preexec_fn` costs 2 ms more and is unsafe with threads; `prlimit` from outside is too late.)"""
+"""Whether the runtime still lives. Each death signal on the way is set a moment after its fork; this comes
+when all are set, so a runtime that was killed before then leaves nobody behind either."""
 _CHUNK = 1 << 16
 _KILL_TIMEOUT = 2.0
 _DRAIN_TIMEOUT = 0.2
@@ -311,6 +317,21 @@ def _wrapped(confinement: Confinement | None, level: Containment | None) -> Wrap
         return wrap(confinement)
     level = level or containment()
     return Wrapped(tuple(wrapper(level)), level, lambda: None)
+
+
+def _first(look: bool) -> tuple[str, ...]:
+    """Sets the limits, then stays as the namespace's PID 1: a command in that place is deaf to TERM and reaps
+    nothing. (A `preexec_fn` costs 2 ms more and is unsafe with threads; `prlimit` from outside is too late.)
+    """
+    return ("/bin/sh", "-c", (_ALIVE if look else "") + _LIMITS, "sh", str(MAX_FILE // 512))
+
+
+def _ourselves() -> int | None:
+    """Our own folder in /proc, which tells a child in whatever namespace whether we live."""
+    try:
+        return os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
 
 
 def _pidfd(pid: int) -> int | None:

@@ -37,6 +37,8 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                         f"{jobs.limit} background commands run already; kill one of {sorted(jobs.running)}",
                     )
                 handle_name = f"bg_{ctx.call_id}"
+                if jobs.get(handle_name) is not None:
+                    return Err(ErrorKind.NOT_UNIQUE, f"{handle_name!r} was started already")
                 jobs.add(
                     handle_name,
                     start(

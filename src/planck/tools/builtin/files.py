@@ -4,6 +4,7 @@ import asyncio
 import difflib
 import hashlib
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,16 +29,18 @@ class Seen:
         self._contents: OrderedDict[str, bytes] = OrderedDict()
         self._remembered = 0
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._noting = threading.Lock()  # `read` notes from its own thread
 
     def note(self, agent_id: str, place: str, content: bytes) -> None:
         key = digest(content)
-        self._digests[agent_id, place] = key
-        if key not in self._contents:
-            self._contents[key] = content
-            self._remembered += len(content)
-        self._contents.move_to_end(key)
-        while self._remembered > _MAX_REMEMBERED:
-            self._remembered -= len(self._contents.popitem(last=False)[1])
+        with self._noting:
+            self._digests[agent_id, place] = key
+            if key not in self._contents:
+                self._contents[key] = content
+                self._remembered += len(content)
+            self._contents.move_to_end(key)
+            while self._remembered > _MAX_REMEMBERED:
+                self._remembered -= len(self._contents.popitem(last=False)[1])
 
     def refuse_change(self, agent_id: str, slot: Slot, now: bytes | None) -> None:
         """A file never read by this agent, or gone, may be written; one that changed since may not."""

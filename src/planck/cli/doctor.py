@@ -1,0 +1,37 @@
+"""`planck doctor`: what works here, what does not, and what to do about it."""
+
+import argparse
+import asyncio
+import json
+from pathlib import Path
+
+from planck.cli.terminal import Terminal
+from planck.headless.doctor import examine
+from planck.headless.result import Exit
+from planck.records.visible import plain
+
+EXAMPLE = "planck doctor --json"
+
+_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    checks = asyncio.run(examine(Path(options.directory).absolute(), trust=options.trust))
+    failed = any(check.state == "error" for check in checks)
+    if options.json:
+        rows = [{"name": c.name, "state": c.state, "detail": c.detail, "advice": c.advice} for c in checks]
+        print(json.dumps({"ok": not failed, "checks": rows}, indent=2, ensure_ascii=False))
+        return Exit.FAILURE if failed else Exit.DONE
+    terminal = Terminal()
+    for check in checks:
+        mark, style = _MARKS[check.state]
+        print(f"{terminal.styled(mark, style)} {check.name}: {plain(check.detail)}")
+        if check.advice:
+            print(f"    {plain(check.advice)}")
+    return Exit.FAILURE if failed else Exit.DONE

@@ -1,0 +1,134 @@
+"""What works here and what does not: each check says what it saw, and what to do about it."""
+
+import os
+import platform
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+import planck
+from planck.headless import config as configuration
+from planck.headless import hooks
+from planck.headless.config import ConfigError
+from planck.headless.external import external_tools
+from planck.headless.headless import Planck
+from planck.records.outcome import PlanckError
+from planck.workspace import containment, sandbox
+
+State = Literal["ok", "warning", "error"]
+
+
+class Check(msgspec.Struct, frozen=True):
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+
+
+async def examine(
+    workspace: Path, *, trust: bool = False, environ: Mapping[str, str] | None = None
+) -> list[Check]:
+    """Every check; sends nothing to a model, and starts nothing of the project's."""
+    environ = configuration.environment() if environ is None else environ
+    checks = [_runtime(), _platform(), _home(configuration.home_dir(environ))]
+    try:
+        planck_ = Planck(workspace=workspace, trust=trust, environ=environ)
+    except ConfigError as failure:
+        return [
+            *checks,
+            Check("configuration", "error", failure.err.message, "correct the file that is named"),
+        ]
+    async with planck_:
+        model = await _model(planck_)
+        return [*checks, model, *_configured(planck_, environ)]
+
+
+def _configured(planck_: Planck, environ: Mapping[str, str]) -> Iterator[Check]:
+    resources = planck_.resources
+    sources = ", ".join(layer.source for layer in resources.loaded.layers) or "built-in values only"
+    yield Check("configuration", "ok", sources)
+    for notice in planck_.notices:
+        yield Check("notice", "warning", notice)
+    for row in planck_.auth.status():
+        if row["authenticated"] and row["source"]:
+            yield Check(f"key of {row['provider']}", "ok", f"from {row['source']}")
+    yield _containment()
+    yield _sandbox()
+    yield _sessions(planck_.sessions_dir)
+    found = resources.instructions()
+    yield Check("AGENTS.md", "ok", ", ".join(map(str, found.paths)) or "none")
+    skills = resources.skills()
+    yield Check("skills", "ok", f"{len(skills.skills)} found, {len(skills.shadowed)} shadowed")
+    yield from (Check("skill", "warning", problem) for problem in skills.problems)
+    tools = external_tools(resources, environ, planck_.sessions_dir, ())
+    hidden = f", {len(tools.untrusted)} of the project wait for trust" if tools.untrusted else ""
+    yield Check("TOOL.json tools", "ok", f"{len(tools.tools)} found{hidden}")
+    yield from (
+        Check("tool", "warning", f"{problem.path}: {problem.error.message}", "correct or remove it")
+        for problem in tools.problems
+    )
+    yield Check("hooks", "ok", ", ".join(hooks.parse(planck_.config.hooks)[0]) or "none")
+
+
+def _runtime() -> Check:
+    detail = (
+        f"planck {planck.__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    )
+    old = sys.version_info < (3, 11)
+    return Check("runtime", "error" if old else "ok", detail, "use Python 3.11 or newer" if old else "")
+
+
+def _platform() -> Check:
+    if sys.platform.startswith("linux"):
+        return Check("platform", "ok", platform.platform(terse=True))
+    if sys.platform == "darwin":
+        return Check(
+            "platform", "warning", "macOS", "there is no sandbox here yet: commands ask, or need a rule"
+        )
+    return Check("platform", "error", sys.platform, "this platform is not supported; use Linux or macOS")
+
+
+def _home(home: Path) -> Check:
+    if not home.exists():
+        return Check("home", "ok", f"{home} (made when it is needed)")
+    if home.stat().st_mode & 0o022:
+        return Check("home", "warning", f"{home} can be written by others", f"chmod go-w {home}")
+    return Check("home", "ok", str(home))
+
+
+async def _model(planck_: Planck) -> Check:
+    advice = "pass -m PROVIDER/MODEL or set default_model; `planck run` without one lists all ways"
+    try:
+        model = await planck_.model()
+    except PlanckError as failure:
+        return Check("model", "warning", failure.err.message, advice)
+    return Check("model", "ok", f"{model.label} ({model.provider}, window {model.context_window:,} tokens)")
+
+
+def _containment() -> Check:
+    level = containment.containment()
+    weak = level is containment.Containment.PROCESS_GROUP
+    advice = "install util-linux's unshare and setpriv: a command's children may survive it" if weak else ""
+    return Check("containment of commands", "warning" if weak else "ok", str(level), advice)
+
+
+def _sandbox() -> Check:
+    found = sandbox.find()
+    if found.sandbox is not None:
+        return Check("sandbox", "ok", str(found.sandbox.level))
+    advice = "install bubblewrap: without it, mode `workspace` asks before each command"
+    return Check("sandbox", "warning", "; ".join(found.problems), advice)
+
+
+def _sessions(folder: Path) -> Check:
+    there = next((path for path in (folder, *folder.parents) if path.exists()), Path("/"))
+    if not os.access(there, os.W_OK):
+        return Check(
+            "sessions", "error", f"{folder} can't be written", "set sessions_dir, or mend its rights"
+        )
+    count = sum(1 for _ in folder.glob("*_*.db")) if folder.exists() else 0
+    return Check("sessions", "ok", f"{count} in {folder}")

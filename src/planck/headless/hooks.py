@@ -1,0 +1,227 @@
+"""Hooks: the user's own commands at events of a session, with the JSON and exit codes that people know.
+
+Exit 0 goes on, exit 2 blocks and its stderr goes to the model, any other code is a warning. They come from
+the user's configuration or a trusted project's, run contained, and can take rights away but never give any.
+"""
+
+import os
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from planck.headless.config import did_you_mean
+from planck.records import codec
+from planck.records.events import PermissionDecision, View
+from planck.records.messages import ToolCall
+from planck.records.outcome import Err, ErrorKind
+from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.truncate import truncate
+from planck.tools.executor import Executor, Finished, Permit
+from planck.workspace import process
+from planck.workspace.process import ProcessError
+
+EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "Stop")
+BLOCK = 2
+_TIMEOUT = 60.0
+_MAX_TIMEOUT = 600.0
+_MAX_OUTPUT = 64 * 1024
+
+
+class Hook(msgspec.Struct, frozen=True):
+    command: str
+    matcher: str = ""
+    timeout: float = _TIMEOUT
+
+    def wants(self, name: str) -> bool:
+        return self.matcher in ("", "*") or re.fullmatch(self.matcher, name, re.IGNORECASE) is not None
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    blocked: bool = False
+    reason: str = ""
+    context: str = ""
+    """What the hooks want the model to know."""
+
+
+def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
+    """The hooks of a configuration by event, and what is wrong with the rest."""
+    found: dict[str, list[Hook]] = {}
+    problems: list[str] = []
+    for event, entries in raw.items():
+        if event not in EVENTS:
+            problems.append(f"hooks: {event!r} is no event that we have{did_you_mean(event, EVENTS)}")
+            continue
+        for entry in entries if isinstance(entries, list) else [entries]:
+            try:
+                found.setdefault(event, []).extend(_hooks(entry))
+            except (ValueError, TypeError, AttributeError, re.error) as failure:
+                problems.append(f"hooks: {event}: {codec.encode_str(entry)[:80]}: {failure}")
+    return found, problems
+
+
+class Hooks:
+    """The hooks of one session; the configuration is read at every event, so that a change is seen."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Mapping[str, Any]],
+        workspace: Path,
+        environ: Mapping[str, str],
+        session_id: str,
+        warn: Callable[[str, str], None] = lambda event, text: None,
+    ) -> None:
+        self.settings = settings
+        self._workspace = workspace
+        self._environment = {**process.allowed(environ), "PLANCK_PROJECT_DIR": str(workspace)}
+        self._environment["CLAUDE_PROJECT_DIR"] = str(workspace)
+        self._session_id = session_id
+        self._warn = warn
+
+    def permit(self, agent: str, permit: Permit, record: Callable[[View], Awaitable[object]]) -> Permit:
+        """Ask the PreToolUse hooks first; one that blocks is a denial like any other."""
+
+        async def decide(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Any:
+            verdict = await self.before_tool(agent, ctx.call_id, tool.name, args)
+            if not verdict.blocked:
+                return await permit(tool, args, ctx)
+            reason = f"a PreToolUse hook blocked {tool.name!r}: {verdict.reason}"
+            await record(
+                PermissionDecision(call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason)
+            )
+            return Err(ErrorKind.PERMISSION_DENIED, reason)
+
+        return decide
+
+    async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
+        return await self._fire("PreToolUse", tool, _of_call(agent, call_id, tool, args))
+
+    async def after_tool(self, agent: str, done: Finished, args: Any) -> Verdict:
+        facts = _of_call(agent, done.call.id, done.call.name, args)
+        facts["tool_response"] = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
+        return await self._fire("PostToolUse", done.call.name, facts)
+
+    async def prompt(self, text: str) -> Verdict:
+        return await self._fire("UserPromptSubmit", "", {"prompt": text})
+
+    async def session_start(self, source: str) -> Verdict:
+        return await self._fire("SessionStart", source, {"source": source})
+
+    async def stop(self, text: str, *, active: bool) -> Verdict:
+        return await self._fire("Stop", "", {"stop_hook_active": active, "last_assistant_message": text})
+
+    async def _fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
+        raw = self.settings()
+        if event not in raw:
+            return Verdict()
+        hooks, _ = parse(raw)
+        told: list[str] = []
+        for hook in hooks.get(event, ()):
+            if not hook.wants(subject):
+                continue
+            verdict = await self._run(event, hook, facts)
+            if verdict.blocked:
+                return verdict
+            told += [verdict.context] if verdict.context else []
+        return Verdict(context="\n\n".join(told))
+
+    async def _run(self, event: str, hook: Hook, facts: dict[str, Any]) -> Verdict:
+        message = {
+            "hook_event_name": event,
+            "session_id": self._session_id,
+            "cwd": str(self._workspace),
+            **facts,
+        }
+        import tempfile  # only where there is a hook
+
+        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout:
+            stdin.write(codec.encode(message) + b"\n")
+            stdin.seek(0)
+            try:
+                job = process.start(
+                    process.shell(f"{hook.command}\nexit $?"),
+                    cwd=self._workspace,
+                    environment=self._environment,
+                    keep=_MAX_OUTPUT,
+                    stdin=stdin.fileno(),
+                    stdout=stdout.fileno(),
+                )
+            except ProcessError as failure:
+                self._warn(event, failure.err.message)
+                return Verdict()
+            try:
+                in_time = await job.wait(hook.timeout)
+            finally:
+                await job.kill()
+            done = job.completed(not in_time)
+            said = os.pread(stdout.fileno(), _MAX_OUTPUT, 0).decode("utf-8", "replace").strip()
+        if done.exit_code == BLOCK:
+            reason = truncate(done.output.strip() or said)
+            return Verdict(True, reason or f"{hook.command!r} blocked it and gave no reason")
+        if done.exit_code != 0:
+            how = f"took longer than {hook.timeout:g} s" if done.timed_out else f"exited {done.exit_code}"
+            self._warn(event, f"{hook.command!r} {how}; it was ignored. {done.output.strip()[:200]}".strip())
+            return Verdict()
+        return _spoken(event, said)
+
+
+class HookedExecutor(Executor):
+    """An executor whose results pass the PostToolUse hooks; what they object to is added for the model."""
+
+    hooks: Hooks
+    agent: str
+
+    async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Finished, None]:
+        async with aclosing(super().run(calls)) as results:
+            async for done in results:
+                verdict = await self.hooks.after_tool(self.agent, done, self.arguments(done.call))
+                said = verdict.reason or verdict.context
+                if said:
+                    done = msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(said)}")
+                yield done
+
+
+def _hooks(entry: Any) -> list[Hook]:
+    """Of `{matcher, hooks: [{command, timeout}]}`, or of one that stands alone."""
+    if not isinstance(entry, dict):
+        raise TypeError("must be an object with `command`, or with `matcher` and `hooks`")
+    matcher = entry.get("matcher", "")
+    if not isinstance(matcher, str):
+        raise TypeError("`matcher` must be a text")
+    re.compile(matcher if matcher != "*" else "")
+    return [_hook(matcher, inner) for inner in entry.get("hooks", [entry])]
+
+
+def _hook(matcher: str, entry: Any) -> Hook:
+    command = entry.get("command")
+    if entry.get("type", "command") != "command":
+        raise ValueError(f"type {entry['type']!r} is not supported; use 'command'")
+    if not isinstance(command, str) or not command.strip():
+        raise ValueError("`command` is missing")
+    timeout = entry.get("timeout", _TIMEOUT)
+    if not isinstance(timeout, int | float) or not 0 < timeout <= _MAX_TIMEOUT:
+        raise ValueError(f"`timeout` must be seconds, above 0 and at most {_MAX_TIMEOUT:g}")
+    return Hook(command, matcher, float(timeout))
+
+
+def _of_call(agent: str, call_id: str, tool: str, args: Any) -> dict[str, Any]:
+    return {"tool_name": tool, "tool_input": args, "tool_use_id": call_id, "agent": agent}
+
+
+def _spoken(event: str, said: str) -> Verdict:
+    """What a hook that exited 0 wrote: a decision as JSON, or text for the model where an event takes it."""
+    if said.startswith("{"):
+        try:
+            answer = codec.decode(said)
+        except codec.DecodeError:
+            return Verdict()
+        more = answer.get("hookSpecificOutput") or {}
+        refused = answer.get("decision") == "block" or more.get("permissionDecision") in ("deny", "ask")
+        if refused or answer.get("continue") is False:
+            reasons = (answer.get("reason"), more.get("permissionDecisionReason"), answer.get("stopReason"))
+            return Verdict(True, truncate(next((str(r) for r in reasons if r), "blocked by a hook")))
+        return Verdict(context=str(more.get("additionalContext") or ""))
+    return Verdict(context=truncate(said)) if event in ("UserPromptSubmit", "SessionStart") else Verdict()

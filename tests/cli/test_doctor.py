@@ -1,0 +1,44 @@
+"""`planck doctor`: looks at everything, starts nothing, and says what to do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.command import Bench
+
+
+async def examined(bench: Bench, *args: str) -> tuple[int, dict[str, Any]]:
+    done = await bench.run("doctor", "--json", *args, env={"HOME": str(bench.home)})
+    return done.code, json.loads(done.out)
+
+
+async def test_a_sound_place_is_ok_and_every_check_has_a_detail(tmp_path: Path) -> None:
+    code, found = await examined(Bench(tmp_path, "http://127.0.0.1:9"))
+    assert (code, found["ok"]) == (0, True)
+    checks = {check["name"]: check for check in found["checks"]}
+    assert {"runtime", "platform", "home", "configuration", "model", "sandbox", "sessions"} <= set(checks)
+    assert all(check["detail"] for check in found["checks"])
+    assert checks["model"]["detail"].startswith("local/m")
+
+
+async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9", hooks={"Stopp": []}, defualt_team="x")
+    (bench.home / "tools" / "bad").mkdir(parents=True)
+    (bench.home / "tools" / "bad" / "TOOL.json").write_text("{")
+    (bench.home / "skills" / "bad").mkdir(parents=True)
+    (bench.home / "skills" / "bad" / "SKILL.md").write_text("nothing")
+    _, found = await examined(bench)
+    told = " ".join(check["detail"] for check in found["checks"] if check["state"] == "warning")
+    for words in ("did you mean 'Stop'?", "did you mean 'default_team'?", "TOOL.json", "SKILL.md"):
+        assert words in told
+
+
+async def test_a_broken_configuration_is_an_error_and_no_crash(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    (bench.home / "config.json").write_text("{broken")
+    code, found = await examined(bench)
+    assert (code, found["ok"]) == (1, False)
+    assert "config.json" in found["checks"][-1]["detail"]
+    shown = await bench.run("doctor")
+    assert shown.code == 1
+    assert "✗ configuration" in shown.out

@@ -1,0 +1,33 @@
+"""`planck.run`: a script without a loop of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.command import Bench
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+SCRIPT = """
+import planck
+first = planck.run("hello", mode="read-only", name="mine")
+again = planck.run("and again", resume="mine")
+print(first.text, first.exit_code, again.text, again.session_name)
+"""
+
+
+async def test_a_script_gets_a_result_and_goes_on_with_the_session(tmp_path: Path) -> None:
+    import asyncio
+
+    async with WireServer([chat.text("one"), chat.text("two")]) as server:
+        bench = Bench(tmp_path, server.url)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            SCRIPT,
+            cwd=bench.work,
+            env={"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)},
+            stdout=subprocess.PIPE,
+        )
+        out, _ = await process.communicate()
+    assert out.decode() == "one 0 two mine\n"
