@@ -186,8 +186,9 @@ async def test_a_connection_that_was_closed_while_idle_is_not_chosen(make: Make)
         transport = make(None)
         for _ in range(3):
             assert await body_of(transport, server.url) == b"hello"
-            while server.open:
-                await asyncio.sleep(0)
+            async with asyncio.timeout(30):
+                while server.open:
+                    await asyncio.sleep(0)
     assert server.accepted == 3
 
 
