@@ -124,3 +124,19 @@ async def test_test_asks_the_model_once_and_says_how_it_went(tmp_path: Path) -> 
     assert (tested["model"], tested["ok"], tested["text"]) == ("local/m", True, "ok")
     assert "not_authenticated" in bad.err
     assert bad.out == ""
+
+
+async def test_no_known_key_gets_into_the_log(tmp_path: Path) -> None:
+    """Neither one from the environment nor one from the file, whoever says it: here the model itself."""
+    said = Text("your keys are sk-from-environment and sk-from-file")
+    async with WireServer(play(OpenAIChat(), [Answer((said,))])) as server:
+        providers = {"local": {"type": "openai", "base_url": server.url}}
+        async with opened(tmp_path, {"OTHER_API_KEY": "sk-from-environment"}, providers=providers) as planck:
+            planck.auth.store_key("local", "sk-from-file")
+            session = await planck.start(model="local/m")
+            await session.run("what are my keys? sk-from-file?")
+        assert server.asked[0].headers["authorization"] == "Bearer sk-from-file"
+    (log,) = (tmp_path / "home" / "sessions").glob("*.db")
+    stored = b"".join(path.read_bytes() for path in log.parent.glob("*.db*"))
+    assert b"[redacted]" in stored
+    assert b"sk-from" not in stored

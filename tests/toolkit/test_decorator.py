@@ -1,6 +1,7 @@
 import dataclasses
 import datetime
 import enum
+import functools
 import inspect
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
@@ -82,9 +83,31 @@ def test_a_context_is_known_by_its_annotation_or_the_name_ctx() -> None:
     def by_type(text: str, context: ToolContext) -> str:
         return context.call_id + text
 
-    for made in (by_name, by_type):
+    @tool
+    def optional(text: str, context: ToolContext | None = None) -> str:
+        assert context is not None
+        return context.call_id + text
+
+    for made in (by_name, by_type, optional):
         assert list(made.parameters["properties"]) == ["text"]
         assert made.execute({"text": "!"}, CTX) == Ok({"output": "call!"})
+
+
+def test_a_callable_without_a_name_needs_one() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    class Add:
+        def __call__(self, a: int, b: int) -> int:
+            return a + b
+
+    for function in (functools.partial(add, b=2), Add()):
+        with pytest.raises(TypeError, match="@tool\\(name="):
+            tool(function)
+        made = tool(name="add")(function)
+        assert made.parameters["properties"]["a"] == {"type": "integer"}
+        assert made.execute({"a": 1, "b": 3}, CTX) == Ok({"output": "4"})
+    assert tool(name="add")(functools.partial(add, b=2)).execute({"a": 1}, CTX) == Ok({"output": "3"})
 
 
 def test_types_become_schemas() -> None:

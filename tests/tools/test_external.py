@@ -3,7 +3,8 @@
 import asyncio
 import json
 import os
-import subprocess
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -311,7 +312,8 @@ OPTIONS = [
 
 @pytest.mark.parametrize("value", OPTIONS)
 async def test_t3_a_leading_dash_passes_as_it_is_and_as_one_argument(tmp_path: Path, value: str) -> None:
-    tool = loaded(tmp_path / "tools", "python3 -I -c 'import sys; print(sys.argv[1:])' {{x}} \"{{x}}\"")
+    python = shlex.quote(sys.executable)
+    tool = loaded(tmp_path / "tools", python + " -I -c 'import sys; print(sys.argv[1:])' {{x}} \"{{x}}\"")
     outcome = await called(tool, tmp_path, x=value)
     assert isinstance(outcome, Ok)
     assert outcome.value["output"] == f"{[value, value]!r}\n"
@@ -421,11 +423,11 @@ async def test_on_timeout_the_partial_output_is_kept_and_no_process_is_left(tmp_
     tag = "86399.7261"
     script = "echo before; (setsid sleep {{n}} &) ; (sleep {{n}} & disown); sleep {{n}}; echo after"
     tool = loaded(tmp_path / "tools", script)
-    outcome = await called(tool, tmp_path, n=tag, timeout=300)
+    outcome = await called(tool, tmp_path, n=tag, timeout=1500)
     assert isinstance(outcome, Err)
     assert outcome.kind is ErrorKind.TIMEOUT
     assert outcome.details["output"] == "before\n"
-    assert outcome.details["timeout_ms"] == 300
+    assert outcome.details["timeout_ms"] == 1500
     async with asyncio.timeout(30):
         while _running(tag):
             await asyncio.sleep(0.02)
@@ -473,7 +475,7 @@ async def test_a_dry_run_shows_the_command_and_runs_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("size", [119_000, 120_001, 1_000_000])
 async def test_a_long_value_arrives_whole_or_is_refused_with_a_kind(tmp_path: Path, size: int) -> None:
-    tool = loaded(tmp_path / "tools", "/usr/bin/printf %s {{x}} | wc -c")
+    tool = loaded(tmp_path / "tools", "env printf %s {{x}} | wc -c")
     outcome = await called(tool, tmp_path, x="v" * size)
     if size < 120_000:
         assert isinstance(outcome, Ok)
@@ -515,6 +517,5 @@ async def test_a_nul_character_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_loading_runs_nothing(tmp_path: Path) -> None:
     write_tool(tmp_path, "$(touch CANARY); {{x}} `touch CANARY`")
-    subprocess.run(["true"], check=True)
     load_all([tmp_path])
     assert not list(tmp_path.rglob("CANARY"))

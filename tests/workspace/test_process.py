@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,26 +157,35 @@ async def test_the_children_die_when_the_runtime_is_killed(tmp_path: Path) -> No
 
 
 STORM = """
-import asyncio, sys
+import asyncio, os, sys
 from pathlib import Path
-from planck.workspace.containment import containment
+from planck.records.authority import Confinement, Mode
 from planck.workspace.process import allowed, run, shell
-containment()
-print("up", flush=True)
+here = os.path.realpath(".")
+rights = Confinement(Mode.WORKSPACE, (here,), (here,)) if sys.argv[2] == "sandbox" else None
+async def command(timeout):
+    script = shell(f"sleep {sys.argv[1]}")
+    await run(script, cwd=Path(here), environment=allowed({}), timeout=timeout, confinement=rights)
 async def storm():
     while True:
-        await run(shell(f"sleep {sys.argv[1]}"), cwd=Path("."), environment=allowed({}), timeout=0.004)
+        await command(0.006)
 async def main():
+    await command(0.1)
+    print("up", flush=True)
     await asyncio.gather(*(storm() for _ in range(4)))
 asyncio.run(main())
 """
+NEEDS_BUBBLEWRAP = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
+)
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
-async def test_a_runtime_killed_while_it_spawns_leaves_nobody(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["namespace", pytest.param("sandbox", marks=NEEDS_BUBBLEWRAP)])
+async def test_a_runtime_killed_while_it_spawns_leaves_nobody(seed: int, where: str, tmp_path: Path) -> None:
     """P22 at its worst: killed at a random moment between fork, exec and the setting of the death signals.
 
-    Without the look at the runtime from inside, 24 of 60 such kills left a process.
+    Without the look at the runtime from inside, 24 of 60 such kills left a process (bubblewrap: 6 of 30).
     """
     print(f"seed {seed}")
     random = Random(seed)
@@ -185,7 +195,7 @@ async def test_a_runtime_killed_while_it_spawns_leaves_nobody(seed: int, tmp_pat
         tag = a_tag()
         async with slots:
             runtime = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", STORM, tag), cwd=tmp_path, stdout=subprocess.PIPE
+                *(sys.executable, "-c", STORM, tag, where), cwd=tmp_path, stdout=subprocess.PIPE
             )
             assert runtime.stdout is not None
             await runtime.stdout.readline()
@@ -194,7 +204,7 @@ async def test_a_runtime_killed_while_it_spawns_leaves_nobody(seed: int, tmp_pat
             await runtime.communicate()
             return await gone(tag)
 
-    survivors = await asyncio.gather(*(once() for _ in range(20 if seed == 1 else 300)))
+    survivors = await asyncio.gather(*(once() for _ in range(10 if seed == 1 else 300)))
     assert [pid for left in survivors for pid in left] == []
 
 

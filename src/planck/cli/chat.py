@@ -194,6 +194,7 @@ class Chat:
             await self._session.settled()
         except PlanckError as failure:
             self._terminal.line(f"planck: {failure.err}", "red", wrap=True)
+            self._code = Exit.FAILURE
             return
         await self._watch.caught_up()
         self._screen.done()
@@ -203,6 +204,8 @@ class Chat:
         for error in result.errors[-1:] if result.exit_code else ():
             self._terminal.line(f"planck: {error['kind']}: {error['message']}", "red", wrap=True)
         self._terminal.line(f"{result.status} · {summary(result)}", "dim")
+        if not self._lines.terminal:  # a script learns how its last line went
+            self._code = Exit(result.exit_code)
 
     def _interrupted(self) -> None:
         if self._work and not self._work.done():

@@ -19,6 +19,7 @@ from planck.llm import oauth
 from planck.llm.endpoint import Endpoint
 from planck.llm.oauth import AuthError, Client, Grant
 from planck.llm.provider import ProviderError
+from planck.llm.redact import Redactor
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -137,6 +138,30 @@ class Keyring:
         self._environ = environ
         self._clock = clock
         self._renewing: dict[str, asyncio.Lock] = {}
+        self._secrets: set[str] = set()
+        self._redactor: Redactor | None = None
+
+    def redact(self, data: bytes) -> bytes:
+        """Every key that is known so far, taken out of bytes on their way to the log."""
+        if self._redactor is None:
+            self._redactor = Redactor(self._secrets | set(self._stored_secrets()))
+        return self._redactor(data)
+
+    def _stored_secrets(self) -> Iterator[str]:
+        for name, value in self._environ.items():
+            if name.endswith("_API_KEY"):
+                yield value
+        try:
+            entries = self.file.read().values()
+        except AuthError:  # told to whoever needs the file; the log can do without
+            return
+        for saved in entries:
+            yield from (saved.key, saved.access_token, saved.refresh_token)
+
+    def _learn(self, *secrets: str) -> None:
+        if not self._secrets.issuperset(secrets):
+            self._secrets.update(secrets)
+            self._redactor = None
 
     def source(self, name: str, entry: ProviderEntry) -> str:
         """Where the key comes from: the variable's name, `file`, `sign-in`, or nothing."""
@@ -167,15 +192,9 @@ class Keyring:
                 headers["authorization"] = f"Bearer {saved.access_token}"
                 if entry.oauth and entry.oauth.account_header:
                     headers[entry.oauth.account_header] = saved.account_id
-        return Endpoint(name, entry.type, entry.api, base_url, key, headers), saved
-
-    def secrets(self, providers: Mapping[str, ProviderEntry]) -> set[str]:
-        """Every key value that is known now: none of them belongs into a log."""
-        found = {value for name, value in self._environ.items() if name.endswith("_API_KEY")}
-        found |= {value for entry in providers.values() for value in entry.headers.values()}
-        for saved in self.file.read().values():
-            found |= {saved.key, saved.access_token, saved.refresh_token}
-        return found
+        endpoint = Endpoint(name, entry.type, entry.api, base_url, key, headers)
+        self._learn(*endpoint.secrets)
+        return endpoint, saved
 
     def lock(self, name: str) -> asyncio.Lock:
         return self._renewing.setdefault(name, asyncio.Lock())
@@ -187,6 +206,7 @@ class Keyring:
         expires = later(self._clock.now(), grant.expires_in) if grant.expires_in else ""
         saved = Saved("", grant.access_token, grant.refresh_token, expires, grant.account_id)
         self.file.put(name, saved)
+        self._learn(saved.access_token, saved.refresh_token)
         return saved
 
 
@@ -207,6 +227,12 @@ class KeyAccess:
         if self._now is None:
             self._now = self._read()
         endpoint, saved = self._now
+        if not endpoint.secrets and not endpoint.base_url and self._entry.type in _VARIABLES:
+            raise ProviderError(
+                ErrorKind.NOT_AUTHENTICATED,
+                f"there is no key for {self._name!r}: set {' or '.join(variables(self._entry))}, "
+                f"or run `planck auth login {self._name}`",
+            )
         if saved and saved.access_token and self._ring.expired(saved):
             return await self.renew(endpoint) or endpoint
         return endpoint

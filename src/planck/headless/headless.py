@@ -24,7 +24,6 @@ from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
-from planck.llm.redact import Redactor
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records import codec
@@ -282,8 +281,7 @@ class Planck:
         )
 
     def _journal(self, store: Store) -> SessionJournal:
-        redact = Redactor(self._wiring.keyring.secrets(self.config.providers))
-        return SessionJournal(store, Bus(), self._clock, redact=redact)
+        return SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"

@@ -148,6 +148,10 @@ class Peers:
             path = workspace / Path(text).expanduser()
             if self._trusted or not path.resolve().is_relative_to(workspace.resolve()):
                 plan.append(("sidecar", name, path))
+            elif path != own:  # of the project's own files the trust itself tells
+                self.notices.append(
+                    f"the sidecar {path} lies in this folder, which is not trusted: not started"
+                )
         servers = {**self._project_servers(), **config.mcpServers}
         plan += [("mcp", name, entry) for name, entry in servers.items()]
         return plan

@@ -66,7 +66,7 @@ class Resources:
 
     def instructions(self) -> agents_md.Found:
         places = agents_md.candidates(self.workspace, self.workspace)
-        return self._instructions.get((self.config.agents_md, _stamps(places)))
+        return self._instructions.get((self.config.agents_md, stamps(places)))
 
     def skills(self) -> Catalog:
         places = self.skill_places()
@@ -115,7 +115,7 @@ class Resources:
         return agents_md.find(self.workspace, self.workspace, chain=mode == "chain")
 
     def _config_stamps(self) -> tuple[Any, ...]:
-        return _stamps(configuration.config_files(self.home, self.workspace))
+        return stamps(configuration.config_files(self.home, self.workspace))
 
 
 class _Kept(Generic[T]):
@@ -133,7 +133,8 @@ class _Kept(Generic[T]):
         return self._value
 
 
-def _stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
+def stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
+    """Differs when one of the files was changed, came or went."""
     found: list[Any] = []
     for path in paths:
         try:

@@ -22,6 +22,7 @@ from planck.headless.models import address, available, cost_usd, provider_entry,
 from planck.headless.peers import Peers
 from planck.headless.permit import authorised, ceiling, effective, gate
 from planck.headless.resources import Resources
+from planck.headless.tool_files import ToolFiles
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
@@ -150,8 +151,11 @@ class SessionWiring:
             *skill_tools(lambda agent_id: wiring.resources.skills_of(self._specs[agent_id])),
             plan_tool(),
         )
-        files = external_tools(wiring.resources, wiring.environ, spill, [tool.name for tool in built_in])
-        self._tools = {tool.name: tool for tool in (*built_in, *files.tools)}
+        names = [tool.name for tool in built_in]
+        self._files = ToolFiles(
+            wiring.resources, lambda: external_tools(wiring.resources, wiring.environ, spill, names)
+        )
+        self._built_in = {tool.name: tool for tool in built_in}
 
     @property
     def workspace(self) -> Path:
@@ -161,6 +165,10 @@ class SessionWiring:
     def tool_names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
         return tuple(self._tools)
+
+    @property
+    def _tools(self) -> dict[str, Tool]:
+        return {**self._built_in, **self._files.tools}
 
     async def aclose(self) -> None:
         """End the commands that were left in the background."""
@@ -191,7 +199,13 @@ class SessionWiring:
             spec = msgspec.structs.replace(spec, model=self.orchestrator_model)
         self._specs[spec.id] = spec
         tools = ToolSet(self._tools_of(spec))
+        held = {name: tool for name, tool in self._files.tools.items() if tools.get(name) is tool}
         agent: Agent
+
+        def system() -> str:
+            wiring.resources.refresh()
+            self._files.sync(tools, spec.tools, held)
+            return wiring.resources.system(spec, teamwork(tools.names()))
 
         def record(fact: View) -> Awaitable[object]:
             return journal.record(spec.id, agent.turn, fact, barrier=True)
@@ -217,7 +231,7 @@ class SessionWiring:
             tools=tools,
             executor=executor,
             ids=wiring.ids,
-            system=lambda: wiring.resources.system(spec, teamwork(tools.names())),
+            system=system,
             cost=cost,
             max_steps=options.max_steps,
             make_room=make_room,

@@ -1,5 +1,6 @@
 """`@tool`: a typed Python function as a `Tool`, its JSON Schema read from the signature and the docstring."""
 
+import functools
 import inspect
 import typing
 from collections.abc import Awaitable, Callable, Iterator
@@ -40,9 +41,12 @@ def tool(
 
     def make(function: Callable[..., Any]) -> Tool:
         summary, parameter_texts = described(inspect.getdoc(function) or "")
-        takes = _Parameters(function, parameter_texts)
+        label = name or getattr(function, "__name__", "")
+        if not label:
+            raise TypeError(f"{function!r} has no name; write @tool(name=...)")
+        takes = _Parameters(function, label, parameter_texts)
         return Tool(
-            name or function.__name__,
+            label,
             description or summary,
             takes.schema,
             _execute(function, takes),
@@ -76,9 +80,9 @@ async def _awaited(value: Awaitable[Any]) -> Outcome:
 class _Parameters:
     """A signature read once: its schema, and arguments turned into what the function is annotated with."""
 
-    def __init__(self, function: Callable[..., Any], texts: dict[str, str]) -> None:
+    def __init__(self, function: Callable[..., Any], label: str, texts: dict[str, str]) -> None:
         self._signature = inspect.signature(function)
-        hints = _hints(function)
+        hints = _hints(function, label)
         self._context = next(
             (p.name for p in self._signature.parameters.values() if _is_context(p, hints)), ""
         )
@@ -86,12 +90,12 @@ class _Parameters:
         named = []
         for parameter in self._signature.parameters.values():
             if parameter.kind is parameter.VAR_POSITIONAL:
-                raise TypeError(f"{function.__name__}(*{parameter.name}): a tool's arguments have names")
+                raise TypeError(f"{label}(*{parameter.name}): a tool's arguments have names")
             if parameter.kind is parameter.VAR_KEYWORD:
                 self._rest = parameter.name
             elif parameter.name != self._context:
                 named.append(parameter)
-        self._struct = _struct(function.__name__, named, hints, forbid_unknown=not self._rest)
+        self._struct = _struct(label, named, hints, forbid_unknown=not self._rest)
         self.schema = _schema(self._struct, named, hints, texts)
         if self._rest:
             self.schema["additionalProperties"] = True
@@ -115,19 +119,24 @@ class _Parameters:
         return bound
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
+    annotated = inspect.unwrap(function)
+    while isinstance(annotated, functools.partial):
+        annotated = annotated.func
+    if not hasattr(annotated, "__annotations__"):
+        annotated = type(annotated).__call__
     try:
-        return typing.get_type_hints(function, include_extras=True)
+        return typing.get_type_hints(annotated, include_extras=True)
     except NameError as problem:
         raise TypeError(
-            f"an annotation of {function.__name__}() can't be resolved ({problem}); "
+            f"an annotation of {label}() can't be resolved ({problem}); "
             "define the type at the top of its module"
         ) from problem
 
 
 def _is_context(parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:
     hint = hints.get(parameter.name)
-    return hint is ToolContext or (parameter.name == "ctx" and hint is None)
+    return ToolContext in (hint, *typing.get_args(hint)) or (parameter.name == "ctx" and hint is None)
 
 
 def _struct(
