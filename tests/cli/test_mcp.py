@@ -87,7 +87,7 @@ async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
     )
     assert tested.returncode == 0, tested.stdout
     untrusted = await bench.run("sidecar", "status")
-    assert untrusted.code == 2
+    assert untrusted.code == 3
     assert "--trust" in untrusted.err
     status = await bench.run("sidecar", "status", "--trust", "--json")
     assert status.code == 0, status.err

@@ -37,7 +37,7 @@ def test_what_would_run_is_listed_with_nothing_invisible(tmp_path: Path) -> None
     assert standing.content.runs == (
         ".planck/config.json (hooks, tools_dirs)",
         ".mcp.json (MCP servers files)",
-        "tool lint (.planck/tools/lint/TOOL.json): evil \\u{202e} x",
+        "tool lint (.planck/tools/lint/TOOL.json): evil \\u202e x",
         "the sidecar (.planck/sidecar/sidecar.py)",
         "tool deploy (more/deploy/TOOL.json): evil",
     )

@@ -168,6 +168,10 @@ async def test_a_step_with_results_is_encoded_as_the_server_wants_it(transport: 
         (Reply([b"<html>gateway</html>"], 502), ErrorKind.PROVIDER_HTTP_ERROR),
         (Reply([chat.sse({"error": {"message": "Rate limit reached"}})]), ErrorKind.RATE_LIMITED),
         (Reply([b"data: {nonsense\n\n"]), ErrorKind.STREAM_CUT),
+        (Reply([b'{"error": {"message"', b': "Rate limit reached"}}']), ErrorKind.RATE_LIMITED),
+        (Reply([b'\n {"error": "maximum context length"}'], cut=True), ErrorKind.CONTEXT_OVERFLOW),
+        (Reply([b"<html>Sign in to the hotel's network</html>"]), ErrorKind.PROVIDER_HTTP_ERROR),
+        (Reply([]), ErrorKind.STREAM_CUT),
     ],
 )
 async def test_errors_have_the_kind_of_the_contract_and_never_show_the_key(

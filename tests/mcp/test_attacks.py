@@ -38,10 +38,10 @@ async def test_e1_twenty_bad_lines_end_the_connection_as_a_protocol_error() -> N
 async def test_e2_a_line_without_end_closes_the_connection_in_bounded_memory(behaviour: str) -> None:
     async with fake(behaviour) as one:
         await one.until(State.CONNECTED)
-        before = _resident_kib()
+        before = resident_kib()
         outcome = await one.peer.call("echo", {}, timeout=20)
         assert outcome == Err(ErrorKind.PEER_PROTOCOL, ANY)
-        assert _resident_kib() - before < 32 * 1024
+        assert resident_kib() - before < 32 * 1024
 
 
 @pytest.mark.parametrize("phase", ["start", "initialize", "list"])
@@ -201,7 +201,7 @@ async def test_progress_reaches_the_caller_and_the_partial_output_of_a_timeout()
     assert heard == ["0", "1", "2"]
 
 
-def _resident_kib() -> int:
+def resident_kib() -> int:
     if os.path.exists("/proc/self/statm"):
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -115,7 +115,7 @@ FACT: st.SearchStrategy[View] = st.one_of(
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(facts=st.lists(FACT, max_size=14))
 def test_any_prefix_of_any_log_can_be_sent(known: Known, facts: list[View]) -> None:
     told = History()

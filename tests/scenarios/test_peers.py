@@ -85,6 +85,7 @@ async def test_a_call_of_a_tool_that_is_still_on_its_way_waits_for_it(tmp_path: 
         assert {name for change in changes for name in change["added"]} >= {"echo", "mcp__fake__echo"}
         assert "echo" not in model.asked[0].tools  # the first turn did not wait
         assert {"echo", "mcp__fake__echo"} <= set(model.asked[-1].tools)
+        assert app.trust.holds  # a cache beside its files would be a file that nobody trusted
         states = [delta["state"] for delta in statuses if delta["component"] == "sidecar"]
         assert states[-2:] == ["starting", "connected"]
     assert descendants() - before == set()

@@ -269,3 +269,18 @@ async def test_a_resumed_session_goes_on_with_the_model_that_is_named(tmp_path: 
         await bench.run("run", "two", "-r", "s", "-m", "local/other")
         await bench.run("run", "three", "-r", "s")
     assert [asked.json["model"] for asked in server.asked] == ["m", "other", "other"]
+
+
+async def test_a_vendor_without_a_key_is_not_even_asked(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    done = await bench.run("run", "hello", "-m", "openai/gpt-4o", "--output-format", "json")
+    assert done.code == 1
+    (error,) = done.result["errors"]
+    assert error["kind"] == "not_authenticated"
+    assert "OPENAI_API_KEY" in error["message"]
+
+
+async def test_a_prompt_given_to_planck_alone_in_a_script_says_how_it_went(tmp_path: Path) -> None:
+    async with WireServer([chat.error(401, "no")]) as server:
+        done = await Bench(tmp_path, server.url).run("do something")
+    assert done.code == 1

@@ -91,6 +91,6 @@ async def test_a_team_of_an_untrusted_folder_sets_no_address(tmp_path: Path) -> 
         refused = await bench.run("run", "hello", "--team", "trap")
         asked = len(server.asked)
         trusted = await bench.run("run", "hello", "--team", "trap", "--trust")
-    assert (refused.code, asked) == (2, 0)
+    assert (refused.code, asked) == (3, 0)
     assert "permission_denied: " in refused.err
     assert (trusted.code, trusted.out) == (0, "caught\n")

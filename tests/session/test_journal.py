@@ -131,6 +131,19 @@ async def test_a_slow_reader_loses_deltas_and_never_events(store: SqliteStore) -
     assert 0 < sum(e.seq is None for e in rest) < 3000
 
 
+async def test_a_slow_reader_still_gets_every_event_after_the_session_was_closed(store: SqliteStore) -> None:
+    bus = Bus()
+    journal = SessionJournal(store, bus, FixedClock())
+    await journal.record("a", 1, fact("1"))
+    events = journal.events()
+    assert shown(await anext(events)) == (1, "1")
+    for n in range(2, 3002):
+        await journal.record("a", 1, fact(f"{n}"))
+    journal.close()
+    store.close()
+    assert [shown(e) async for e in events] == [(n, f"{n}") for n in range(2, 3002)]
+
+
 async def _next(events: AsyncGenerator[Event, None]) -> Event:
     return await anext(events)
 

@@ -191,7 +191,7 @@ def _sidecar_pid() -> int:
     """The process below us that runs the sidecar's code, not the one that contains it."""
     for pid in descendants():
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        if words[:2] == [sys.executable.encode(), b"-P"]:
+        if words[:2] == [sys.executable.encode(), b"-PB"]:
             return pid
     raise AssertionError("no sidecar runs")
 

@@ -60,7 +60,7 @@ class Google:
             return "only server-sent events are played here"
         for tool in body.get("tools", ()):
             for declared in tool["functionDeclarations"]:
-                if why := _bad_schema(declared.get("parameters"), declared["name"]):
+                if why := bad_schema(declared.get("parameters"), declared["name"]):
                     return why
         return _bad_contents(body.get("contents") or [])
 
@@ -174,7 +174,7 @@ _SCHEMA = {
 }
 
 
-def _bad_schema(schema: Any, where: str) -> str:
+def bad_schema(schema: Any, where: str) -> str:
     if schema is None:
         return ""
     if unknown := schema.keys() - _SCHEMA:
@@ -189,4 +189,4 @@ def _bad_schema(schema: Any, where: str) -> str:
         return f"{where}.items: missing field."
     inner = [*schema.get("properties", {}).items(), *enumerate(schema.get("anyOf", ()))]
     inner += [("items", schema["items"])] if "items" in schema else []
-    return next((why for name, part in inner if (why := _bad_schema(part, f"{where}.{name}"))), "")
+    return next((why for name, part in inner if (why := bad_schema(part, f"{where}.{name}"))), "")

@@ -4,8 +4,10 @@ import argparse
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 
+from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.render import Screen, summary
 from planck.cli.run import Watch, no_model, open_planck, open_session, session_arguments
@@ -39,7 +41,10 @@ def run(options: argparse.Namespace) -> int:
 
 async def _chat(options: argparse.Namespace) -> int:
     terminal = Terminal()
-    async with open_planck(options) as planck_:
+    approver = TerminalApprover(reads=False) if sys.stdin.isatty() and terminal.err.isatty() else None
+    if approver:
+        approver.attach(terminal)
+    async with open_planck(options, approver) as planck_:
         try:
             session = await open_session(planck_, options)
         except PlanckError as failure:
@@ -49,7 +54,7 @@ async def _chat(options: argparse.Namespace) -> int:
                 return Exit.USAGE
             raise
         lines = Lines(planck_.home / "history")
-        chat = Chat(planck_, options, terminal, lines, session)
+        chat = Chat(planck_, options, terminal, lines, session, approver)
         try:
             return await chat.run(options.prompt)
         finally:
@@ -65,8 +70,10 @@ class Chat:
         terminal: Terminal,
         lines: Lines,
         session: SessionHandle,
+        approver: TerminalApprover | None = None,
     ) -> None:
         self._planck = planck_
+        self._approver = approver
         self._options = options
         self._terminal = terminal
         self._lines = lines
@@ -100,6 +107,10 @@ class Chat:
                 await self._say(first)
             while not self._leaving.is_set():
                 line = await self._next_line()
+                if self._approver and self._approver.waiting:
+                    self._approver.take(line)
+                    if line is not None:
+                        continue
                 if line is None:
                     break
                 if line.strip():
@@ -183,6 +194,7 @@ class Chat:
             await self._session.settled()
         except PlanckError as failure:
             self._terminal.line(f"planck: {failure.err}", "red", wrap=True)
+            self._code = Exit.FAILURE
             return
         await self._watch.caught_up()
         self._screen.done()
@@ -192,6 +204,8 @@ class Chat:
         for error in result.errors[-1:] if result.exit_code else ():
             self._terminal.line(f"planck: {error['kind']}: {error['message']}", "red", wrap=True)
         self._terminal.line(f"{result.status} · {summary(result)}", "dim")
+        if not self._lines.terminal:  # a script learns how its last line went
+            self._code = Exit(result.exit_code)
 
     def _interrupted(self) -> None:
         if self._work and not self._work.done():

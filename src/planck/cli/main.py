@@ -16,13 +16,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "auth": ("planck.cli.auth", "sign in to a provider, out of it, or see where keys come from"),
     "sidecar": ("planck.cli.sidecar", "make, serve and check a sidecar: tools in a process of their own"),
     "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
+    "permissions": ("planck.cli.permissions", "why a call is allowed or not; trust for a folder's own files"),
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
 
 NOT_BUILT = [
-    "permissions",
     "serve",
     "acp",
 ]

@@ -1,20 +1,146 @@
 """The reference pages, made from the code: `make reference` writes them, a test holds them current."""
 
+import argparse
 import json
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
+from planck.cli.main import COMMANDS, NOT_BUILT
+from planck.headless.result import Exit
 from planck.headless.settings import schema
+from planck.records.events import DELTAS, View
+from planck.records.outcome import ErrorKind
+
+_MADE = "Made from the code by `make reference`; a test holds it current."
 
 
 def pages() -> dict[str, str]:
     """File names below docs/reference, and what must stand in them."""
-    return {"config.schema.json": json.dumps(schema(), indent=2) + "\n"}
+    return {
+        "config.schema.json": json.dumps(schema(), indent=2) + "\n",
+        "cli.md": "\n".join(_cli()) + "\n",
+        "config.md": "\n".join(_config()) + "\n",
+        "events.md": "\n".join(_events()) + "\n",
+        "kinds.md": "\n".join(_kinds()) + "\n",
+    }
 
 
 def main(folder: Path) -> None:
     for name, text in pages().items():
         (folder / name).write_text(text)
+
+
+def _cli() -> Iterator[str]:
+    yield f"# The command line\n\n{_MADE}\n"
+    yield "`planck PROMPT` talks, `planck run PROMPT` and `planck -p PROMPT` answer once. Exit codes: "
+    yield ", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in Exit) + "."
+    for name, (home, summary) in COMMANDS.items():
+        module = import_module(home)
+        parser = argparse.ArgumentParser(prog=f"planck {name}", add_help=False)
+        module.arguments(parser)
+        yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{module.EXAMPLE}\n```\n"
+        yield from _options(parser)
+    yield f"\n## Not built yet\n\n{', '.join(f'`planck {name}`' for name in NOT_BUILT)}."
+
+
+def _options(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[str]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, sub in action.choices.items():
+                yield f"- **{prefix}{name}**"
+                yield from (f"  {row}" for row in _options(sub) if "`-h, --help`" not in row)
+        else:
+            names = ", ".join(action.option_strings) or action.metavar or action.dest
+            takes = "" if not action.option_strings or action.nargs == 0 else f" {_value(action)}"
+            values = f" {'|'.join(map(str, action.choices))}" if action.choices and not takes else ""
+            yield f"- `{names}{takes}{values}`" + (f" {action.help}" if action.help else "")
+
+
+def _value(action: argparse.Action) -> str:
+    if action.choices:
+        return "|".join(map(str, action.choices))
+    return str(action.metavar or action.dest.upper())
+
+
+def _config() -> Iterator[str]:
+    yield f"# Configuration\n\n{_MADE} The same as a JSON Schema: [config.schema.json](config.schema.json).\n"
+    yield "| key | variable | type | default | |\n|---|---|---|---|---|"
+    whole = schema()
+    for key, entry in whole["properties"].items():
+        if key == "$schema":
+            continue
+        default = json.dumps(entry.get("default"), ensure_ascii=False) if "$ref" not in entry else "see below"
+        text = entry.get("description", "")
+        yield f"| `{key}` | `PLANCK_{key.upper()}` | {_type(entry)} | `{default}` | {text} |"
+    for name, part in whole["$defs"].items():
+        if "properties" not in part:
+            continue
+        yield f"\n## {name}\n\n| key | type | default | |\n|---|---|---|---|"
+        for key, entry in part["properties"].items():
+            default = (
+                "required" if key in part.get("required", ()) else f"`{json.dumps(entry.get('default'))}`"
+            )
+            yield f"| `{key}` | {_type(entry)} | {default} | {entry.get('description', '')} |"
+
+
+def _type(entry: dict[str, Any]) -> str:
+    if "$ref" in entry:
+        return str(entry["$ref"].rsplit("/", 1)[1])
+    if "enum" in entry:
+        return " or ".join(f"`{value}`" for value in entry["enum"])
+    if "anyOf" in entry:
+        return " or ".join(_type(option) for option in entry["anyOf"])
+    kind = str(entry.get("type", "any"))
+    if kind == "array":
+        return f"list of {_type(entry.get('items', {}))}"
+    inner = entry.get("additionalProperties")
+    return f"map to {_type(inner)}" if kind == "object" and isinstance(inner, dict) else kind
+
+
+def _events() -> Iterator[str]:
+    yield f"# Events\n\n{_MADE}\n"
+    yield 'Each is `{"seq", "ts", "session_id", "agent_id", "turn", "type", "data"}`; deltas have no `seq`'
+    yield "and are never stored. Readers skip types and fields that they do not know."
+    views = sorted(View.__subclasses__(), key=lambda view: (view.type in DELTAS, view.type))
+    for view in views:
+        kind = "delta" if view.type in DELTAS else "recorded"
+        yield f"\n## {view.type}\n\n{kind}" + (f": {_first(view.__doc__)}" if view.__doc__ else "")
+        hints = get_type_hints(view)
+        for field, wire in zip(view.__struct_fields__, view.__struct_encode_fields__, strict=True):
+            yield f"- `{wire}` {_hint(hints[field])}"
+
+
+def _first(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _hint(hint: Any) -> str:
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is type(None):
+        return "null"
+    if origin is tuple:
+        return f"list of {_hint(args[0])}"
+    if origin is dict:
+        return "object"
+    if str(origin) == "typing.Literal":
+        return " or ".join(f"`{value}`" for value in args)
+    if args:
+        return " or ".join(_hint(arg) for arg in args)
+    return {
+        "str": "text",
+        "int": "number",
+        "float": "number",
+        "bool": "true or false",
+        "bytes": "base64",
+    }.get(getattr(hint, "__name__", ""), getattr(hint, "__name__", "any"))
+
+
+def _kinds() -> Iterator[str]:
+    yield f"# Kinds of errors\n\n{_MADE}\n\nAn error is `{{kind, message, details}}`; the list is closed.\n"
+    yield from (f"- `{kind}`" for kind in ErrorKind)
 
 
 if __name__ == "__main__":

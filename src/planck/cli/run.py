@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,6 +21,9 @@ from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import plain
+
+if TYPE_CHECKING:
+    from planck.cli.approver import TerminalApprover
 
 EXAMPLE = 'planck run "fix the failing test" -m local/qwen3 --permission-mode full'
 
@@ -75,10 +78,15 @@ def _prompt(argument: str | None) -> str:
 
 
 async def _run(options: argparse.Namespace, prompt: str) -> int:
-    async with open_planck(options) as planck_:
+    approver = None
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        from planck.cli.approver import TerminalApprover
+
+        approver = TerminalApprover()
+    async with open_planck(options, approver) as planck_:
         session = await open_session(planck_, options)
         if options.output_format == "text" and sys.stderr.isatty():
-            return await _on_terminal(session, options, prompt)
+            return await _on_terminal(session, options, prompt, approver)
         watch = None
         if options.output_format == "stream-json":
             _write(frame_of("init", _init(session, planck_), session.id))
@@ -89,11 +97,15 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
     return _report(options, result)
 
 
-async def _on_terminal(session: SessionHandle, options: argparse.Namespace, prompt: str) -> int:
+async def _on_terminal(
+    session: SessionHandle, options: argparse.Namespace, prompt: str, approver: "TerminalApprover | None"
+) -> int:
     from planck.cli.render import Screen, summary
     from planck.cli.terminal import Terminal
 
     terminal = Terminal()
+    if approver:
+        approver.attach(terminal)
     screen = Screen(terminal, session)
     watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
     result = await _until_signal(session, prompt, options.timeout)
@@ -106,11 +118,11 @@ async def _on_terminal(session: SessionHandle, options: argparse.Namespace, prom
     return code
 
 
-def open_planck(options: argparse.Namespace) -> Planck:
+def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None" = None) -> Planck:
     workspace = Path(options.directory).absolute()
     if not workspace.is_dir():
         raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
-    planck_ = Planck(workspace=workspace, trust=options.trust)
+    planck_ = Planck(workspace=workspace, trust=options.trust, approver=approver)
     for notice in planck_.notices:
         print(f"planck: {plain(notice)}", file=sys.stderr)
     return planck_

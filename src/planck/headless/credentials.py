@@ -227,6 +227,12 @@ class KeyAccess:
         if self._now is None:
             self._now = self._read()
         endpoint, saved = self._now
+        if not endpoint.secrets and not endpoint.base_url and self._entry.type in _VARIABLES:
+            raise ProviderError(
+                ErrorKind.NOT_AUTHENTICATED,
+                f"there is no key for {self._name!r}: set {' or '.join(variables(self._entry))}, "
+                f"or run `planck auth login {self._name}`",
+            )
         if saved and saved.access_token and self._ring.expired(saved):
             return await self.renew(endpoint) or endpoint
         return endpoint

@@ -74,6 +74,7 @@ class Planck:
         environ = configuration.environment() if environ is None else environ
         self.home = Path(home).absolute() if home else configuration.home_dir(environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
+        self.environ = environ
         self.trust = Trust(self.home, self.workspace, this_run=trust)
         self.resources = Resources(
             self.home,

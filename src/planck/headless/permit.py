@@ -1,8 +1,9 @@
 """The permit of each agent: judge the call, ask the user where there is one, and record what was said."""
 
+import json
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +11,23 @@ import msgspec
 
 from planck.headless.config import ConfigError, Loaded
 from planck.headless.peers import EVERY_TOOL
-from planck.permissions.approver import Answer, Approvals, Approver, Question, Scope, digest, visible
+from planck.permissions.approver import Approvals, Approver, digest
 from planck.permissions.authority import Asked, granted, meet
 from planck.permissions.policy import Surroundings, Verdict, judge
 from planck.permissions.rules import Decision, Rule, RuleError, Sourced, load
 from planck.permissions.words import segments
 from planck.records import codec
+from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision, PermissionRequest, View
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec
+from planck.records.visible import visible
 from planck.team.spawn import TEAM_TOOLS
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from planck.tools.executor import Permit
-from planck.workspace.paths import inside
+from planck.workspace.paths import Root, WorkspaceError, inside
 from planck.workspace.sandbox import find
 
 Record = Callable[[View], Awaitable[object]]
@@ -52,12 +55,11 @@ def effective(spec: AgentSpec, session: Authority) -> Authority:
     """Names as granted at the start, rights as the session has them now: the user may resume with others."""
     if spec.authority is None:
         return session
+    tools = None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools
+    if tools is not None and spec.skills:  # a skill that is granted can be read
+        tools = tuple(sorted({*tools, "load_skill"}))
     own = msgspec.structs.replace(
-        spec.authority,
-        mode=session.mode,
-        roots=session.roots,
-        network=session.network,
-        tools=None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools,
+        spec.authority, mode=session.mode, roots=session.roots, network=session.network, tools=tools
     )
     return meet(session, own)
 
@@ -70,6 +72,15 @@ def gate(
     ids: Ids,
     approver: Approver | None,
 ) -> "Gate":
+    around = surroundings(loaded, workspace, home, environ)
+    approvals = None if approver is None else Approvals(approver)
+    return Gate(around, ids=ids, approvals=approvals, keep=partial(keep_rule, home))
+
+
+def surroundings(
+    loaded: Loaded, workspace: Path, home: Path, environ: Mapping[str, str]
+) -> Callable[[bool], Surroundings]:
+    """What holds in a session; asked whether a command can be confined, it tries that once."""
     rules = rules_in_force(loaded, workspace)
     masked = cache(lambda: masked_places(home, environ))
 
@@ -77,7 +88,19 @@ def gate(
     def around(confined: bool) -> Surroundings:
         return Surroundings(rules, masked(), _no_sandbox(workspace, home, environ) if confined else "")
 
-    return Gate(around, ids=ids, approvals=None if approver is None else Approvals(approver))
+    return around
+
+
+def keep_rule(home: Path, rule: Rule) -> str:
+    """Add a rule to the user's own configuration; the place where it is now."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with Root(home, protected=False).writing("config.json") as slot:
+        before, mode = slot.read(1 << 20) or (b"{}", 0o600)
+        config = json.loads(before)
+        rules = config.setdefault("permissions", {}).setdefault("rules", [])
+        rules.append(json.loads(codec.encode(rule)))
+        slot.replace(json.dumps(config, indent=2).encode() + b"\n", mode)
+    return f"{home / 'config.json'}, rule {len(rules)}"
 
 
 SECRETS = (
@@ -180,8 +203,9 @@ class Gate:
                     return await _deny(record, ctx, tool, verdict.why)
             if self._approvals is None:
                 return await _deny(record, ctx, tool, f"{verdict.why}, and nobody is there to ask")
-            question = self._question(agent_id, name, tool, args, verdict)
-            return await self._ask(question, tool, ctx, verdict, record, self._approvals)
+            rule = _lasting(tool, args, verdict)
+            question = self._question(agent_id, name, tool, args, verdict, rule)
+            return await self._ask(question, rule, tool, ctx, verdict, record, self._approvals)
 
         return permit
 
@@ -192,7 +216,13 @@ class Gate:
         return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
 
     def _question(
-        self, agent_id: str, name: str, tool: Tool, args: Mapping[str, Any], verdict: Verdict
+        self,
+        agent_id: str,
+        name: str,
+        tool: Tool,
+        args: Mapping[str, Any],
+        verdict: Verdict,
+        rule: Rule | None,
     ) -> Question:
         return Question(
             id=self._ids.new(),
@@ -203,12 +233,13 @@ class Gate:
             adds=_adds(tool, args, verdict.confinement),
             reason=verdict.why,
             digest=digest(agent_id, tool.name, args, verdict.confinement),
-            rule=_lasting(tool, args, verdict),
+            rule=visible(_rule_text(rule)) if rule else "",
         )
 
     async def _ask(
         self,
         question: Question,
+        rule: Rule | None,
         tool: Tool,
         ctx: ToolContext,
         verdict: Verdict,
@@ -229,21 +260,23 @@ class Gate:
         answer = await approvals.ask(question)
         if not answer.allow:
             return await _deny(record, ctx, tool, "the user said no", question.id)
-        where = self._remember(question, answer)
-        reason = f"the user said yes{where}"
+        reason = f"the user said yes{self._remember(agent_id=question.agent_id, rule=rule, answer=answer)}"
         await record(_decision(ctx, tool, "allow", reason, question.id, answer.scope))
         return verdict.confinement
 
-    def _remember(self, question: Question, answer: Answer) -> str:
+    def _remember(self, agent_id: str, rule: Rule | None, answer: Answer) -> str:
         """Lasting approvals become rules of that agent; they never flow to another, child or parent."""
-        if answer.scope is Scope.ONCE or question.rule is None:
+        if answer.scope is Scope.ONCE or rule is None:
             return ""
         source = "approved in this session"
         if answer.scope is Scope.RULE and self._keep is not None:
-            source = self._keep(question.rule)
-        rules = load([codec.decode(codec.encode(question.rule))], source)
-        mine = self._session_rules.get(question.agent_id, ())
-        self._session_rules[question.agent_id] = (*mine, *rules)
+            try:
+                source = self._keep(rule)
+            except (WorkspaceError, ValueError, AttributeError, TypeError) as problem:
+                source = f"approved in this session; it could not be kept: {problem}"
+        rules = load([codec.decode(codec.encode(rule))], source)
+        mine = self._session_rules.get(agent_id, ())
+        self._session_rules[agent_id] = (*mine, *rules)
         return f", from now on: {rules[0]}"
 
 
@@ -285,6 +318,12 @@ def _adds(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> str:
         return "runs outside the sandbox: it may change any file of yours and use the network"
     network = "with" if rights.network else "without"
     return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network"
+
+
+def _rule_text(rule: Rule) -> str:
+    where = " outside the sandbox" if rule.unconfined else ""
+    what = f"{rule.tool} {rule.command!r} and what begins so" if rule.command else f"every {rule.tool}"
+    return what + where
 
 
 def _lasting(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from planck.permissions.approver import visible
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.visible import visible
 from planck.workspace.paths import Root
 
 FOLDERS = (".planck/tools", ".planck/sidecar", ".planck/teams", ".planck/hooks")

@@ -6,10 +6,10 @@ from contextlib import aclosing
 from typing import Protocol
 
 from planck.llm.endpoint import Endpoint
-from planck.llm.http_errors import refusal
+from planck.llm.http_errors import provider_error, refusal
 from planck.llm.provider import Item, ProviderError
 from planck.llm.sse import Sse
-from planck.llm.transport import Transport
+from planck.llm.transport import Response, Transport, read_all
 from planck.records import codec
 from planck.records.events import Status
 from planck.records.messages import AssistantMessage
@@ -56,7 +56,10 @@ async def exchange(
             raise await refusal(response, endpoint)
         now = asyncio.get_running_loop().time
         alive = now()
+        checked = splitter is not None
         async for chunk in response.chunks():
+            if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
+                raise await _no_stream(chunk, response, endpoint)
             silent = True
             for number, data in enumerate(feed(chunk), 1):
                 if number % _FAIR == 0:
@@ -75,6 +78,18 @@ async def exchange(
                 response.release()
                 break
     yield answer.message()
+
+
+_NO_STREAM = (b"{", b"[", b"<")
+"""No line of server-sent events begins so: it is an error, or a page, with the status of a success."""
+
+
+async def _no_stream(begun: bytes, response: Response, endpoint: Endpoint) -> ProviderError:
+    try:
+        rest = await read_all(response)
+    except ProviderError:
+        rest = b""
+    return provider_error(0, response.headers, begun + rest, endpoint)
 
 
 def _read(answer: Answer, data: bytes) -> Sequence[Item]:

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 RESTARTS = 3
 RESTART_WINDOW = 60.0
-_BACKOFF = (0.05, 0.25, 1.0)
+_BACKOFF = (0.05, 0.2, 0.5)
 _MAX_WAITING = 1024
 _MAX_PARTIAL = 16_000
 _CLOSE_TIMEOUT = 8.0

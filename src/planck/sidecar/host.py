@@ -78,8 +78,9 @@ def command(python: str, path: Path, *more: str) -> tuple[str, ...]:
         f"import sys; sys.path += [path for path in {runtime_paths()!r} if path not in sys.path]; "
         "from planck.sidecar.child import main; main()"
     )
-    # -P: the workspace, where it runs, may hold a module named like one of ours.
-    return (python, "-P", "-c", boot, str(path), *more)
+    # -P: the workspace, where it runs, may hold a module named like one of ours. -B: trust is bound to the
+    # files of the folder, and a cache written beside them would be a new one.
+    return (python, "-PB", "-c", boot, str(path), *more)
 
 
 def sidecar_tool(peer: Peer, listed: Listed) -> Tool:

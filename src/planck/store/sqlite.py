@@ -10,6 +10,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,7 @@ class SqliteStore:
         self._db = connection
         self._disk = disk
         self._lock = lock
+        self._closed = False
         self._queue: list[Queued] = []
         self._committed: Committed = _nobody
         self._meta = load_meta(connection)
@@ -110,14 +112,28 @@ class SqliteStore:
         """A reader, also while another process writes."""
         must_exist(path)
         disk = disk or Disk()
-        connection = None
         try:
-            connection = connect(disk, path, "ro")
-            return cls(path, connection, disk, None)
-        except BaseException as e:
-            if connection:
-                connection.close()
+            return cls._reader(path, disk, "ro")
+        except sqlite3.OperationalError as e:
+            wal = Path(f"{path}-wal")
+            if wal.exists() and wal.stat().st_size:
+                raise as_store_error(path, e) from e
+        except sqlite3.Error as e:
             raise as_store_error(path, e) from e
+        # No room, or no right, for the -shm that readers and a writer share; there is no writer here.
+        try:
+            return cls._reader(path, disk, "ro&immutable=1")
+        except sqlite3.Error as e:
+            raise as_store_error(path, e) from e
+
+    @classmethod
+    def _reader(cls, path: Path, disk: Disk, mode: str) -> "SqliteStore":
+        connection = connect(disk, path, mode)
+        try:
+            return cls(path, connection, disk, None)
+        except BaseException:
+            connection.close()
+            raise
 
     @classmethod
     def _writer(
@@ -243,7 +259,7 @@ class SqliteStore:
         return data
 
     def blobs(self) -> list[str]:
-        if version(self._db) < 2:
+        if self._query("PRAGMA user_version")[0][0] < 2:
             return []
         return [bytes(row[0]).hex() for row in self._query("SELECT hash FROM blobs ORDER BY hash")]
 
@@ -279,9 +295,11 @@ class SqliteStore:
     def close(self) -> None:
         """Commit what is queued, then let go of the file."""
         if self._lock is None:
+            self._closed = True
             self._db.close()
             return
         self._flush()
+        self._closed = True
         self._db.close()
         self._testify(self._head, self._hash)
         if self._witness:
@@ -411,10 +429,13 @@ class SqliteStore:
     def _rows(self, first: int, limit: int = _PAGE) -> list[Row]:
         rows: list[Row] = []
         try:
-            cursor = self._db.execute(
-                "SELECT seq, bytes, hash FROM events WHERE seq >= ? ORDER BY seq LIMIT ?", (first, limit)
-            )
-            rows.extend(cursor)
+            with self._reading() as db:
+                rows.extend(
+                    db.execute(
+                        "SELECT seq, bytes, hash FROM events WHERE seq >= ? ORDER BY seq LIMIT ?",
+                        (first, limit),
+                    )
+                )
         except sqlite3.OperationalError as e:
             raise as_store_error(self._path, e) from e
         except sqlite3.DatabaseError as e:
@@ -424,9 +445,22 @@ class SqliteStore:
 
     def _query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         try:
-            return self._db.execute(sql, values).fetchall()
+            with self._reading() as db:
+                return db.execute(sql, values).fetchall()
         except sqlite3.Error as e:
             raise as_store_error(self._path, e) from e
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Whoever watched a session may still read it to the end after it was closed."""
+        if not self._closed:
+            yield self._db
+            return
+        db = connect(self._disk, self._path, "ro")
+        try:
+            yield db
+        finally:
+            db.close()
 
     def _hash_at(self, seq: int) -> bytes:
         if seq == 0:

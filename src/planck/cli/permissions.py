@@ -1,0 +1,101 @@
+"""`planck permissions`: why a call is allowed or not, and whether this folder is trusted."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from planck.cli.errors import UsageError
+from planck.headless.headless import Planck
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.records.visible import plain
+
+EXAMPLE = 'planck permissions explain --agent orchestrator bash "git push"'
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
+    explain = actions.add_parser("explain", help="the deciding rule for one call, and where it comes from")
+    explain.add_argument("tool", help="a tool's name")
+    explain.add_argument("what", nargs="?", default="", help="a command for bash, JSON arguments for others")
+    explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
+    explain.add_argument("--team", default="", help="its team; default: the configured one")
+    explain.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default="")
+    trust = actions.add_parser("trust", help="let this folder's files run things, exactly as they are")
+    trust.add_argument("--yes", action="store_true", help="without a question")
+    untrust = actions.add_parser("untrust", help="take the trust back")
+    for action in (explain, trust, untrust):
+        action.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    explain.add_argument("--trust", action="store_true", help="as if this folder were trusted")
+    explain.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> int:
+    workspace = Path(options.directory).absolute()
+    if not workspace.is_dir():
+        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
+    planck = Planck(workspace=workspace, trust=getattr(options, "trust", False))
+    match options.action:
+        case "explain":
+            return _explain(planck, options)
+        case "trust":
+            return _trust(planck, options.yes)
+        case _:
+            had = planck.trust.take_back()
+            print("no longer trusted" if had else "it was not trusted")
+            return 0
+
+
+def _explain(planck: Planck, options: argparse.Namespace) -> int:
+    from planck.headless.explain import explain
+
+    found = explain(
+        planck,
+        options.agent,
+        options.tool,
+        options.what,
+        team=options.team,
+        mode=options.permission_mode,
+        trust=options.trust,
+    )
+    if options.json:
+        print(json.dumps(json.loads(codec.encode(found)), indent=2, ensure_ascii=False))
+        return 0
+    authority, rights = found.authority, found.runs_under
+    tools = "every tool" if authority.tools is None else ", ".join(authority.tools) or "no tool"
+    print(f"{found.decision}: {plain(found.why)}")
+    print(f"  agent    {found.agent}: {tools}")
+    print(f"  mode     {found.mode} (from {found.mode_from})")
+    if found.decision != "deny" and rights.mode == "full":
+        print("  it runs  outside the sandbox: any file of yours, and the network")
+    elif found.decision != "deny":
+        print(f"  it runs  writing {', '.join(rights.writable) or 'nothing'}; network {_yes(rights.network)}")
+    print(f"  sandbox  {found.sandbox}")
+    return 0
+
+
+def _trust(planck: Planck, yes: bool) -> int:
+    standing = planck.trust.standing()
+    if standing.trusted:
+        print("this folder is trusted as it is")
+        return 0
+    if not standing.content.runs:
+        print("this folder has nothing of its own that would run")
+        return 0
+    print("if you trust this folder, it may use:")
+    for line in standing.content.runs:
+        print(f"  {plain(line)}")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError(ErrorKind.INVALID_ARGS, "nobody is there to ask; look at them, then add --yes")
+        if input("trust it? type yes: ").strip().lower() != "yes":
+            print("not trusted")
+            return 1
+    planck.trust.give(standing.content)
+    print("trusted, until one of these files changes")
+    return 0
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

@@ -1,0 +1,112 @@
+"""Why a call would be allowed, asked or denied: the same judgement as in a run, told instead of enforced."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from planck.headless import teams
+from planck.headless.config import Loaded
+from planck.headless.headless import Planck
+from planck.headless.permit import authorised, ceiling, effective, surroundings
+from planck.headless.system import RandomIds
+from planck.headless.tools import ToolBox
+from planck.permissions.policy import judge
+from planck.records.authority import Authority, Confinement, Mode
+from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.specs import AgentSpec, ModelSpec
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.toolkit.tool import Effect
+
+
+class ExplainError(PlanckError):
+    """A question about somebody or something that is not there."""
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    decision: str
+    why: str
+    """The deciding rule with its source, or the mode."""
+    agent: str
+    tool: str
+    mode: str
+    mode_from: str
+    authority: Authority
+    runs_under: Confinement
+    sandbox: str
+    """How commands are confined here, or why they are not."""
+
+
+def explain(
+    planck: Planck, agent: str, tool: str, what: str, *, team: str = "", mode: str = "", trust: bool = False
+) -> Explanation:
+    """`what` is a command for bash, and JSON arguments for any other tool."""
+    chosen = Mode(mode) if mode else planck.config.permissions.mode
+    session = ceiling(chosen, planck.workspace, planck.config.limits.spawn_depth)
+    spec = _member(planck, agent, team, session)
+    authority = effective(spec, session)
+    loaded = planck.resources.loaded
+    around = surroundings(loaded, planck.workspace, planck.home, planck.environ)(True)
+    effect, confinable = _kind(planck, tool, trust)
+    verdict = judge(authority, around, tool, effect, confinable, _arguments(tool, what))
+    return Explanation(
+        str(verdict.decision),
+        verdict.why,
+        f"{spec.name} ({spec.role})",
+        tool,
+        str(chosen),
+        "--permission-mode" if mode else _mode_source(loaded),
+        authority,
+        verdict.confinement,
+        around.no_sandbox or "bubblewrap",
+    )
+
+
+def _member(planck: Planck, agent: str, team: str, session: Authority) -> AgentSpec:
+    team = team or planck.config.default_team
+    nobody = ModelSpec(provider="", model="")
+    members = [AgentSpec(id="", type="orchestrator", name="orchestrator", role="orchestrator", model=nobody)]
+    if team:
+        template = teams.load(teams.find(team, planck.resources.team_dirs()), lambda *names: nobody)
+        members = teams.members(template, RandomIds())
+    for spec in authorised(members, session):
+        if agent in (spec.name, spec.type) or (not agent and spec.role == "orchestrator"):
+            return spec
+    names = ", ".join(sorted({spec.name for spec in members}))
+    raise ExplainError(
+        ErrorKind.NOT_FOUND, f"no agent {agent!r} in this team; there are: {names}; --team names another"
+    )
+
+
+def _kind(planck: Planck, tool: str, trust: bool) -> tuple[Effect, bool]:
+    if tool in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS):
+        return Effect.TEAM, False
+    entry = (
+        ToolBox(planck.workspace, home=planck.home, environ=planck.environ, trust=trust)
+        .inventory()
+        .find(tool)
+    )
+    if not isinstance(entry, Err):
+        return entry.tool.effect, entry.tool.confinable
+    if tool.startswith("mcp__"):
+        return Effect.COMMAND, False  # a server need not run to know what its tools may
+    raise ExplainError(entry.kind, entry.message)
+
+
+def _arguments(tool: str, what: str) -> dict[str, Any]:
+    if tool == "bash":
+        return {"command": what}
+    try:
+        args = json.loads(what or "{}")
+    except ValueError as problem:
+        raise ExplainError(ErrorKind.INVALID_ARGS, f"arguments of {tool!r} are no JSON: {problem}") from None
+    return args if isinstance(args, dict) else {}
+
+
+def _mode_source(loaded: Loaded) -> str:
+    source = "built-in"
+    for layer in loaded.layers:
+        permissions = layer.values.get("permissions")
+        if isinstance(permissions, dict) and "mode" in permissions:
+            source = layer.origin("permissions")
+    return source

@@ -1,0 +1,35 @@
+"""A question to the user and its answer: what a frontend shows, and what it hands back."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Scope(StrEnum):
+    ONCE = "once"
+    SESSION = "session"
+    RULE = "rule"
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    agent_id: str
+    agent: str
+    """Who asks, and for whom it works."""
+    tool: str
+    text: str
+    """The whole call, with nothing invisible in it."""
+    adds: str
+    """What a yes would allow beyond what the agent may do already."""
+    reason: str
+    digest: str
+    rule: str = ""
+    """What `session` and `rule` would allow from now on; empty: this call can only be allowed once."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    question_id: str
+    digest: str
+    """Of the question that was seen: an answer fits no other."""
+    allow: bool
+    scope: Scope = Scope.ONCE
