@@ -425,6 +425,37 @@ def test_a_file_that_may_not_grow_refuses_and_goes_on_when_it_may(path: Path) ->
     _fill(path, 200_000)
 
 
+_OPEN_FULL = """
+import asyncio, resource, signal, sys
+from pathlib import Path
+from planck.store.sqlite import SqliteStore
+from planck.store.store import StoreError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+try:
+    SqliteStore.open(Path(sys.argv[1]))
+except StoreError as e:
+    print(e.err.kind)
+print(len(list(SqliteStore.read_only(Path(sys.argv[1])).read())))
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+store = SqliteStore.open(Path(sys.argv[1]))
+print(len(list(store.read())))
+store.close()
+"""
+
+
+@pytest.mark.serial
+async def test_a_full_disk_at_opening_is_told_and_leaves_no_lock_behind(path: Path) -> None:
+    await write(path, 7)
+    SqliteStore.read_only(path).close()  # its -shm is there, as after most sessions
+    done = subprocess.run(
+        [sys.executable, "-c", _OPEN_FULL, str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[1:] == ["7", "7"]
+    assert done.stdout.split()[0] in {"log_write_failed", "log_read_failed"}
+
+
 @pytest.mark.serial
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs takes root")
 def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:

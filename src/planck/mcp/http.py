@@ -1,5 +1,6 @@
 """A server of ours over streamable HTTP: this machine only, and for whoever has the token."""
 
+import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -8,6 +9,7 @@ import uvicorn
 from mcp.server import Server
 
 PATH = "/mcp"
+_STOP = 5.0
 
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -19,7 +21,13 @@ async def serve_http(server: Server[Any], port: int, token: str, on_ready: Calla
     app = _WithToken(server.streamable_http_app(streamable_http_path=PATH), token)
     config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)
     web = _Announcing(config, on_ready)
-    await web.serve()
+    serving = asyncio.ensure_future(web.serve())
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        web.should_exit = web.force_exit = True  # it closes its sockets itself, and only when asked
+        await asyncio.wait({serving}, timeout=_STOP)
+        raise
 
 
 class _Announcing(uvicorn.Server):

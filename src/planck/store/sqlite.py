@@ -112,14 +112,28 @@ class SqliteStore:
         """A reader, also while another process writes."""
         must_exist(path)
         disk = disk or Disk()
-        connection = None
         try:
-            connection = connect(disk, path, "ro")
-            return cls(path, connection, disk, None)
-        except BaseException as e:
-            if connection:
-                connection.close()
+            return cls._reader(path, disk, "ro")
+        except sqlite3.OperationalError as e:
+            wal = Path(f"{path}-wal")
+            if wal.exists() and wal.stat().st_size:
+                raise as_store_error(path, e) from e
+        except sqlite3.Error as e:
             raise as_store_error(path, e) from e
+        # No room, or no right, for the -shm that readers and a writer share; there is no writer here.
+        try:
+            return cls._reader(path, disk, "ro&immutable=1")
+        except sqlite3.Error as e:
+            raise as_store_error(path, e) from e
+
+    @classmethod
+    def _reader(cls, path: Path, disk: Disk, mode: str) -> "SqliteStore":
+        connection = connect(disk, path, mode)
+        try:
+            return cls(path, connection, disk, None)
+        except BaseException:
+            connection.close()
+            raise
 
     @classmethod
     def _writer(

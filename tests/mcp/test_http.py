@@ -1,0 +1,113 @@
+"""A peer by address: headers, bounds and deadlines hold as they do for a process."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import ANY
+
+import pytest
+
+from planck.mcp.client import prefix, read_server, way_to
+from planck.mcp.http import serve_http
+from planck.mcp.peer import State
+from planck.mcp.serve import mcp_server
+from planck.records.outcome import Err, ErrorKind, Ok
+from planck.sidecar.child import Entry
+from tests.mcp.bench import WAIT, Leaping, watched
+from tests.mcp.test_attacks import resident_kib
+from tests.sidecar.bench import HEAD, write
+
+pytestmark = pytest.mark.serial
+
+Answer = Callable[[dict[str, Any], asyncio.StreamWriter], Awaitable[None]]
+
+
+def server(url: str, **options: Any) -> Any:
+    spec = read_server(
+        "web", {"url": url, "headers": {"Authorization": "Bearer ${TOKEN}"}}, {"TOKEN": "t0ken"}
+    )
+    start_timeout = options.pop("start_timeout", 10.0)
+    way = replace(way_to(spec, Path("/"), {}), start_timeout=start_timeout, probe_timeout=0.3)
+    return watched("web", way, prefix=prefix("web"), **options)
+
+
+@asynccontextmanager
+async def raw_server(answer: Answer) -> AsyncGenerator[str, None]:
+    """HTTP by hand: each request's JSON is answered with whatever bytes the test likes."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            length = (
+                int(head.split("content-length: ")[1].split("\r\n")[0]) if "content-length: " in head else 0
+            )
+            body = await reader.readexactly(length)
+            await answer(json.loads(body) if body else {}, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+    finally:
+        listening.close()
+
+
+def head(kind: str) -> bytes:
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_a_body_without_end_is_cut_off_in_bounded_memory(kind: str) -> None:
+    async def flood(message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(head(kind) + (b"data: " if "stream" in kind else b'"'))
+        for _ in range(200):
+            writer.write(b"x" * (1 << 20))
+            await writer.drain()
+
+    async with raw_server(flood) as url, server(url) as one:
+        before = resident_kib()
+        await one.until(State.DISCONNECTED)
+        assert resident_kib() - before < 64 * 1024
+
+
+async def test_an_address_that_hangs_or_refuses_has_a_deadline() -> None:
+    async def hang(message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(3600)
+
+    async with raw_server(hang) as url, server(url, start_timeout=0.3, clock=Leaping()) as one:
+        assert await one.peer.call("x", {}, timeout=0.2) == Err(ErrorKind.TIMEOUT, ANY, ANY)
+        await one.until(State.DISCONNECTED)
+    async with server("http://127.0.0.1:9/mcp") as one:
+        await one.until(State.ERROR)
+        assert "given up" in one.peer.detail
+
+
+async def test_our_own_server_is_reached_with_its_token(tmp_path: Path) -> None:
+    text = (
+        HEAD + "class Web(Sidecar):\n    def tools(self):\n        return [Tool('up', '', {'type': 'object',"
+    )
+    text += " 'properties': {'t': {'type': 'string'}}}, lambda a, c, x: x['t'].upper())]\n"
+    entry = Entry(write(tmp_path / "side", text))
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(serve_http(mcp_server("up", "1", entry), 0, "t0ken", ready.set_result))
+    try:
+        async with asyncio.timeout(WAIT):
+            url = await ready
+        async with server(url) as one:
+            await one.until(State.CONNECTED)
+            assert [listed.spec.name for listed in one.peer.tools.tools] == ["mcp__web__up"]
+            assert await one.peer.call("up", {"t": "abc"}, timeout=WAIT) == Ok({"output": "ABC"})
+            many = await asyncio.gather(
+                *(one.peer.call("up", {"t": f"n{n}"}, timeout=WAIT) for n in range(20))
+            )
+            assert many == [Ok({"output": f"N{n}"}) for n in range(20)]
+    finally:
+        serving.cancel()
+        await asyncio.wait({serving})
