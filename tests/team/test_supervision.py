@@ -226,6 +226,31 @@ async def _orchestrator_crash_loop() -> None:
     await crew.aclose()
 
 
+def test_a_task_whose_sender_is_stopped_while_it_is_recorded_is_still_delivered() -> None:
+    run_virtual(_stopped_while_sending())
+
+
+async def _stopped_while_sending() -> None:
+    class Slow(Tripping):
+        async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+            events = await super().record_all(entries, barrier=barrier)
+            if any(isinstance(entry.fact, Envelope) and entry.fact.kind is Kind.TASK for entry in entries):
+                crew.team.orchestrator.actor.abort()
+                await asyncio.sleep(10)
+            return events
+
+    def script(request: Request) -> Say | str:
+        said = sum(isinstance(m, AssistantMessage) for m in request.history.messages)
+        return Say(calls=[delegate("bob")]) if request.agent_id == "lead" and said == 0 else "ok"
+
+    crew = Crew(script, "bob", journal=Slow)
+    await crew.start()
+    await crew.run()
+    _check(crew, 0)
+    assert sum(event.type == "turn_start" and event.agent_id == "bob" for event in crew.events()) == 1
+    await crew.aclose()
+
+
 def test_an_expired_question_that_nobody_read_is_never_worked_on() -> None:
     run_virtual(_expired())
 

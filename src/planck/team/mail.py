@@ -162,6 +162,9 @@ class Mail:
         target.arriving += 1
         try:
             await self._journal.record_all([Entry(target.id, 0, envelope), *also], barrier=barrier)
+        except asyncio.CancelledError:
+            self._arrived(envelope)  # the journal commits what it took: it is sent, whoever still waits
+            raise
         finally:
             target.arriving -= 1
         if not self._arrived(envelope):
