@@ -205,6 +205,8 @@ class SessionWiring:
         def system() -> str:
             wiring.resources.refresh()
             self._files.sync(tools, spec.tools, held)
+            if wiring.resources.skills_of(spec) and tools.get("load_skill") is None:
+                tools.add(self._built_in["load_skill"])  # what the prompt names can be had
             return wiring.resources.system(spec, teamwork(tools.names()))
 
         def record(fact: View) -> Awaitable[object]:
