@@ -1,4 +1,4 @@
-"""Folders as the guides of Planck lay them out: config, a TEAM.json with prompts in files, SKILL.md, TOOL.json."""
+"""Folders as the guides of Planck lay them out: config, TEAM.json, prompts in files, SKILL.md, TOOL.json."""
 
 import json
 from pathlib import Path
