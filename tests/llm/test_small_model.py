@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -89,7 +88,7 @@ async def test_a_forced_call_and_its_result(
     server: str, transport: HttpTransport, type: str, api: str
 ) -> None:
     told = history("Read the file a.txt")
-    params: dict[str, Any] = {"stop": ["</tool_call>"]} if api != "responses" else {}
+    params = {"stop": ["</tool_call>"]}
     asked = Request("a1", "", told, (READ,), params, tool_choice="required")
     _, said = await ask(server, transport, type, api, asked)
     call = said.tool_calls[0]
