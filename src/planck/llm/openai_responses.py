@@ -159,12 +159,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def _reasoning(part: Thinking) -> dict[str, Any]:
     summary = [{"type": "summary_text", "text": part.text}] if part.text else []
-    return {
-        "type": "reasoning",
-        "id": part.signature,
-        "summary": summary,
-        "encrypted_content": part.data,
-    }
+    id = {"id": part.signature} if part.signature else {}
+    return {"type": "reasoning", **id, "summary": summary, "encrypted_content": part.data}
 
 
 class _Type(msgspec.Struct):
