@@ -1,6 +1,6 @@
 """Make a history fit its model's window again: prune, then summarise, then a digest that can't fail."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -88,9 +88,13 @@ async def compact(
 class Compactor:
     """One agent's: asked before each of its model calls, and silent while everything fits."""
 
-    def __init__(self, provider: Provider, window: int) -> None:
+    def __init__(
+        self, provider: Provider, window: int, notes: Callable[[str], str] = lambda agent_id: ""
+    ) -> None:
+        """`notes` says of an agent what must outlive any summary: roster and open asks."""
         self._provider = provider
         self._window = window
+        self._notes = notes
         self._tools: Sequence[ToolSpec] = ()
         self._tool_bytes = 0
 
@@ -105,7 +109,12 @@ class Compactor:
         if fits(request.history, self._window, fixed=fixed):
             return None
         done = await compact(
-            request.history, self._window, self._provider, fixed=fixed, agent_id=request.agent_id
+            request.history,
+            self._window,
+            self._provider,
+            fixed=fixed,
+            notes=self._notes(request.agent_id),
+            agent_id=request.agent_id,
         )
         if isinstance(done, TooBig):
             raise ProviderError(done.err.kind, done.err.message, done.err.details)

@@ -37,6 +37,7 @@ from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
+from planck.team.standing import standing
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
 from planck.toolkit.tool import Tool
@@ -181,7 +182,7 @@ class SessionWiring:
     def team(self, journal: Journal) -> Team:
         self._journal = journal
         self._wiring.peers.join(journal)
-        return Team(
+        self._team = Team(
             self._session_id,
             journal=journal,
             ids=self._wiring.ids,
@@ -189,6 +190,7 @@ class SessionWiring:
             limits=self._wiring.config.limits,
             build=self.build,
         )
+        return self._team
 
     def authorised(self, specs: list[AgentSpec]) -> list[AgentSpec]:
         return authorised(specs, self._ceiling)
@@ -244,7 +246,8 @@ class SessionWiring:
     def mind(self, model: ModelSpec) -> tuple[Provider, Cost, MakeRoom]:
         """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
         provider = self._provider(model)
-        make_room = Compactor(provider, model.context_window).make_room
+        compactor = Compactor(provider, model.context_window, lambda agent_id: standing(self._team, agent_id))
+        make_room = compactor.make_room
         return provider, partial(self._wiring.cost, model), make_room
 
     def _provider(self, model: ModelSpec) -> Provider:
