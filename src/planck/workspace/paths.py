@@ -257,8 +257,8 @@ class Slot:
 
     @property
     def relative(self) -> str:
-        """Where it really is, from the root on."""
-        return os.path.relpath(self.place, self._root.path)
+        """Where it really is, from the root on, escaped: a log can hold it, and `writing` takes it back."""
+        return escape(os.path.relpath(self.place, self._root.path))
 
     def read(self, limit: int) -> tuple[bytes, int] | None:
         """Content and mode of the regular file there, or None where there is none."""
