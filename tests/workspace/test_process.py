@@ -193,21 +193,32 @@ async def test_a_runtime_killed_while_it_spawns_leaves_nobody(
     random = Random(seed)
     slots = asyncio.Semaphore(2)
 
-    async def once() -> list[int]:
+    survivors: list[int] = []
+    storms = 0
+
+    async def once() -> None:
+        nonlocal storms
         tag = a_tag()
         async with slots:
             runtime = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", STORM, tag, where), cwd=tmp_path, stdout=subprocess.PIPE
             )
             assert runtime.stdout is not None
-            await runtime.stdout.readline()
-            await asyncio.sleep(random.random() / 10)
-            runtime.kill()
-            await runtime.communicate()
-            return await gone(tag)
+            try:
+                said = await runtime.stdout.readline()
+                storms += said == b"up\n"
+                await asyncio.sleep(random.random() / 10)
+            finally:
+                if runtime.returncode is None:
+                    runtime.kill()
+                await runtime.communicate()
+            survivors.extend(await gone(tag))
 
-    survivors = await asyncio.gather(*(once() for _ in range(kills)))
-    assert [pid for left in survivors for pid in left] == []
+    async with asyncio.TaskGroup() as group:
+        for _ in range(kills):
+            group.create_task(once())
+    assert survivors == []
+    assert storms > kills / 2, "a runtime may find no sandbox on a busy machine; most must"
 
 
 def _sleeping(tag: str) -> list[int]:
