@@ -12,6 +12,7 @@ from planck.records.events import AssistantSaid, TextDelta, ThinkingDelta
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec
+from planck.records.usage import Usage
 from tests.wire.known import request
 from tests.wire.memory import MemoryTransport
 from tests.wire.openai_chat import OpenAIChat
@@ -165,3 +166,15 @@ async def test_a_failed_response_has_its_kind(code: str, kind: ErrorKind) -> Non
         await collect(openai(transport), request())
     assert caught.value.err.kind is kind
     assert "sk-key-123456" not in codec.encode_str(caught.value.err)
+
+
+@pytest.mark.parametrize(("most", "stop"), [(7, StopReason.LENGTH), (8, StopReason.TOOL_CALLS)])
+async def test_a_call_at_the_limit_is_half_a_call_whatever_the_server_says(
+    most: int, stop: StopReason
+) -> None:
+    """llama.cpp ends an answer that it cut at the limit as completed, with a call that it never finished."""
+    answer = Answer((ToolCall("", "c1", "now", "{}"),), StopReason.TOOL_CALLS, Usage(10, 7))
+    transport = MemoryTransport(play(OpenAIResponses(), [answer]))
+    message = (await collect(openai(transport, max_output=most), request()))[-1]
+    assert isinstance(message, AssistantMessage)
+    assert (message.stop, len(message.tool_calls)) == (stop, 0 if stop is StopReason.LENGTH else 1)

@@ -227,7 +227,7 @@ class SessionWiring:
             record=lambda fact: agent.record(fact),
         )
         executor.hooks, executor.agent = self.hooks, spec.name
-        provider, cost, make_room = self.mind(spec.model)
+        provider, cost, make_room = self.mind(spec.model, spec.compactor)
         agent = Agent(
             spec,
             journal=journal,
@@ -243,12 +243,17 @@ class SessionWiring:
         wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
-    def mind(self, model: ModelSpec) -> tuple[Provider, Cost, MakeRoom]:
+    def mind(self, model: ModelSpec, compactor: str) -> tuple[Provider, Cost, MakeRoom | None]:
         """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
         provider = self._provider(model)
-        compactor = Compactor(provider, model.context_window, lambda agent_id: standing(self._team, agent_id))
-        make_room = compactor.make_room
-        return provider, partial(self._wiring.cost, model), make_room
+        return provider, partial(self._wiring.cost, model), self._make_room(provider, model, compactor)
+
+    def _make_room(self, provider: Provider, model: ModelSpec, compactor: str) -> MakeRoom | None:
+        if compactor == "off":
+            return None
+        summarises = None if compactor == "digest" else provider
+        notes = partial(standing, self._team)
+        return Compactor(summarises, model.context_window, notes).make_room
 
     def _provider(self, model: ModelSpec) -> Provider:
         """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""
