@@ -55,12 +55,11 @@ def effective(spec: AgentSpec, session: Authority) -> Authority:
     """Names as granted at the start, rights as the session has them now: the user may resume with others."""
     if spec.authority is None:
         return session
+    tools = None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools
+    if tools is not None and spec.skills:  # a skill that is granted can be read
+        tools = tuple(sorted({*tools, "load_skill"}))
     own = msgspec.structs.replace(
-        spec.authority,
-        mode=session.mode,
-        roots=session.roots,
-        network=session.network,
-        tools=None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools,
+        spec.authority, mode=session.mode, roots=session.roots, network=session.network, tools=tools
     )
     return meet(session, own)
 
