@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("startup", "turns", "team", "tools", "log", "peers", "models")
+NAMES = ("startup", "turns", "team", "tools", "log", "peers", "models", "authority")
 
 
 def main(chosen: list[str]) -> None:

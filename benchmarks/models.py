@@ -36,6 +36,7 @@ def main() -> None:
     with model_server() as port:
         asyncio.run(_deltas(port))
         asyncio.run(_at_once(port))
+    asyncio.run(_cancels())
     asyncio.run(_requests())
     _imports()
 
@@ -105,6 +106,39 @@ async def _both(one: Callable[[], Awaitable[None]]) -> tuple[float, float]:
 
 async def _count(provider: Provider, asked: Request) -> None:
     assert len([item async for item in provider.stream(asked)]) == 6
+
+
+async def _cancels(count: int = 200) -> None:
+    """From the cancel of a call to the moment when its server sees the connection end."""
+    seen: asyncio.Queue[float] = asyncio.Queue()
+    begun: asyncio.Queue[None] = asyncio.Queue()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        begun.put_nowait(None)
+        try:
+            while await reader.read(65_536):
+                pass
+        except ConnectionError:
+            pass
+        seen.put_nowait(time.perf_counter())
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    transport = HttpTransport()
+    provider = _provider(server.sockets[0].getsockname()[1], "x", transport)
+    asked, waits = _asked(1), []
+    for _ in range(count):
+        call = asyncio.ensure_future(_count(provider, asked))
+        await begun.get()
+        cancelled = time.perf_counter()
+        call.cancel()
+        waits.append((await seen.get() - cancelled) * 1000)
+    server.close()
+    await transport.aclose()
+    waits.sort()
+    print(f"cancel to closed socket        {waits[count // 2]:.2f} ms, worst {waits[-1]:.2f} ms  (aim <= 50)")
 
 
 class Discard:

@@ -25,7 +25,7 @@ from planck.workspace.process import allowed, run, shell
 Work = Callable[[], Awaitable[None]]
 
 CALLS = 3_000
-SPAWNS = 60
+SPAWNS = 150
 FILES = 50_000
 SCHEMA = {
     "type": "object",

@@ -160,6 +160,15 @@ _PLANS: dict[str, dict[str, Any]] = {
 }
 
 
+async def test_the_words_of_a_file_do_not_steer_the_terminal(bench: Bench) -> None:
+    hostile = "red \x1b[31m\x9b2J \u202ereversed\u2066 \x07"
+    write_tool(bench.home / "tools", "echo {{x}} # \x1b[2J", name="loud", description=hostile)
+    for args in (["list"], ["show", "loud"]):
+        done = await bench.run("tools", *args)
+        assert "red \\x1b[31m" in done.out
+        assert not {"\x1b", "\x9b", "\x07", "\u202e", "\u2066"} & set(done.out)
+
+
 async def test_tools_dirs_of_the_config_replace_the_default_ones(bench: Bench, tmp_path: Path) -> None:
     write_tool(tmp_path / "other", "echo other", name="other")
     config = json.loads((bench.home / "config.json").read_text())

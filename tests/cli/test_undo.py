@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.command import Bench, Done
+from tests.teams import Brains, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -126,3 +127,45 @@ async def test_one_agents_work_is_undone_and_the_others_stays(tmp_path: Path) ->
     bench = await worked(tmp_path, edit("line 1\n", "ONE\n"))
     done = await bench.run("undo", "--agent", "orchestrator")
     assert (done.code, (bench.work / "a.txt").read_text()) == (0, LINES)
+
+
+async def test_in_a_team_each_agents_edits_of_one_file_are_its_own(tmp_path: Path) -> None:
+    def to(name: str) -> dict[str, str]:
+        return {"identifier": name, "identifier_type": "name", "question": "do it"}
+
+    brains = Brains(
+        {
+            "lead": [
+                chat.calls(("ask_agent", to("ann"))),
+                chat.calls(("ask_agent", to("bob"))),
+                chat.text("Done."),
+            ],
+            "ann": [
+                chat.calls(edit("line 1\n", "ANN\n")),
+                chat.calls(edit("line 7\n", "ANN TOO\n")),
+                chat.text("ok"),
+            ],
+            "bob": [
+                chat.calls(("read", {"path": "a.txt"})),
+                chat.calls(edit("line 4\n", "BOB\n")),
+                chat.text("ok"),
+            ],
+        }
+    )
+    members: list[dict[str, Any]] = [
+        {"type": "orchestrator", "name": "lead"},
+        {"type": "ann", "tools": ["edit"]},
+        {"type": "bob", "tools": ["read", "edit"]},
+    ]
+    async with WireServer(brains) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "a.txt").write_text(LINES)
+        team = write_team(tmp_path / "team", *members)
+        done = await bench.run("run", "go", "--team", team, *FULL)
+    assert done.code == 0, done.err
+    undone = await bench.run("undo", "--agent", "ann")
+    assert (undone.code, (bench.work / "a.txt").read_text()) == (0, LINES.replace("line 4", "BOB"))
+    await bench.run("undo", "--call", again(undone))
+    await bench.run("undo", "--agent", "bob")
+    mended = LINES.replace("line 1", "ANN").replace("line 7", "ANN TOO")
+    assert (bench.work / "a.txt").read_text() == mended

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planck.context.compaction import TooBig, compact, fits
+from planck.context.compaction import Compactor, TooBig, compact, fits
 from planck.llm.provider import Request
 from planck.llm.scripted import Say, Script, ScriptedProvider
 from planck.records.events import (
@@ -260,3 +260,21 @@ def test_tokens_come_from_the_last_real_count() -> None:
     assert not fits(history, WINDOW)
     assert fits(told(AssistantSaid(message=AssistantMessage((Text("x"),), "x", "m", StopReason.END))), WINDOW)
     assert user_text("x").sender == ""
+
+
+def test_without_a_provider_no_model_is_asked() -> None:
+    history = told(*(fact for n in range(1, 60) for fact in turn(n, output=550)))
+    done = asyncio.run(Compactor(None, WINDOW).make_room(Request("a1", "be brief", history)))
+    assert done is not None
+    assert done.how == "digest"
+
+
+def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
+    facts = [fact for n in range(1, 60) for fact in turn(n, output=550)]
+    compactor = Compactor(
+        ScriptedProvider(lambda request: "s"), WINDOW, lambda id: f"how things stand for {id}"
+    )
+    done = asyncio.run(compactor.make_room(Request("a1", "be brief", told(*facts))))
+    assert done is not None
+    assert "how things stand for a1" in str(done.messages)
+    assert asyncio.run(compactor.make_room(Request("a1", "be brief", told(*turn(1))))) is None

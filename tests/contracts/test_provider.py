@@ -39,12 +39,12 @@ from planck.records.messages import (
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
 from planck.records.usage import Usage
-from tests.wire.known import KEY, KNOWN, Known, request
+from tests.wire.known import KEY, KNOWN, WRAPPED, Known, request
 from tests.wire.memory import MemoryTransport
 from tests.wire.script import SHOW, Answer, Fault, Step, play
 from tests.wire.server import Asked, Reply, WireServer
 
-pytestmark = pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
+pytestmark = pytest.mark.parametrize("known", [*KNOWN, WRAPPED], ids=lambda known: known.name)
 
 TOOLS = (
     ToolSpec("read", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}}),
@@ -174,6 +174,19 @@ async def test_an_error_inside_the_stream_has_its_kind(
     with pytest.raises(ProviderError) as caught:
         await ask(known, transport, Fault(fault, after=1))
     assert caught.value.err.kind == KINDS[fault]
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.9])
+async def test_a_connection_that_is_lost_in_the_middle_is_a_cut(
+    known: Known, transport: HttpTransport, kept: float
+) -> None:
+    frames = known.server.frames(Answer((Text("I look."), *CALLS), StopReason.TOOL_CALLS), known.model)
+    lost = Reply(frames[: int(len(frames) * kept)], cut=True)
+    whole = play(known.server, [Answer(())])
+    async with WireServer(lambda asked: whole(asked) if asked.path == SHOW else lost) as server:
+        with pytest.raises(ProviderError) as caught:
+            await collect(known.provider(server.url, transport), request(tools=TOOLS))
+    assert caught.value.err.kind == ErrorKind.STREAM_CUT
 
 
 async def test_closing_the_stream_closes_the_connection(known: Known, transport: HttpTransport) -> None:

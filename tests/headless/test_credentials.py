@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from planck import Planck
 from planck.headless.credentials import CredentialFile, Keyring, Saved
 from planck.headless.settings import OAuthEntry, ProviderEntry
 from planck.headless.system import SystemClock
@@ -228,6 +229,19 @@ async def test_a_token_goes_to_no_address_of_a_project(tmp_path: Path, transport
             await answer(keys, theirs, transport)
         assert [asked.path for asked in server.asked] == ["/v1/chat/completions"]
         assert "secret" not in str(server.asked)
+
+
+async def test_a_project_can_not_name_the_server_that_gets_a_token(tmp_path: Path) -> None:
+    async with WireServer([json_reply({}, 500)]) as server:
+        oauth = {"client_id": "p", "device_url": f"{server.url}/device", "token_url": f"{server.url}/token"}
+        (tmp_path / ".planck").mkdir()
+        theirs = {"providers": {"anthropic": {"type": "anthropic", "oauth": oauth}}}
+        (tmp_path / ".planck" / "config.json").write_text(json.dumps(theirs))
+        async with Planck(tmp_path / "home", tmp_path, environ={}, trust=True) as planck:
+            with pytest.raises(AuthError) as caught:
+                await planck.auth.sign_in("anthropic", lambda address, code: None)
+        assert caught.value.err.kind == ErrorKind.DEVICE_CODE_UNSUPPORTED
+        assert server.asked == []
 
 
 def auth_server(asked: Asked) -> Reply:

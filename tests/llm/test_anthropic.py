@@ -73,6 +73,7 @@ async def test_a_marker_never_enters_the_kept_bytes() -> None:
         ({"stop": "END"}, {"stop_sequences": ["END"]}),
         ({"max_tokens": 5, "temperature": 0.1}, {"max_tokens": 5, "temperature": 0.1}),
         ({}, {"max_tokens": 32_000}),
+        ({"messages": [], "model": "other"}, {"model": KNOWN_HERE.model}),
     ],
 )
 async def test_settings_have_their_names_in_this_dialect(

@@ -306,3 +306,14 @@ async def test_cancelling_a_retried_call_closes_its_connection(transport: HttpTr
             with pytest.raises(asyncio.CancelledError):
                 await task
             await server.closed_early.wait()
+
+
+async def test_a_stall_closes_the_connection_and_the_next_attempt_answers(transport: HttpTransport) -> None:
+    replies = [Reply([*chat.text("Hel").pieces[:2], asyncio.Event()]), chat.text("Hello")]
+    async with WireServer(replies) as server:
+        retrying = Retrying(provider(server, transport), lambda: -1.0, idle_timeout=0.3)
+        *_, message = await collect(retrying, request("hi"))
+        async with asyncio.timeout(30):
+            await server.closed_early.wait()
+    assert isinstance(message, AssistantMessage)
+    assert message.text == "Hello"

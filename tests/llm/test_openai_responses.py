@@ -12,6 +12,7 @@ from planck.records.events import AssistantSaid, TextDelta, ThinkingDelta
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec
+from planck.records.usage import Usage
 from tests.wire.known import request
 from tests.wire.memory import MemoryTransport
 from tests.wire.openai_chat import OpenAIChat
@@ -63,6 +64,20 @@ async def test_the_vendors_chat_gets_a_stable_cache_key_and_its_own_names() -> N
     assert first["reasoning_effort"] == "high"
 
 
+@pytest.mark.parametrize(
+    ("base_url", "vendor"),
+    [
+        ("https://api.openai.com", True),
+        ("https://api.openai.com/v1/", True),
+        ("https://api.openai.com.evil.test/v1", False),
+        ("http://api.openai.com/v1", False),
+        ("http://localhost:8080", False),
+    ],
+)
+def test_who_the_vendor_is(base_url: str, vendor: bool) -> None:
+    assert Endpoint("x", "openai", base_url=base_url).is_vendor is vendor
+
+
 @pytest.mark.parametrize("api", ["chat", "responses"])
 async def test_a_compatible_server_is_not_told_what_only_the_vendor_knows(api: str) -> None:
     server = OpenAIChat() if api == "chat" else OpenAIResponses()
@@ -75,7 +90,8 @@ async def test_a_compatible_server_is_not_told_what_only_the_vendor_knows(api: s
 async def test_reasoning_without_what_it_led_to_stays_at_home() -> None:
     transport = MemoryTransport(play(OpenAIResponses(), [OK]))
     asked = request()
-    for parts in ((Thinking("", "rs_1", "c2ln"),), (Thinking("", "rs_2", "c2ln"), Text("so"))):
+    led_to_text = (Thinking("", "rs_2", "c2ln"), Thinking("", "", "bm8gaWQ="), Text("so"))
+    for parts in ((Thinking("", "rs_1", "c2ln"),), led_to_text):
         message = AssistantMessage(parts, "openai_responses", "gpt-5", StopReason.LENGTH)
         asked.history.apply(AssistantSaid(message=message))
     await collect(openai(transport), asked)
@@ -83,6 +99,7 @@ async def test_reasoning_without_what_it_led_to_stays_at_home() -> None:
     assert [item for item in items if item.get("role") != "user"] == [
         {"role": "assistant", "content": ""},
         {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "c2ln"},
+        {"type": "reasoning", "summary": [], "encrypted_content": "bm8gaWQ="},
         {"role": "assistant", "content": "so"},
     ]
 
@@ -149,3 +166,15 @@ async def test_a_failed_response_has_its_kind(code: str, kind: ErrorKind) -> Non
         await collect(openai(transport), request())
     assert caught.value.err.kind is kind
     assert "sk-key-123456" not in codec.encode_str(caught.value.err)
+
+
+@pytest.mark.parametrize(("most", "stop"), [(7, StopReason.LENGTH), (8, StopReason.TOOL_CALLS)])
+async def test_a_call_at_the_limit_is_half_a_call_whatever_the_server_says(
+    most: int, stop: StopReason
+) -> None:
+    """llama.cpp ends an answer that it cut at the limit as completed, with a call that it never finished."""
+    answer = Answer((ToolCall("", "c1", "now", "{}"),), StopReason.TOOL_CALLS, Usage(10, 7))
+    transport = MemoryTransport(play(OpenAIResponses(), [answer]))
+    message = (await collect(openai(transport, max_output=most), request()))[-1]
+    assert isinstance(message, AssistantMessage)
+    assert (message.stop, len(message.tool_calls)) == (stop, 0 if stop is StopReason.LENGTH else 1)

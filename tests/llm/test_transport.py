@@ -307,3 +307,39 @@ async def test_no_answer_is_left_for_the_collector(transport: HttpTransport) -> 
                     await asyncio.sleep(0)  # the last one closes on the loop's next turn
         finally:
             gc.enable()
+
+
+async def test_a_proxy_may_itself_be_reached_by_tls(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    asked = []
+
+    def tls(name: str) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(name).configure_cert(context)
+        return context
+
+    async with raw_server(say_hello, tls("model.test")) as server:
+
+        async def proxy(peer: Peer) -> None:
+            asked.append((await peer.head())[0])
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            await peer.send(OK + b"\r\n")
+            try:
+                await asyncio.gather(pump(peer.reader, writer), pump(reader, peer.writer))
+            finally:
+                writer.close()
+
+        async with raw_server(proxy, tls("127.0.0.1")) as via:
+            network = Network(https_proxy=f"https://127.0.0.1:{via.port}", ca_bundle=str(tmp_path / "ca.pem"))
+            transport = HttpTransport(network)
+            assert [await ask(transport, "https://model.test") for _ in range(2)] == [b"hello"] * 2
+            await transport.aclose()
+    assert asked == ["CONNECT model.test:443 HTTP/1.1"]
+
+
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65_536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()

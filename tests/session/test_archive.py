@@ -305,6 +305,16 @@ async def test_the_listing_is_of_this_workspace_and_names_what_is_damaged(folder
     assert everywhere["lost-seal"].startswith("corrupt_log_line")
 
 
+async def test_reading_a_session_does_not_make_it_the_newest(folder: Path) -> None:
+    await make(folder, "aaa", "old-owl")
+    store = SqliteStore.open(await make(folder, "bbb", "new-fox"))
+    await store.append([Draft("2026-02-01T00:00:00.000Z", None, 0, "error", msgspec.Raw(b"{}"))])
+    store.close()
+    here = Archive(folder, Path("/w"))
+    here.detail("old-owl")
+    assert [s.name for s in here.sessions()] == ["new-fox", "old-owl"]
+
+
 async def test_search_is_newest_first_and_bounded(folder: Path) -> None:
     await make(folder)
     here = Archive(folder, Path("/w"))

@@ -1,5 +1,6 @@
 """What only the file store promises: damage is seen, one writer, private files, a disk that fails."""
 
+import asyncio
 import contextlib
 import os
 import random
@@ -9,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -257,6 +259,38 @@ async def test_a_failed_barrier_is_not_healed_by_a_second_sync(path: Path) -> No
     store.close()
 
 
+async def test_closing_waits_for_a_barrier_that_nobody_waits_for_any_more(path: Path) -> None:
+    class Slow(Disk):
+        def __init__(self) -> None:
+            self.begun, self.go = threading.Event(), threading.Event()
+            self.synced: list[int] = []
+
+        def sync(self, fd: int) -> None:
+            self.begun.set()
+            assert self.go.wait(30)
+            self.synced.append(os.fstat(fd).st_ino)
+
+    def release() -> None:
+        while wal.exists():  # closing the connection removes it, and comes before the descriptors
+            pass
+        disk.go.set()
+
+    disk, wal = Slow(), Path(f"{path}-wal")
+    store = SqliteStore.create(path, {}, disk=disk)
+    await store.append([draft(1)])
+    inode = wal.stat().st_ino
+    barrier = asyncio.ensure_future(store.barrier())
+    await asyncio.to_thread(disk.begun.wait, 30)
+    barrier.cancel()
+    releasing = threading.Thread(target=release)
+    releasing.start()
+    store.close()
+    releasing.join()
+    assert disk.synced[0] == inode
+    with contextlib.suppress(asyncio.CancelledError):
+        await barrier
+
+
 async def test_power_durability_syncs_every_commit(path: Path) -> None:
     store = SqliteStore.create(path, {}, durability="power")
     await store.append([draft(1)])
@@ -423,6 +457,37 @@ asyncio.run(main())
 @pytest.mark.serial
 def test_a_file_that_may_not_grow_refuses_and_goes_on_when_it_may(path: Path) -> None:
     _fill(path, 200_000)
+
+
+_OPEN_FULL = """
+import asyncio, resource, signal, sys
+from pathlib import Path
+from planck.store.sqlite import SqliteStore
+from planck.store.store import StoreError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+try:
+    SqliteStore.open(Path(sys.argv[1]))
+except StoreError as e:
+    print(e.err.kind)
+print(len(list(SqliteStore.read_only(Path(sys.argv[1])).read())))
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+store = SqliteStore.open(Path(sys.argv[1]))
+print(len(list(store.read())))
+store.close()
+"""
+
+
+@pytest.mark.serial
+async def test_a_full_disk_at_opening_is_told_and_leaves_no_lock_behind(path: Path) -> None:
+    await write(path, 7)
+    SqliteStore.read_only(path).close()  # its -shm is there, as after most sessions
+    done = subprocess.run(
+        [sys.executable, "-c", _OPEN_FULL, str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[1:] == ["7", "7"]
+    assert done.stdout.split()[0] in {"log_write_failed", "log_read_failed"}
 
 
 @pytest.mark.serial

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from tests.teams import Crew, ask, delegate
+from tests.teams import Crew, ask, delegate, target
 from tests.virtual_time import run_virtual
 
 from planck.agent.journal import Entry
@@ -223,6 +223,79 @@ async def _orchestrator_crash_loop() -> None:
     await crew.start()
     with pytest.raises(TeamError, match="crashed 4 times"):
         await crew.run()
+    await crew.aclose()
+
+
+def test_a_task_whose_sender_is_stopped_while_it_is_recorded_is_still_delivered() -> None:
+    run_virtual(_stopped_while_sending())
+
+
+async def _stopped_while_sending() -> None:
+    class Slow(Tripping):
+        async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+            events = await super().record_all(entries, barrier=barrier)
+            if any(isinstance(entry.fact, Envelope) and entry.fact.kind is Kind.TASK for entry in entries):
+                crew.team.orchestrator.actor.abort()
+                await asyncio.sleep(10)
+            return events
+
+    def script(request: Request) -> Say | str:
+        said = sum(isinstance(m, AssistantMessage) for m in request.history.messages)
+        return Say(calls=[delegate("bob")]) if request.agent_id == "lead" and said == 0 else "ok"
+
+    crew = Crew(script, "bob", journal=Slow)
+    await crew.start()
+    await crew.run()
+    _check(crew, 0)
+    assert sum(event.type == "turn_start" and event.agent_id == "bob" for event in crew.events()) == 1
+    await crew.aclose()
+
+
+def test_a_destroy_whose_caller_is_stopped_is_still_carried_out() -> None:
+    run_virtual(_stopped_while_destroying())
+
+
+async def _stopped_while_destroying() -> None:
+    def script(request: Request) -> Say | str:
+        said = sum(isinstance(m, AssistantMessage) for m in request.history.messages)
+        if request.agent_id == "lead" and said < 2:
+            return Say(calls=[[delegate("bob"), target("destroy_agent", "bob")][said]])
+        return "ok"
+
+    class Slow(Tripping):
+        async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+            if any(isinstance(entry.fact, AgentEnded) for entry in entries):
+                crew.team.orchestrator.actor.abort()
+                await asyncio.sleep(10)
+            return await super().record_all(entries, barrier=barrier)
+
+    crew = Crew(script, "bob", journal=Slow)
+    await crew.start()
+    await crew.run()
+    _check(crew, 0)
+    assert [type(fact) for fact in crew.recorded("agent_ended")] == [AgentEnded]
+    await crew.aclose()
+
+
+def test_a_task_for_an_agent_that_ends_while_it_is_sent_is_not_found() -> None:
+    run_virtual(_ended_while_sending())
+
+
+async def _ended_while_sending() -> None:
+    def script(request: Request) -> Say | str:
+        said = sum(isinstance(m, AssistantMessage) for m in request.history.messages)
+        if request.agent_id == "lead" and said == 0:
+            return Say(calls=[delegate("bob"), ask("bob"), target("destroy_agent", "bob")])
+        return "ok"
+
+    crew = Crew(script, "bob", journal=Tripping)
+    await crew.start()
+    await crew.run()
+    ends = [fact for fact in crew.recorded("tool_end") if isinstance(fact, ToolEnd)]
+    assert [end.error and end.error.kind for end in ends] == ["not_found", "target_gone", None]
+    dead = [fact for fact in crew.recorded("delivery") if isinstance(fact, Delivery) and fact.state == "dead"]
+    assert len(dead) == 2
+    assert not crew.team.mail.ledger.open
     await crew.aclose()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.headless.system import SystemClock
+from planck.records import codec
 from planck.records.events import View
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err
@@ -72,6 +73,7 @@ class Room:
         return ToolCall(id=f"c{self._count}", provider_id="p", name=name, arguments=text)
 
     async def _record(self, fact: View) -> None:
+        codec.encode(fact)  # as any log would
         self.facts.append(fact)
 
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from planck.records.events import View
+from planck.workspace.beneath import open_beneath, walk
 from tests.tools.room import Room, kind, open_folder, tree, value
 
 READERS: dict[str, dict[str, Any]] = {"read": {}, "list_dir": {}, "grep": {"pattern": "secret"}}
@@ -434,10 +435,34 @@ async def test_a_workspace_reached_by_a_link_is_the_same_workspace(tmp_path: Pat
         assert (await room.call("read", {"path": path})).output == "x\n"
 
 
+@pytest.mark.serial
+@pytest.mark.parametrize("open_it", [open_beneath, walk])
+def test_thousands_of_opens_against_a_swapping_thread_never_leave(
+    open_it: Callable[[int, str, int], int], room: Room
+) -> None:
+    """W4 for both ways of opening: 5,000 tries, none reads the outside file."""
+    (room.out / "a.txt").write_text("the secret\n")
+    (room.ws / "link").symlink_to(room.out)
+    root = os.open(room.ws, os.O_RDONLY)
+    inside = refused = 0
+    with swapping(room.ws, "sub", "link"):
+        for _ in range(5_000):
+            try:
+                fd = open_it(root, "sub/a.txt", os.O_RDONLY)
+            except OSError:
+                refused += 1
+                continue
+            assert os.read(fd, 100) == b"a secret of ours\n"
+            os.close(fd)
+            inside += 1
+    os.close(root)
+    assert inside + refused == 5_000
+    assert inside > 0
+    assert refused > 0, "the race was never met: the test proves nothing"
+
+
 def test_the_walk_without_openat2_refuses_what_openat2_refuses(tmp_path: Path) -> None:
     """Elsewhere than on Linux: no link at all is followed, no `..` leaves."""
-    from planck.workspace.paths import walk
-
     room = Room(tmp_path)
     (room.ws / "sub").mkdir()
     (room.ws / "sub" / "a").write_text("inside")

@@ -1,12 +1,17 @@
 """Every dialect that we speak, with the server that plays it and what is special to it."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from planck.llm.authorized import Authorized
+from planck.llm.cassette import Recording
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
+from planck.llm.faulty import Faulty
 from planck.llm.provider import Provider, Request
+from planck.llm.retry import Retrying
 from planck.llm.transport import Transport
 from planck.records.events import Delivery, Envelope, Kind
 from planck.records.history import History
@@ -38,6 +43,8 @@ class Known:
     """Calls come with ids of the vendor's."""
     counts: tuple[str, ...] = Usage.__struct_fields__
     """What of the usage the vendor tells."""
+    wrap: Callable[[Provider], Provider] = lambda provider: provider
+    label: str = ""
     forces: bool = True
     """A call can be required."""
     refuses: bool = True
@@ -45,12 +52,12 @@ class Known:
 
     @property
     def name(self) -> str:
-        return f"{self.type}-{self.api}" if self.api else self.type
+        return self.label or (f"{self.type}-{self.api}" if self.api else self.type)
 
     def provider(self, root: str, transport: Transport, **fields: Any) -> Provider:
         endpoint = Endpoint("here", self.type, self.api, root, KEY)
         spec = {"images": True, "provider": "here", "model": self.model, **fields}
-        return open_provider(endpoint, ModelSpec(**spec), transport)
+        return self.wrap(open_provider(endpoint, ModelSpec(**spec), transport))
 
 
 def _anthropic_thoughts(body: Any) -> Any:
@@ -91,6 +98,24 @@ KNOWN = (
         Ollama(), "ollama", ids=False, counts=("input_tokens", "output_tokens"), refuses=False, forces=False
     ),
 )
+
+
+def _wrapped(provider: Provider) -> Provider:
+    """Everything that may stand around a dialect, each at rest: none may change what is promised."""
+    calm = Faulty(provider, random.Random(1).random, rate=0.0)
+    return Retrying(Recording(Authorized(_Unchanging(), lambda endpoint: calm)), lambda: 0.0, retries=0)
+
+
+class _Unchanging:
+    async def current(self) -> Endpoint:
+        return _HERE
+
+    async def renew(self, refused: Endpoint) -> Endpoint | None:
+        return None
+
+
+_HERE = Endpoint("here", "openai")
+WRAPPED = Known(OpenAIChat(), "openai", "chat", wrap=_wrapped, label="wrapped")
 
 
 def history(*texts: str) -> History:

@@ -102,7 +102,8 @@ class Screen:
         self._say(event.agent_id, " ".join(words), "dim")
 
     def _on_tool_start(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        label = one_line(_label(data["name"], data["args"]), max(16, self._terminal.width - 16))
+        prefix = sum(len(text) for text, _ in self._prefix(event.agent_id))
+        label = one_line(_label(data["name"], data["args"]), max(12, self._terminal.width - 13 - prefix))
         self._running[data["id"]] = (event.agent_id or "", label, asyncio.get_running_loop().time())
 
     def _on_tool_end(self, event: SessionEvent, data: dict[str, Any]) -> None:

@@ -268,14 +268,16 @@ def no_model() -> str:
     """Every way to a model, for who has none yet."""
     return """\
 Ways to get a model:
-  local server   start Ollama or llama.cpp at its usual port; it is found by itself
-                 or any other:  planck run -m local/NAME, with in ~/.planck/config.json
-                 {"providers": {"local": {"type": "openai", "base_url": "http://localhost:8080"}}}
-  cloud key      export ANTHROPIC_API_KEY=...   planck run -m anthropic/MODEL "..."
-                 export OPENAI_API_KEY=...      planck run -m openai/MODEL "..."
-                 export GEMINI_API_KEY=...      planck run -m google/MODEL "..."
-                 (`planck models list` names them; "default_model" in the config saves the -m)
-  none at all    planck demo   shows a team at work, offline, in a few seconds"""
+  local  start Ollama or llama.cpp: at its usual port it is found
+         another server goes into ~/.planck/config.json:
+           {"providers": {"local": {"type": "openai",
+             "base_url": "http://localhost:8080"}}}
+         then: planck run -m local/NAME "..."
+  cloud  export ANTHROPIC_API_KEY=...  planck run -m anthropic/MODEL
+         export OPENAI_API_KEY=...     planck run -m openai/MODEL
+         export GEMINI_API_KEY=...     planck run -m google/MODEL
+         `planck models list` names the models
+  none   planck demo: a team at work, offline, in a few seconds"""
 
 
 def _line(text: str) -> str:

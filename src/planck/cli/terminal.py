@@ -42,11 +42,12 @@ class Terminal:
 
     def line(self, text: str, style: str = "", *, wrap: bool = False) -> None:
         """One line on standard error, cut to the width where it is a terminal."""
-        if self.live and not wrap:
-            text = one_line(text, self.width - 1) if "\n" not in text.strip("\n") else text
+        text = plain(text)
+        if self.live:
+            text = _wrapped(text, self.width - 1) if wrap else _cut(text, self.width - 1)
         self._answering = False
         self._erase()
-        self.err.write(self.styled(plain(text), style) + "\n")
+        self.err.write(self.styled(text, style) + "\n")
         self._redraw()
 
     def parts(self, *parts: tuple[str, str]) -> None:
@@ -112,6 +113,23 @@ class Terminal:
         if not code or not text or not self.color or not self.err.isatty():
             return text
         return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _cut(text: str, width: int) -> str:
+    return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in text.split("\n"))
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Between words; a path or an address that is too long stays whole."""
+    import textwrap
+
+    lines = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        ) or [""]
+    return "\n".join(lines)
 
 
 def _render(markdown: str, out: TextIO, width: int, color: bool) -> None:

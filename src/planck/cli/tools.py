@@ -9,6 +9,7 @@ from typing import Any
 from planck.headless.tools import Entry, Inventory, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, Ok
+from planck.records.visible import visible
 
 EXAMPLE = """planck tools call read --args '{"path": "README.md"}'"""
 
@@ -62,12 +63,12 @@ def _list(inventory: Inventory, as_json: bool) -> int:
         note = "" if entry.trusted else "  (not trusted: pass --trust to use it)"
         print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")
     for problem in inventory.problems:
-        print(f"planck: not loaded: {_printable(str(problem.error))}", file=sys.stderr)
+        print(f"planck: not loaded: {visible(str(problem.error))}", file=sys.stderr)
     return 0
 
 
 def _summary(description: str) -> str:
-    text = " ".join(_printable(description).split())
+    text = " ".join(visible(description).split())
     sentence = text.split(". ")[0].rstrip(".")
     return sentence if len(sentence) <= 80 else sentence[:79] + "…"
 
@@ -79,9 +80,9 @@ def _show(entry: Entry | Err, as_json: bool) -> int:
     if as_json:
         _print_json(shown)
         return 0
-    print(f"{shown['name']}  [{entry.source}]\n\n{_printable(shown['description'])}\n")
+    print(f"{shown['name']}  [{entry.source}]\n\n{visible(shown['description'])}\n")
     if "command" in shown:
-        print(f"command: {_printable(shown['command'])}\n")
+        print(f"command: {visible(shown['command'])}\n")
     print("parameters:")
     print(_pretty(shown["parameters"]))
     return 0
@@ -109,16 +110,11 @@ def _pretty(value: Any) -> str:
     return msgspec.json.format(codec.encode_str(value), indent=2)
 
 
-def _printable(text: str) -> str:
-    """A tool's words come from a file of somebody else's: they must not steer the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
-
-
 def _write(text: str) -> None:
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
     sys.stdout.buffer.flush()
 
 
 def _fail(line: str, code: int) -> int:
-    print(f"planck: {_printable(line)}", file=sys.stderr)
+    print(f"planck: {visible(line)}", file=sys.stderr)
     return code

@@ -1,6 +1,6 @@
 """Make a history fit its model's window again: prune, then summarise, then a digest that can't fail."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -57,7 +57,7 @@ def fits(history: History, window: int, *, fixed: int = 0) -> bool:
 async def compact(
     history: History,
     window: int,
-    provider: Provider,
+    provider: Provider | None,
     *,
     fixed: int = 0,
     notes: str = "",
@@ -71,7 +71,7 @@ async def compact(
     if done := work.pruned():
         return done
     head = work.before(work.tail_at)
-    summary = await _summary(head, provider, work.room // 2, agent_id) if head else None
+    summary = await _summary(head, provider, work.room // 2, agent_id) if head and provider else None
     if summary and (done := work.summarised(_framed(summary, notes), work.tail_at, "summarised")):
         return done
     for tail_at, cut in (
@@ -88,9 +88,16 @@ async def compact(
 class Compactor:
     """One agent's: asked before each of its model calls, and silent while everything fits."""
 
-    def __init__(self, provider: Provider, window: int) -> None:
+    def __init__(
+        self, provider: Provider | None, window: int, notes: Callable[[str], str] = lambda agent_id: ""
+    ) -> None:
+        """`notes` says of an agent what must outlive any summary: roster and open asks.
+
+        Without a provider no model is asked: the digest does it.
+        """
         self._provider = provider
         self._window = window
+        self._notes = notes
         self._tools: Sequence[ToolSpec] = ()
         self._tool_bytes = 0
 
@@ -105,7 +112,12 @@ class Compactor:
         if fits(request.history, self._window, fixed=fixed):
             return None
         done = await compact(
-            request.history, self._window, self._provider, fixed=fixed, agent_id=request.agent_id
+            request.history,
+            self._window,
+            self._provider,
+            fixed=fixed,
+            notes=self._notes(request.agent_id),
+            agent_id=request.agent_id,
         )
         if isinstance(done, TooBig):
             raise ProviderError(done.err.kind, done.err.message, done.err.details)

@@ -86,11 +86,12 @@ class Archive:
 
     def sessions(self, *, everywhere: bool = False) -> list[SessionInfo]:
         """Newest first; those of other workspaces only when asked for."""
-        return [
+        found = [
             info
             for path in log_files(self._folder)
             if (info := _info(path)) and (everywhere or info.workspace == str(self._workspace))
         ]
+        return sorted(found, key=lambda info: info.updated, reverse=True)
 
     def detail(self, id_or_name: str) -> SessionDetail:
         """All that the sound part of the log says; damage is named in `info.problem`."""

@@ -224,7 +224,7 @@ def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:
         theirs -= set(layer.values.get("providers") or ())
     providers = {
         name: msgspec.structs.replace(entry, withhold_key=True)
-        if name in theirs and (entry.base_url or entry.oauth)
+        if (name in theirs and (entry.base_url or entry.oauth)) or not entry.has_api_key
         else entry
         for name, entry in config.providers.items()
     }

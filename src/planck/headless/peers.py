@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planck.agent.journal import Journal
-from planck.headless.resources import Resources
+from planck.headless.resources import EVERY, Resources
 from planck.records.events import Status, ToolsChanged, View
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # most runs have no peer: they load nothing of this
 
 log = logging.getLogger(__name__)
 
-EVERY_TOOL = "*"
+EVERY_TOOL = EVERY
 """Among the tools of a spec: also those that come later."""
 
 

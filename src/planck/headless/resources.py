@@ -15,6 +15,9 @@ from planck.records.specs import AgentSpec
 
 log = logging.getLogger(__name__)
 
+EVERY = "*"
+"""Among the tools of a spec: all there are, also those that come later."""
+
 T = TypeVar("T")
 
 
@@ -73,9 +76,9 @@ class Resources:
         return self._skills.get((places, skills.signature(places)))
 
     def skills_of(self, spec: AgentSpec) -> Mapping[str, Skill]:
-        """The named ones; an orchestrator that names none has all."""
+        """The named ones; an agent that has every tool and names none has all."""
         found = self.skills().skills
-        if not spec.skills and spec.role == "orchestrator":
+        if not spec.skills and EVERY in spec.tools:
             return found
         return {name: found[name] for name in spec.skills if name in found}
 

@@ -26,6 +26,7 @@ class ProviderEntry(msgspec.Struct, frozen=True):
     identifier: Annotated[str, Meta(description="the key is read from <IDENTIFIER>_API_KEY")] = ""
     headers: Annotated[dict[str, str], Meta(description="sent with every request")] = {}
     oauth: Annotated[OAuthEntry | None, Meta(description="for `planck auth login` in a browser")] = None
+    has_api_key: Annotated[bool, Meta(description="false: a server that needs no key, and gets none")] = True
     withhold_key: bool = False
     """Set by the loader alone: this address came from a project's file, which must not see a key."""
 

@@ -37,6 +37,7 @@ from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
+from planck.team.standing import standing
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
 from planck.toolkit.tool import Tool
@@ -181,7 +182,7 @@ class SessionWiring:
     def team(self, journal: Journal) -> Team:
         self._journal = journal
         self._wiring.peers.join(journal)
-        return Team(
+        self._team = Team(
             self._session_id,
             journal=journal,
             ids=self._wiring.ids,
@@ -189,6 +190,7 @@ class SessionWiring:
             limits=self._wiring.config.limits,
             build=self.build,
         )
+        return self._team
 
     def authorised(self, specs: list[AgentSpec]) -> list[AgentSpec]:
         return authorised(specs, self._ceiling)
@@ -205,6 +207,8 @@ class SessionWiring:
         def system() -> str:
             wiring.resources.refresh()
             self._files.sync(tools, spec.tools, held)
+            if wiring.resources.skills_of(spec) and tools.get("load_skill") is None:
+                tools.add(self._built_in["load_skill"])  # what the prompt names can be had
             return wiring.resources.system(spec, teamwork(tools.names()))
 
         def record(fact: View) -> Awaitable[object]:
@@ -223,7 +227,7 @@ class SessionWiring:
             record=lambda fact: agent.record(fact),
         )
         executor.hooks, executor.agent = self.hooks, spec.name
-        provider, cost, make_room = self.mind(spec.model)
+        provider, cost, make_room = self.mind(spec.model, spec.compactor)
         agent = Agent(
             spec,
             journal=journal,
@@ -239,11 +243,17 @@ class SessionWiring:
         wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
-    def mind(self, model: ModelSpec) -> tuple[Provider, Cost, MakeRoom]:
+    def mind(self, model: ModelSpec, compactor: str) -> tuple[Provider, Cost, MakeRoom | None]:
         """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
         provider = self._provider(model)
-        make_room = Compactor(provider, model.context_window).make_room
-        return provider, partial(self._wiring.cost, model), make_room
+        return provider, partial(self._wiring.cost, model), self._make_room(provider, model, compactor)
+
+    def _make_room(self, provider: Provider, model: ModelSpec, compactor: str) -> MakeRoom | None:
+        if compactor == "off":
+            return None
+        summarises = None if compactor == "digest" else provider
+        notes = partial(standing, self._team)
+        return Compactor(summarises, model.context_window, notes).make_room
 
     def _provider(self, model: ModelSpec) -> Provider:
         """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""

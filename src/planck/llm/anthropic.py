@@ -109,6 +109,10 @@ class Anthropic:
         return {**block, "is_error": not result.ok, "content": [text, *map(self._shown, result.images)]}
 
 
+_OURS = frozenset({"model", "messages", "tools", "system", "stream"})
+"""What only we may say: a second key of the same name would make the request ambiguous."""
+
+
 def _settings(model: ModelSpec, request: Request) -> dict[str, Any]:
     params = {**model.params, **request.params}
     body: dict[str, Any] = {"model": model.model, "stream": True}
@@ -119,7 +123,7 @@ def _settings(model: ModelSpec, request: Request) -> dict[str, Any]:
         body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
     if request.tools and request.tool_choice == "required":
         body["tool_choice"] = {"type": "any"}
-    return body | params
+    return body | {name: value for name, value in params.items() if name not in _OURS}
 
 
 def _effort(effort: str, params: dict[str, Any]) -> dict[str, Any]:

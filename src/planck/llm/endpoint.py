@@ -66,7 +66,7 @@ class Endpoint:
     @property
     def is_vendor(self) -> bool:
         """The vendor's own server, which takes what compatible ones refuse."""
-        return not self.base_url or self.base_url.startswith("https://api.openai.com/")
+        return not self.base_url or f"{self.base_url}/".startswith("https://api.openai.com/")
 
 
 def openai_root(base_url: str, default: str = OPENAI_ROOT) -> str:

@@ -73,7 +73,7 @@ async def exchange(
                 alive = now()
             elif now() - alive > _SIGN_OF_LIFE:
                 alive = now()
-                yield Status(component="model", state="working")
+                yield Status(component="model", state="working", detail="still writing")
             if answer.ended:
                 response.release()
                 break

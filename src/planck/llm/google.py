@@ -115,12 +115,13 @@ class Google:
 
 
 _NAMES = {"max_tokens": "maxOutputTokens", "top_p": "topP", "top_k": "topK", "stop": "stopSequences"}
+_OURS = frozenset({"contents", "tools", "systemInstruction", "model"})
 _TOP_LEVEL = frozenset({"safetySettings", "cachedContent", "labels"})
 
 
 def _settings(model: ModelSpec, request: Request) -> dict[str, Any]:
-    params = {**model.params, **request.params}
-    body: dict[str, Any] = {name: params.pop(name) for name in _TOP_LEVEL & params.keys()}
+    params = {name: value for name, value in {**model.params, **request.params}.items() if name not in _OURS}
+    body: dict[str, Any] = {name: params.pop(name) for name in sorted(_TOP_LEVEL & params.keys())}
     thinking = _thinking(model, params)
     generation = {_NAMES.get(name, name): value for name, value in params.items()}
     if isinstance(generation.get("stopSequences"), str):

@@ -44,7 +44,14 @@ class OpenAIResponses:
         self._wire_key = f"{DIALECT}:{model.model}"
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
+        params = _params({**self._model.params, **request.params})
+        most = params.get("max_output_tokens") or self._model.max_output
+        answer = _Answer(
+            self._endpoint,
+            self._model.model,
+            f"call_{len(request.history.messages)}",
+            most if isinstance(most, int) else 0,
+        )
         return exchange(
             self._transport, self._endpoint, self._url, self._headers, self._body(request), answer
         )
@@ -152,12 +159,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def _reasoning(part: Thinking) -> dict[str, Any]:
     summary = [{"type": "summary_text", "text": part.text}] if part.text else []
-    return {
-        "type": "reasoning",
-        "id": part.signature,
-        "summary": summary,
-        "encrypted_content": part.data,
-    }
+    id = {"id": part.signature} if part.signature else {}
+    return {"type": "reasoning", **id, "summary": summary, "encrypted_content": part.data}
 
 
 class _Type(msgspec.Struct):
@@ -228,8 +231,9 @@ _ended = msgspec.json.Decoder(_Ended).decode
 
 
 class _Answer:
-    def __init__(self, endpoint: Endpoint, model: str, fallback_id: str) -> None:
+    def __init__(self, endpoint: Endpoint, model: str, fallback_id: str, most: int) -> None:
         self.ended = False
+        self._most = most
         self._endpoint = endpoint
         self._model = model
         self._fallback_id = fallback_id
@@ -289,6 +293,8 @@ class _Answer:
         if response.incomplete_details is not None:
             filtered = response.incomplete_details.reason == "content_filter"
             self._stop = StopReason.FILTER if filtered else StopReason.LENGTH
+        elif 0 < self._most <= self._usage.output_tokens:
+            self._stop = StopReason.LENGTH  # llama.cpp calls an answer completed that it cut at the limit
         if not self._items:  # a server that sends no `done` for each item still sends them all here
             self._items = dict(enumerate(response.output or ()))
 

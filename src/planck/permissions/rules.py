@@ -43,6 +43,11 @@ class Sourced(msgspec.Struct, frozen=True):
     rule: Rule
     source: str
     words: tuple[str, ...]
+    any_tool: bool = False
+    """`tool` is a pattern."""
+
+    def is_for(self, tool: str) -> bool:
+        return fnmatchcase(tool, self.rule.tool) if self.any_tool else tool == self.rule.tool
 
     def __str__(self) -> str:
         what = f"{self.rule.tool} {' '.join(self.words)}".strip()
@@ -74,7 +79,7 @@ def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[Sourced, ...]:
 
 def rule(rules: Sequence[Sourced], tool: str, args: Mapping[str, Any]) -> Ruling:
     """Each segment of a command by itself, the strictest of all: one that is allowed vouches for no other."""
-    mine = [one for one in rules if fnmatchcase(tool, one.rule.tool)]
+    mine = [one for one in rules if one.is_for(tool)]
     if not mine:
         return Ruling(None)
     command = args.get("command")
@@ -89,6 +94,8 @@ def rule(rules: Sequence[Sourced], tool: str, args: Mapping[str, Any]) -> Ruling
         rulings = [ruling for ruling in rulings if ruling.decision not in (None, Decision.ALLOW)]
         if not rulings:
             return Ruling(None)
+    if len(rulings) == 1:
+        return rulings[0]
     worst = max(rulings, key=lambda ruling: _strictness(ruling.decision))
     return msgspec.structs.replace(
         worst,
@@ -101,7 +108,10 @@ def _one(rules: Sequence[Sourced], segment: Segment) -> Ruling:
     """The strictest rule for one simple command; of equals the first. The rights it gives are those that
     every allowing rule gives."""
     found: list[tuple[Decision, Sourced]] = []
+    program = _known_program(segment)
     for one in rules:
+        if program and one.words and one.words[0] not in program:
+            continue
         match _matches(one, segment):
             case Match.YES:
                 found.append((one.rule.decision, one))
@@ -117,6 +127,15 @@ def _one(rules: Sequence[Sourced], segment: Segment) -> Ruling:
         network=bool(allowing) and all(one.network for one in allowing),
         unconfined=bool(allowing) and all(one.unconfined for one in allowing),
     )
+
+
+def _known_program(segment: Segment) -> tuple[str, ...]:
+    """The names under which the program is surely known; none where it is expanded or starts others."""
+    if not segment or not segment[0].literal:
+        return ()
+    text = segment[0].text
+    name = text.rpartition("/")[2]
+    return () if name in _LAUNCHERS else (text, name)
 
 
 def _unreadable(rules: Sequence[Sourced]) -> Ruling:
@@ -153,9 +172,12 @@ _LAUNCHERS = frozenset(
 def _matches(one: Sourced, segment: Segment) -> Match:
     if not one.words:
         return Match.YES
-    head = segment[: len(one.words)]
-    if all(word.literal for word in head) and tuple(word.text for word in head) == one.words:
-        return Match.YES
+    for word, wanted in zip(segment, one.words, strict=False):
+        if not word.literal or word.text != wanted:
+            break
+    else:
+        if len(segment) >= len(one.words):
+            return Match.YES
     if one.rule.decision is Decision.ALLOW:
         return Match.NO
     return Match.MAYBE if _might(one.words, segment) else Match.NO
@@ -202,7 +224,7 @@ def _load(entry: Mapping[str, Any], source: str) -> Sourced:
             ErrorKind.INVALID_ARGS,
             f"{source}: `network` and `unconfined` are rights; only `allow` gives them",
         )
-    sourced = Sourced(rule, source, words)
+    sourced = Sourced(rule, source, words, any(char in rule.tool for char in "*?["))
     _check_examples(sourced)
     return sourced
 

@@ -14,6 +14,8 @@ _RESERVED = frozenset(
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[.*\])?\+?=")
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_PLAIN = re.compile(r"[\w./:=,@%+^-]+")
+"""Characters that mean nothing to the shell, wherever they stand."""
 _SEPARATOR = re.compile(r"\|\||&&|\|&|[|&;\n]")
 
 
@@ -77,6 +79,10 @@ class _Reader:
         text: list[str] = []
         literal = True
         while self._at < len(self._text):
+            if run := _PLAIN.match(self._text, self._at):
+                text.append(run[0])
+                self._at = run.end()
+                continue
             char = self._text[self._at]
             if char in " \t\n|&;":
                 break

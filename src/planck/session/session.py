@@ -9,6 +9,7 @@ from planck.records.events import (
     Compacted,
     ErrorEvent,
     Event,
+    FileChanged,
     SessionResumed,
     SessionStarted,
     ToolEnd,
@@ -102,7 +103,7 @@ async def resume(
 
 
 _BEHIND_A_CHECKPOINT = frozenset(
-    {"assistant_message", "tool_start", "tool_end", "usage", "file_changed", "permission_request"}
+    {"assistant_message", "tool_start", "tool_end", "usage", "permission_request"}
     | {"permission_decision", "compacted", "error"}
 )
 """What a later `compacted` stands for: not needed to go on, so a long log costs its active window."""
@@ -112,7 +113,7 @@ def _facts_by_agent(store: Store) -> dict[str, list[View]]:
     settled: dict[str, list[Event]] = defaultdict(list)
     active: dict[str, list[Event]] = defaultdict(list)
     for event in store.read():
-        if event.agent_id is None:
+        if event.agent_id is None or event.type == FileChanged.type:  # whole files, which only an undo needs
             continue
         events = active[event.agent_id]
         if event.type == Compacted.type:

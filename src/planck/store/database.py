@@ -66,7 +66,12 @@ def from_the_future(path: Path, found: int) -> Err:
     )
 
 
+_UNWRITABLE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_TRUNCATE")
+
+
 def as_store_error(path: Path, e: BaseException) -> BaseException:
+    if isinstance(e, sqlite3.OperationalError) and _code(e).startswith(_UNWRITABLE):
+        return unwritable(path, e)
     if isinstance(e, sqlite3.OperationalError | OSError):
         return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
     if isinstance(e, sqlite3.DatabaseError):
@@ -75,6 +80,11 @@ def as_store_error(path: Path, e: BaseException) -> BaseException:
             f"{path.name!r} is damaged: {e}; `planck sessions export` saves what can be read",
         )
     return e
+
+
+def _code(e: sqlite3.Error) -> str:
+    # Errors that the module itself raises have none.
+    return getattr(e, "sqlite_errorname", "")
 
 
 def unwritable(path: Path, e: sqlite3.Error) -> StoreError:

@@ -39,4 +39,8 @@ def remove_log(path: Path) -> None:
 
 
 def _touched(path: Path) -> float:
-    return max((p.stat().st_mtime for p in (path, Path(f"{path}-wal")) if p.exists()), default=0.0)
+    # A reader leaves an empty -wal behind: that is no write.
+    return max(
+        (p.stat().st_mtime for p in (path, Path(f"{path}-wal")) if p.exists() and p.stat().st_size),
+        default=0.0,
+    )

@@ -4,6 +4,7 @@ import fcntl
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -25,14 +26,21 @@ class WriterLock:
         """`steal` takes it from a process that is stopped but alive; the epoch in the log fences that one."""
         if steal:
             path.unlink(missing_ok=True)
-        self._fd = _acquire(path)
-        holder = Holder(os.getpid(), socket.gethostname())
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, codec.encode(holder), 0)
+        try:
+            self._fd = _acquire(path)
+        except OSError as e:
+            raise StoreError(
+                ErrorKind.LOG_WRITE_FAILED, f"can't lock {path.stem!r}: {e}; check the directory and the disk"
+            ) from e
+        # On a full disk the lock holds all the same; only who holds it can't be told.
+        with suppress(OSError):
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, codec.encode(Holder(os.getpid(), socket.gethostname())), 0)
 
     def release(self) -> None:
         if self._fd >= 0:
-            os.ftruncate(self._fd, 0)
+            with suppress(OSError):
+                os.ftruncate(self._fd, 0)
             os.close(self._fd)
             self._fd = -1
 

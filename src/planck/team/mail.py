@@ -14,6 +14,7 @@ from planck.team.member import Member
 from planck.team.waits import Waits
 from planck.toolkit.tool import Outcome
 
+GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
 NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 
 
@@ -56,7 +57,7 @@ class Mail:
                 envelope, target, also=[Entry(caller.id, caller.actor.agent.turn, wait)]
             )
             if refused:
-                return refused
+                return answer.result() if answer.done() else refused
             await asyncio.wait({answer}, timeout=timeout)
             if answer.done():
                 return answer.result()
@@ -162,10 +163,14 @@ class Mail:
         target.arriving += 1
         try:
             await self._journal.record_all([Entry(target.id, 0, envelope), *also], barrier=barrier)
+        except asyncio.CancelledError:
+            self._arrived(envelope)  # the journal commits what it took: it is sent, whoever still waits
+            raise
         finally:
             target.arriving -= 1
         if not self._arrived(envelope):
             await self._journal.record(target.id, 0, Delivery(ids=(envelope.id,), state="dead"))
+            return GONE
         return None
 
     def _refuse(self, envelope: Envelope, target: Member) -> Err | None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from planck.records.outcome import Err, ErrorKind
+from planck.team.mail import GONE
 
 if TYPE_CHECKING:
     from planck.team.member import Member
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 _teams: "WeakValueDictionary[str, Team]" = WeakValueDictionary()
 
-NOT_FOUND = Err(ErrorKind.NOT_FOUND, "Agent not found.")
+NOT_FOUND = GONE
 
 
 def register(team: "Team") -> None:

@@ -42,6 +42,7 @@ class Team:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._halted = False
+        self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
         registry.register(self)
 
@@ -74,6 +75,9 @@ class Team:
         member = self._admit(Revived(self._build(spec, self._journal), None), depth)
         try:
             await self._journal.record(spec.id, 0, AgentStarted(agent=spec))
+        except asyncio.CancelledError:
+            self._start(member)  # the journal commits what it took: it has started, whoever still waits
+            raise
         except BaseException:
             del self._members[spec.id]
             raise
@@ -101,7 +105,7 @@ class Team:
                 raise self._failure
             if self._halted:
                 return
-            if all(self._quiet(member) for member in self._members.values()):
+            if not self._chores and all(self._quiet(member) for member in self._members.values()):
                 for member in self._members.values():
                     if member.stalled and member.resting:
                         raise member.stalled
@@ -126,6 +130,17 @@ class Team:
         if self._members.pop(member.id, None) is None:
             return
         member.ending = why
+        # A task of its own: whoever destroys may itself be stopped, and the end must still be told.
+        chore = asyncio.create_task(self._bury(member, why))  # noqa: TID251 - awaited in aclose
+        self._chores.add(chore)
+        chore.add_done_callback(self._buried)
+        await asyncio.shield(chore)
+
+    def _buried(self, chore: asyncio.Task[None]) -> None:
+        self._chores.discard(chore)
+        self._changed.set()
+
+    async def _bury(self, member: Member, why: str) -> None:
         await self._stop(member)
         dead = tuple(member.actor.agent.history.unread)
         entries = [
@@ -142,6 +157,8 @@ class Team:
 
     async def aclose(self) -> None:
         """Stop driving, the youngest first; a turn in flight is recorded as interrupted."""
+        if self._chores:
+            await asyncio.wait(self._chores)
         for member in reversed(self.members):
             await self._stop(member)
         registry.forget(self)

@@ -3,9 +3,10 @@
 An expanded variable is data to bash itself; these are the commands that look at it twice.
 """
 
-import re
 from itertools import pairwise
 
+from planck.tools import shell_flows, shell_text
+from planck.tools.shell_flows import ASSIGNMENT, DECLARING, EVALUATING, declares, without_assignments
 from planck.tools.shell_text import EXPANDED, VALUE, Command, Quote, ShellText, Slot, Word, refused
 
 RUN_A_PROGRAM = "nice -n 0 -- "
@@ -23,49 +24,21 @@ _RESHELLING = frozenset(
     }
 )
 """Programs that hand their words to a shell."""
-_EVALUATING = frozenset(
-    {
-        *[
-            "eval",
-            "let",
-            "trap",
-            "source",
-            ".",
-            "alias",
-            "complete",
-            "compgen",
-            "bind",
-            "fc",
-            "unset",
-            "read",
-        ],
-        *["mapfile", "readarray", "getopts", "wait", "enable", "shopt"],
-    }
-)
-_DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
-_EVALUATED_NAMES = frozenset(
-    {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "IFS", "SHELLOPTS"}
-)
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?\+?=", re.DOTALL)
-_POSITIONAL = {"@", "*", *"0123456789"}
 
 
 def check(text: ShellText) -> None:
     """Raise for a placeholder that some command would evaluate; mark the commands that a value names."""
-    carriers = _carriers(text)
+    carriers = shell_flows.carriers(text)
     for command in text.commands:
         _check_command(command, text, carriers)
-    _check_variables(text, carriers)
+    shell_flows.check(text, carriers)
 
 
 def _check_command(command: Command, text: ShellText, carriers: set[str]) -> None:
-    assignments = _assignments(command)
-    for word, match in assignments:
-        if match[1] in _EVALUATED_NAMES and word.has_value:
-            raise refused(f"a value can't be assigned to {match[1]}, which a shell evaluates")
-        if VALUE in (match[2] or ""):
+    for word in command:
+        if (match := ASSIGNMENT.match(word.text)) and VALUE in (match[2] or ""):
             raise refused("a value can't be an array's index, which bash evaluates")
-    words = command[len(assignments) :]
+    words = without_assignments(command)
     if not words:
         return
     if words[0].nested:
@@ -74,16 +47,6 @@ def _check_command(command: Command, text: ShellText, carriers: set[str]) -> Non
         text.pieces[words[0].at] = RUN_A_PROGRAM
     _check_builtin(words)
     _check_shells(words, text)
-
-
-def _assignments(command: Command) -> list[tuple[Word, re.Match[str]]]:
-    found = []
-    for word in command:
-        match = _ASSIGNMENT.match(word.text)
-        if not match:
-            break
-        found.append((word, match))
-    return found
 
 
 def _is_unknown(name: Word) -> bool:
@@ -95,11 +58,11 @@ def _check_builtin(words: list[Word]) -> None:
     name, rest = words[0].text, words[1:]
     if not any(word.has_value for word in rest):
         return
-    if name in _EVALUATING or (name == "set" and not _after_dashes(rest)):
+    if name in EVALUATING or (name == "set" and not _after_dashes(rest)):
         raise refused(f"a value can't be an argument of {name!r}, which evaluates it")
     if name.rpartition("/")[2] in _RESHELLING:
         raise refused(f"a value can't be an argument of {name!r}, which hands it to another shell")
-    if name in _DECLARING:
+    if name in DECLARING:
         _check_declaration(words)
     elif name in {"test", "["}:
         _check_test(rest)
@@ -117,21 +80,13 @@ def _after_dashes(rest: list[Word]) -> bool:
     return "--" in [word.text for word in rest[:first]]
 
 
-def _declares_a_number(words: list[Word]) -> bool:
-    options = [word.text for word in words[1:] if word.text[:1] in {"-", "+"}]
-    return words[0].text in _DECLARING and any(set(option) & set("inaA") for option in options)
-
-
 def _check_declaration(words: list[Word]) -> None:
     name = words[0].text
-    if _declares_a_number(words):
-        raise refused(f"{name} -i, -n, -a or -A and a value do not go together: bash evaluates it")
+    if declares(words, "aA"):
+        raise refused(f"{name} -a or -A and a value do not go together: bash evaluates its index")
     for word in words[1:]:
         if word.has_value and VALUE in word.text.partition("=")[0] + word.text[: "=" not in word.text]:
             raise refused(f"a value can't name what {name!r} declares")
-        match = _ASSIGNMENT.match(word.text)
-        if match and match[1] in _EVALUATED_NAMES and word.has_value:
-            raise refused(f"a value can't be assigned to {match[1]}, which a shell evaluates")
 
 
 def _check_test(rest: list[Word]) -> None:
@@ -199,6 +154,8 @@ def _check_shell(rest: list[Word], *, sure: bool) -> set[str]:
         raise refused(
             "a value can't stand in the script of sh -c; pass it as an argument: sh -c '… \"$1\"' sh {{x}}"
         )
+    if runs_text and takes_value:
+        _check_script(rest)
     if not sure or runs_text:
         return rest[0].names if rest and runs_text else set()
     if all(word.may_vanish and not word.has_value for word in rest):
@@ -210,51 +167,17 @@ def _check_shell(rest: list[Word], *, sure: bool) -> set[str]:
     return set()
 
 
-def _check_variables(text: ShellText, carriers: set[str]) -> None:
-    """Values that reach an evaluating construct by way of the author's own variables."""
-    evaluated = list(text.evaluated)
-    for command in text.commands:
-        words = command[len(_assignments(command)) :]
-        if words and (words[0].text in _EVALUATING or _declares_a_number(words)):
-            evaluated.append((repr(words[0].text), {name for word in words for name in word.names}))
-    for what, names in evaluated:
-        if found := carriers & names:
-            raise refused(f"${min(found)} carries a value into {what}, which evaluates it")
-
-
-def _carriers(text: ShellText) -> set[str]:
-    carriers: set[str] = set()
-    if text.defines_functions or any(command[0].text == "set" for command in text.commands):
-        carriers |= _POSITIONAL
-    onward: dict[str, set[str]] = {}
-    """From a variable to those that take its value."""
-    for command in text.commands:
-        for target, has_value, sources in _flows(command):
-            carriers |= {target} if has_value else set()
-            for source in sources:
-                onward.setdefault(source, set()).add(target)
-    fresh = list(carriers)
-    while fresh:
-        reached = onward.get(fresh.pop(), set()) - carriers
-        carriers |= reached
-        fresh += reached
-    return carriers
-
-
-def _flows(command: Command) -> list[tuple[str, bool, set[str]]]:
-    """The variables that a command sets, whether to a value of ours, and from which others."""
-    flows = [
-        (match[1], word.has_value, word.names) for word in command if (match := _ASSIGNMENT.match(word.text))
-    ]
-    names = [word.text for word in command]
-    if names[0] in {"for", "select"} and len(names) > 1:
-        sources = {name for word in command for name in word.names} | (
-            _POSITIONAL if len(names) == 2 else set()
-        )
-        flows.append((names[1], any(word.has_value for word in command), sources))
-    elif names[0] in {"read", "mapfile", "readarray"}:
-        flows += [(name, True, set()) for name in ("REPLY", "MAPFILE", *names[1:])]
-    elif names[0] == "printf" and "-v" in names[:-1]:
-        sources = {name for word in command for name in word.names}
-        flows.append((names[names.index("-v") + 1], any(word.has_value for word in command), sources))
-    return flows
+def _check_script(rest: list[Word]) -> None:
+    """`sh -c 'script' sh {{x}}`: the script is the author's, and its parameters are values."""
+    inner = shell_text.read(rest[0].text.replace(EXPANDED, "_"))
+    inner.defines_functions = True
+    carriers = shell_flows.carriers(inner)
+    # `"$@"` runs the author's own program where that is its first word.
+    named = not rest[2:] or _is_unknown(rest[2])
+    for command in inner.commands:
+        words = without_assignments(command)
+        if words and named and _is_unknown(words[0]) and words[0].names & carriers:
+            raise refused("a value can't name the command in a script of sh -c")
+        if words:
+            _check_shells(words, inner)
+    shell_flows.check(inner, carriers)

@@ -18,8 +18,8 @@ EXPANDED = "\1"
 
 _OPERATOR = re.compile(r";;&|;;|;&|;|&&|&|\|\||\|&|\|")
 _REDIRECTION = re.compile(r"&>>|&>|>>|>&|>\||>|<<<|<<-|<<|<&|<>|<")
-_PREFIXES = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time"})
-"""Reserved words after which a command still follows."""
+_PREFIXES = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "-p", "--"})
+"""Reserved words, and the options of `time`, after which a command still follows."""
 _SIMPLE_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
 
 
@@ -181,7 +181,9 @@ class _Reader:
 
     def _enclosed(self, opener: int) -> None:
         self._take(opener)
+        outer, self._here_documents = self._here_documents, []
         self.commands_until(")")
+        self._here_documents = outer
         self._take(1)
 
     def _function(self, name: Word) -> None:
@@ -201,11 +203,16 @@ class _Reader:
                 raise refused("an array is never closed")
             if self.script[self.i] == ")":
                 break
+            if self.script[self.i] == "#":
+                self._take(self._line_end() - self.i)
+                continue
             if self.script[self.i] in ";&|<>(" and self.script[self.i : self.i + 2] not in {"<(", ">("}:
                 raise refused("an array holds an operator")
             item = self._word()
             if VALUE in item.text.split("]")[0] and item.text.startswith("["):
                 raise refused("a value can't be an array's index, which bash evaluates")
+            if item.text.startswith("["):
+                self.evaluated.append(("an array's index", item.names))
             owner.nested |= item.has_value
             owner.names |= item.names
         self._take(1)
@@ -250,6 +257,8 @@ class _Reader:
                 line = self.script[self.i : self._line_end()]
                 if PLACEHOLDER.search(line):
                     raise refused("a value can't stand in a here-document; use <<< or a pipe")
+                if re.search(r"\$[\[({]|`", line):
+                    self.evaluated.append(("a here-document", names_in(line)))
                 self._take(len(line) + 1)
                 if (line.lstrip("\t") if dash else line) == delimiter:
                     break
@@ -260,6 +269,8 @@ class _Reader:
             if self.i >= len(self.script):
                 raise refused("a '[[' is never closed")
             word = self._word()
+            if word.text.startswith("#"):
+                raise refused("a comment in [[ ]] has two readings; put it elsewhere")
             if word.has_value:
                 raise refused("a value can't stand in [[ ]], which evaluates it; use [ ]")
             self.evaluated.append(("[[ ]]", word.names))
@@ -398,13 +409,13 @@ class _Reader:
         word.names |= set(re.findall(r"\w+|[@*]", inside))
         word.text += EXPANDED
         if evaluated := _evaluated_part(inside):
-            self.evaluated.append(("${ }", _names(evaluated)))
+            self.evaluated.append(("${ }", names_in(evaluated)))
 
     def _arithmetic(self, opener: str, closer: str) -> None:
         inside = self._balanced(opener, opener[-1], closer[0], "arithmetic")
         if closer == "))" and not inside.endswith("))"):
             raise refused("a '((' that is not arithmetic: put a space between the parentheses")
-        self.evaluated.append(("arithmetic", _names(inside)))
+        self.evaluated.append(("arithmetic", names_in(inside)))
 
     def _balanced(self, opener: str, up: str, down: str, where: str) -> str:
         """Take everything up to the end of `opener`, verbatim; no placeholder may be inside."""
@@ -439,6 +450,7 @@ class _Reader:
             raise refused("a backtick is never closed")
         if PLACEHOLDER.search(self.script, self.i, end):
             raise refused("a value can't stand between backticks; use $( )")
+        self.evaluated.append(("backticks", names_in(self.script[self.i : end])))
         self._take(end + 1 - self.i)
         word.text += EXPANDED
 
@@ -468,11 +480,12 @@ class _Reader:
 
 def _evaluated_part(expansion: str) -> str:
     """What bash evaluates in a `${...}`: a name behind `!`, a prompt `@P`, an index, an offset."""
-    if re.match(r"\$\{!", expansion) or expansion.endswith("@P}"):
+    if re.match(r"\$\{!", expansion) or expansion.endswith("@P}") or "$(" in expansion or "`" in expansion:
         return expansion
     found = re.search(r"\[(?![@*]\])(.*)|:(?![-=?+])(.*)", expansion, re.DOTALL)
     return next((part for part in found.groups() if part), "") if found else ""
 
 
-def _names(text: str) -> set[str]:
+def names_in(text: str) -> set[str]:
+    """Whatever could be a variable's name in a text that is a script or arithmetic."""
     return set(re.findall(r"[A-Za-z_]\w*|(?<=\$)[0-9@*]|(?<=\$\{)[0-9@*]", text))

@@ -10,17 +10,16 @@ import itertools
 import os
 import re
 import stat
-import struct
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from functools import cache
 from pathlib import Path
 
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.beneath import is_link, open_beneath
 
 
 class WorkspaceError(PlanckError):
@@ -107,7 +106,7 @@ class Root:
         with self._fd() as root:
             for path in paths:
                 try:
-                    os.close(_beneath(root, path, _LOOK))
+                    os.close(open_beneath(root, path, _LOOK))
                 except OSError:
                     continue
                 found.append(path)
@@ -170,14 +169,14 @@ class Root:
     def _open(self, root: int, path: str, flags: int) -> int:
         relative = _as_listed(root, self.relative(path))
         try:
-            return _beneath(root, relative, flags)
+            return open_beneath(root, relative, flags)
         except OSError as problem:
             raise self._failure(root, path, relative, problem) from None
 
     def _open_parent(self, root: int, parent: str, path: str, create: bool) -> int:
         flags = os.O_RDONLY | os.O_DIRECTORY
         try:
-            return _beneath(root, parent, flags)
+            return open_beneath(root, parent, flags)
         except OSError as problem:
             if problem.errno != errno.ENOENT or not create:
                 raise self._failure(root, path, parent, problem) from None
@@ -189,7 +188,7 @@ class Root:
                     os.mkdir(step, 0o777, dir_fd=held)
                 except FileExistsError:
                     pass
-                deeper = _beneath(root, "/".join(steps[:depth]), flags)
+                deeper = open_beneath(root, "/".join(steps[:depth]), flags)
             except OSError as problem:
                 raise self._failure(root, path, "/".join(steps[:depth]), problem) from None
             finally:
@@ -258,8 +257,8 @@ class Slot:
 
     @property
     def relative(self) -> str:
-        """Where it really is, from the root on."""
-        return os.path.relpath(self.place, self._root.path)
+        """Where it really is, from the root on, escaped: a log can hold it, and `writing` takes it back."""
+        return escape(os.path.relpath(self.place, self._root.path))
 
     def read(self, limit: int) -> tuple[bytes, int] | None:
         """Content and mode of the regular file there, or None where there is none."""
@@ -368,7 +367,7 @@ class Slot:
             pass  # only root can give files away; the content and the mode are what we promise
 
     def _refused(self, problem: OSError) -> WorkspaceError:
-        if problem.errno in (errno.ELOOP, errno.EMLINK) and _is_link(self._name, self._folder):
+        if problem.errno in (errno.ELOOP, errno.EMLINK) and is_link(self._name, self._folder):
             target = os.readlink(self._name, dir_fd=self._folder)
             outside = os.path.isabs(target) or os.path.normpath(target).startswith("..")
             kind = ErrorKind.OUTSIDE_WORKSPACE if outside else ErrorKind.WRITE_FAILED
@@ -434,95 +433,16 @@ def _as_listed(root: int, relative: str) -> str:
         return relative
     for spelling in (relative, raw):
         try:
-            os.close(_beneath(root, spelling, _LOOK))
+            os.close(open_beneath(root, spelling, _LOOK))
         except OSError:
             continue
         return spelling
     return relative
 
 
-def _beneath(root: int, relative: str, flags: int) -> int:
-    flags |= os.O_CLOEXEC
-    if _has_openat2():
-        for _ in range(_RACE_RETRIES):
-            try:
-                return _openat2(root, relative, flags)
-            except OSError as problem:
-                if problem.errno != errno.EAGAIN:  # a rename raced with `..`: the kernel could not be sure
-                    raise
-        raise OSError(errno.EXDEV, "the path keeps changing")
-    return walk(root, relative, flags)
-
-
-def walk(root: int, relative: str, flags: int) -> int:
-    """Where there is no openat2: one component at a time, no link followed at all."""
-    steps = [step for step in os.path.normpath(relative).split("/") if step not in ("", ".")]
-    if ".." in steps:
-        raise OSError(errno.EXDEV, "leaves the root")
-    held = os.dup(root)
-    for step in steps[:-1]:
-        try:
-            deeper = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=held)
-        except OSError as problem:
-            if problem.errno == errno.ENOTDIR and _is_link(step, held):
-                raise OSError(errno.EXDEV, "a link") from None
-            raise
-        finally:
-            os.close(held)
-        held = deeper
-    try:
-        return os.open(steps[-1] if steps else ".", flags | os.O_NOFOLLOW, dir_fd=held)
-    except OSError as problem:
-        if steps and problem.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(steps[-1], held):
-            raise OSError(errno.EXDEV, "a link") from None
-        raise
-    finally:
-        os.close(held)
-
-
-_OPENAT2 = 437
-_RESOLVE = 0x08 | 0x02  # BENEATH, NO_MAGICLINKS
-_RACE_RETRIES = 64
 _LOOK = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW
 _COUNTER = itertools.count(1)
 _CHUNK = 1 << 20
-
-
-@cache
-def _syscall() -> "Callable[[int, bytes, bytes], tuple[int, int]]":
-    """`openat2(root, path, how)` as descriptor and error number; ctypes costs 5 ms to import."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def call(root: int, path: bytes, how: bytes) -> tuple[int, int]:
-        return libc.syscall(_OPENAT2, root, path, how, len(how)), ctypes.get_errno()
-
-    return call
-
-
-@cache
-def _has_openat2() -> bool:
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        fd = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        os.close(_openat2(fd, ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-    return True
-
-
-def _openat2(root: int, relative: str, flags: int) -> int:
-    fd, code = _syscall()(root, os.fsencode(relative), struct.pack("QQQ", flags, 0, _RESOLVE))
-    if fd < 0:
-        raise OSError(code, os.strerror(code))
-    return fd
 
 
 def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED) -> os.stat_result:
@@ -566,13 +486,6 @@ def _link_note(root: int, relative: str, path: Path) -> str:
             continue
         return f"{'/'.join(steps[:depth])!r} is a link to {target!r}"
     return ""
-
-
-def _is_link(name: str, folder: int) -> bool:
-    try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except OSError:
-        return False
 
 
 def _remove(name: str, folder: int) -> None:

@@ -1,0 +1,95 @@
+"""What a mode costs a command, against a bare spawn in the same run; and what a permission decision costs."""
+
+import asyncio
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from planck.permissions.policy import Surroundings, judge
+from planck.permissions.rules import load
+from planck.records.authority import Authority, Confinement, Mode
+from planck.toolkit.tool import Effect
+from planck.workspace.process import allowed, run, shell
+from planck.workspace.sandbox import find
+
+ROUNDS = 60
+
+
+def main() -> None:
+    asyncio.run(_commands())
+    _decisions()
+
+
+async def _commands() -> None:
+    found = find()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder).resolve()
+        roots = (str(place),)
+        ways: dict[str, Callable[[], Awaitable[object]]] = {
+            "bare bash -c true": lambda: asyncio.to_thread(
+                subprocess.run, ["bash", "-c", "true"], check=True
+            ),
+            "full (contained only)": lambda: _run(place, None),
+        }
+        if found.sandbox is not None:
+            ways["read-only"] = lambda: _run(place, Confinement(Mode.READ_ONLY, roots))
+            ways["workspace"] = lambda: _run(place, Confinement(Mode.WORKSPACE, roots, roots))
+        else:
+            print(f"no sandbox: {'; '.join(found.problems)}")
+        times: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(ROUNDS):  # interleaved: what else the machine does hits all alike
+            for name, way in ways.items():
+                begun = time.perf_counter()
+                await way()
+                times[name].append((time.perf_counter() - begun) * 1000)
+    bare = times["bare bash -c true"]
+    for name, taken in times.items():
+        median, least = statistics.median(taken), min(taken)
+        added = (
+            f"+{median - statistics.median(bare):.1f} / +{least - min(bare):.1f} ms"
+            if taken is not bare
+            else ""
+        )
+        print(
+            f"{name:24} median {median:5.1f}  min {least:5.1f} ms  {added}  {'(aim <= +8)' if added else ''}"
+        )
+
+
+async def _run(place: Path, confinement: Confinement | None) -> None:
+    await run(shell("true"), cwd=place, environment=allowed({}), timeout=30, confinement=confinement)
+
+
+def _decisions() -> None:
+    words = [
+        "git status",
+        "git push",
+        "pip install",
+        "rm",
+        "npm test",
+        "cargo build",
+        "make",
+        "docker",
+        "curl",
+        "ls",
+    ]
+    rules = load([{"tool": "bash", "command": text, "decision": "ask"} for text in words], "benchmark")
+    around = Surroundings(rules)
+    authority = Authority(Mode.WORKSPACE, roots=("/w",))
+    cases = {
+        "read, no rule for it": ("read", Effect.NONE, {"path": "x"}),
+        "bash, 10 rules, one command": ("bash", Effect.COMMAND, {"command": "python -m pytest -q tests"}),
+        "bash, 10 rules, a pipeline of 5": (
+            "bash",
+            Effect.COMMAND,
+            {"command": " | ".join(["grep -v 'a b'"] * 5)},
+        ),
+    }
+    for name, (tool, effect, args) in cases.items():
+        begun = time.process_time()
+        for _ in range(2000):
+            judge(authority, around, tool, effect, True, args)
+        each = (time.process_time() - begun) / 2000 * 1e6
+        print(f"a decision: {name:34} {each:6.1f} us  (aim <= 50)")

@@ -1,0 +1,41 @@
+import asyncio
+
+from tests.teams import Crew, delegate
+from tests.virtual_time import run_virtual
+
+from planck.llm.provider import Request
+from planck.llm.scripted import Say, Scripted
+from planck.records.messages import ToolMessage
+from planck.team.standing import standing
+
+
+async def _delegated() -> tuple[str, str, str]:
+    at_work, finish = asyncio.Event(), asyncio.Event()
+
+    def answer(request: Request) -> Scripted:
+        if request.agent_id == "lead" and not isinstance(request.history.messages[-1], ToolMessage):
+            return [delegate("w", "count the files")]
+        if request.agent_id == "w":
+            at_work.set()
+            return Say(text="seven", wait=finish)
+        return "done"
+
+    crew = Crew(answer, "w")
+    await crew.start()
+    running = asyncio.ensure_future(crew.run("go"))
+    await at_work.wait()
+    during = standing(crew.team, "lead"), standing(crew.team, "w")
+    finish.set()
+    await running
+    after = standing(crew.team, "lead")
+    await crew.aclose()
+    return (*during, after)
+
+
+def test_an_agent_is_told_who_is_there_and_what_is_open() -> None:
+    lead, worker, after = run_virtual(_delegated())
+    assert "lead (type lead, id lead), w (type w, id w)" in lead
+    assert "given by you" in lead
+    assert "from lead to w: count the files" in lead
+    assert "given to you" in worker
+    assert "count the files" not in after
