@@ -24,6 +24,7 @@ _NOT_SEARCHED = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox
 
 class Bubblewrap:
     level = Containment.BUBBLEWRAP
+    writes = True
 
     def __init__(self) -> None:
         program = system_program("bwrap")
