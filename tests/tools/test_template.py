@@ -568,12 +568,12 @@ def _assert_harmless(place: Path, command: str, seed: int) -> None:
 
 @pytest.mark.serial
 def test_no_accepted_template_runs_a_value(tmp_path: Path) -> None:
-    assert run_random_templates(tmp_path, 1_000, seed=41) > 200
+    assert run_random_templates(tmp_path, 700, seed=41) > 150
 
 
 @pytest.mark.serial
 def test_no_accepted_garbage_runs_a_value(tmp_path: Path) -> None:
-    assert run_random_templates(tmp_path, 6_000, seed=43, make=random_garbage) > 200
+    assert run_random_templates(tmp_path, 4_000, seed=43, make=random_garbage) > 150
 
 
 @pytest.mark.soak
