@@ -609,3 +609,28 @@ def test_an_err_is_never_a_template() -> None:
     with pytest.raises(ToolError) as caught:
         compile_template("eval {{x}}")
     assert isinstance(caught.value.err, Err)
+
+
+def test_any_text_is_a_template_or_a_refusal_never_an_exception() -> None:
+    seed = 45
+    source = random.Random(seed)
+    pool = [
+        *TOKENS,
+        "-{{v}}",
+        "{{v}}=",
+        "a[{{v}}]=",
+        *FRAGMENTS,
+        *(c for group in REFUSED.values() for c in group),
+    ]
+    accepted = 0
+    for number in range(8_000):
+        command = "".join(source.choices(pool, k=source.randrange(1, 9)))
+        try:
+            template = compile_template(command)
+        except ToolError as refused:
+            assert refused.err.kind is ErrorKind.INVALID_ARGS, f"seed {seed}, {number}: {command!r}"
+        else:
+            accepted += 1
+            template.script({"v": "value"})
+            template.shown({"v": "value"})
+    assert accepted > 500
