@@ -128,7 +128,7 @@ async def test_a_conversation_is_steered_interrupted_and_left(tmp_path: Path) ->
             while len(server.asked) < 3:
                 await asyncio.sleep(0.01)
         run.process.send_signal(signal.SIGINT)
-        at = await run.until("interrupted", at)
+        at = await run.until("interrupted · ", at)
         run.type("/nonsense\r")
         at = await run.until("is no command", at)
         run.type("/team\r")
