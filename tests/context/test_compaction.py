@@ -262,6 +262,13 @@ def test_tokens_come_from_the_last_real_count() -> None:
     assert user_text("x").sender == ""
 
 
+def test_without_a_provider_no_model_is_asked() -> None:
+    history = told(*(fact for n in range(1, 60) for fact in turn(n, output=550)))
+    done = asyncio.run(Compactor(None, WINDOW).make_room(Request("a1", "be brief", history)))
+    assert done is not None
+    assert done.how == "digest"
+
+
 def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
     facts = [fact for n in range(1, 60) for fact in turn(n, output=550)]
     compactor = Compactor(

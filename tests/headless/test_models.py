@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.models import ModelError
+from planck.headless.credentials import CredentialFile, Keyring
+from planck.headless.models import ModelError, found_locally
+from planck.headless.settings import Config, ModelEntry, ProviderEntry
+from planck.headless.system import SystemClock
 from planck.records.messages import Text
 from planck.records.outcome import ErrorKind
 from tests.command import Bench
+from tests.wire.memory import MemoryTransport
 from tests.wire.openai_chat import OpenAIChat
 from tests.wire.script import Answer, Fault, play, reply
 from tests.wire.server import Asked, Reply, WireServer, json_reply
@@ -57,6 +61,16 @@ async def test_a_name_that_means_nothing_says_so(
             await planck.model(name)
         assert caught.value.err.kind == kind
         assert caught.value.err.message.startswith(text)
+
+
+async def test_a_window_that_nobody_knows_is_guessed_small_where_it_costs_the_users_memory(
+    tmp_path: Path,
+) -> None:
+    providers = {"lab": {"type": "openai", "base_url": "http://127.0.0.1:9"}, "mine": {"type": "ollama"}}
+    async with opened(tmp_path, providers=providers) as planck:
+        names = ("ollama/qwen:7b", "mine/qwen:7b", "llama_cpp/x", "lab/x")
+        windows = [(await planck.model(name)).context_window for name in names]
+    assert windows == [32_768, 32_768, 32_768, 128_000]
 
 
 @pytest.mark.parametrize("name", ["local/anything", "ollama/qwen:7b", "llama_cpp/x"])
@@ -140,3 +154,33 @@ async def test_no_known_key_gets_into_the_log(tmp_path: Path) -> None:
     stored = b"".join(path.read_bytes() for path in log.parent.glob("*.db*"))
     assert b"[redacted]" in stored
     assert b"sk-from" not in stored
+
+
+def on_default_ports(asked: Asked) -> Reply:
+    if asked.path == "/api/tags":
+        return json_reply({"models": [{"model": "qwen:7b"}]})
+    if asked.path == "/api/show":
+        return json_reply({"model_info": {"qwen3.context_length": 40960}})
+    return local_server(asked)
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "asks"),
+    [
+        (Config(), {}, True),
+        (Config(default_model="x"), {}, False),
+        (Config(providers={"mine": ProviderEntry("openai", base_url="http://here")}), {}, False),
+        (Config(models=[ModelEntry("a", "m", "openai")]), {}, False),
+        (Config(), {"GEMINI_API_KEY": "k"}, False),
+    ],
+)
+async def test_default_ports_are_asked_only_when_nothing_else_is_configured(
+    tmp_path: Path, config: Config, environ: dict[str, str], asks: bool
+) -> None:
+    transport = MemoryTransport(on_default_ports)
+    ring = Keyring(CredentialFile(tmp_path), environ, SystemClock())
+    found = await found_locally(config, ring, transport)
+    assert [(model.label, model.context_window) for model in found] == (
+        [("llama_cpp/smollm2", 4096), ("ollama/qwen:7b", 40960)] if asks else []
+    )
+    assert bool(transport.asked) is asks

@@ -143,6 +143,11 @@ async def test_a_link_that_leads_outside_is_refused(absolute: bool, room: Room) 
     assert tree(room.out) == before
 
 
+async def test_a_dollar_is_a_character_like_others(room: Room) -> None:
+    assert kind(await room.call("write", {"path": "$HOMEWORK/$x", "content": "y"})) == "ok"
+    assert (room.ws / "$HOMEWORK" / "$x").read_text() == "y"
+
+
 async def test_a_loop_of_links_is_a_clean_error(room: Room) -> None:
     (room.ws / "one").symlink_to("two")
     (room.ws / "two").symlink_to("one")
@@ -278,7 +283,7 @@ async def test_what_is_no_regular_file_neither_blocks_nor_opens(room: Room) -> N
 
 async def test_a_folder_is_not_read_or_written_as_a_file(room: Room) -> None:
     assert kind(await room.call("read", {"path": "sub"})) == "read_failed"
-    for path in ("sub", "sub/", ".", "sub/.", "sub/.."):
+    for path in ("sub", "sub/", ".", "sub/.", "sub/..", "new/", "sub/new/"):
         assert kind(await room.call("write", {"path": path, "content": "x"})) == "write_failed", path
     assert kind(await room.call("write", {"path": "sub/a.txt/b", "content": "x"})) == "not_found"
 

@@ -443,6 +443,14 @@ async def test_an_expected_failure_keeps_its_kind(tmp_path: Path) -> None:
     assert finished.ok is False
 
 
+async def test_details_of_several_lines_are_shown_as_text(tmp_path: Path) -> None:
+    async def failing(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return Err(ErrorKind.TIMEOUT, "too slow", {"timeout_ms": 5, "output": "one\ntwo\n", "diff": ""})
+
+    finished = await Room(tmp_path, [tool(failing)]).call("probe")
+    assert finished.output == 'timeout: too slow\n{"timeout_ms":5,"diff":""}\noutput:\none\ntwo\n'
+
+
 def cyclic() -> dict[str, Any]:
     loop: dict[str, Any] = {"output": "text"}
     loop["self"] = loop

@@ -121,6 +121,14 @@ REFUSED = {
         "command eval {{x}}",
         "builtin eval {{x}}",
         "eval $(echo {{x}})",
+        "time eval {{x}}",
+        "time -p -- eval {{x}}",
+        "! ! eval {{x}}",
+        "A=1 <f 2>g eval {{x}}",
+        "a=(1) eval {{x}}",
+        "case a in a) eval {{x}};; esac",
+        "if true; then ( { eval {{x}}; } ); fi",
+        "a=( # '\n$(( {{x}} )) # '\n)",
         "function f { eval {{x}}; }",
         "f() { eval {{x}}; }",
         "trap {{x}} EXIT",
@@ -262,6 +270,7 @@ def test_a_placeholder_that_a_shell_would_evaluate_is_refused_at_load(tmp_path: 
         ("echo \"$(case {{x}} in a) echo {{x}};; esac)\"", {"x": "a"}, "a\n"),
         ("cat <<< {{x}}", {"x": "$(id)"}, "$(id)\n"),
         ("cat <<EOF; echo {{x}}\n$((1+1))\nEOF\n", {"x": "v"}, "2\nv\n"),
+        ("cat <<A $(cat <<B\n-\nB\n)\na\nA\necho {{x}}", {"x": "v"}, "a\nv\n"),
         ("echo {{x}} # {{x}} 'unclosed", {"x": "v"}, "v\n"),
         ("printf '%s|' {{x}} {{y}}", {"x": "%d", "y": "-v"}, "%d|-v|"),
         ("echo {a,{{x}}}", {"x": "b,c}"}, "a b,c}\n"),
@@ -469,7 +478,22 @@ TOKENS = [
         "x",
     ],
     *["x=", "$x", "${x}", "${x:-", "${", "<", ">", "<<<", "case ", " in ", " esac", " do ", " done ", "for "],
-    *["while ", "if ", "then ", "fi ", "echo ", "echo ", "printf ", "%s ", "test ", "[ ", " ]", "-v ", "-n "],
+    *[
+        "while ",
+        "if ",
+        "then ",
+        "fi ",
+        "echo ",
+        "echo ",
+        "printf ",
+        "%s ",
+        "test ",
+        "[ ",
+        " ]",
+        "-v ",
+        "-n ",
+        "-p ",
+    ],
     *[
         "declare ",
         "read ",
@@ -544,12 +568,12 @@ def _assert_harmless(place: Path, command: str, seed: int) -> None:
 
 @pytest.mark.serial
 def test_no_accepted_template_runs_a_value(tmp_path: Path) -> None:
-    assert run_random_templates(tmp_path, 1_000, seed=41) > 200
+    assert run_random_templates(tmp_path, 700, seed=41) > 150
 
 
 @pytest.mark.serial
 def test_no_accepted_garbage_runs_a_value(tmp_path: Path) -> None:
-    assert run_random_templates(tmp_path, 6_000, seed=43, make=random_garbage) > 200
+    assert run_random_templates(tmp_path, 4_000, seed=43, make=random_garbage) > 150
 
 
 @pytest.mark.soak

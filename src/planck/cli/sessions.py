@@ -22,7 +22,7 @@ ACTIONS = ("list", "show", "export", "import", "delete", "fork", "tree", "search
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=ACTIONS)
+    parser.add_argument("action", choices=(*ACTIONS, "replay"), metavar="|".join(ACTIONS))
     parser.add_argument(
         "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
     )
@@ -39,6 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.action == "replay":
+        raise UsageError(ErrorKind.NOT_FOUND, "`planck sessions replay` is not built yet; try `show`")
     home = Planck(workspace=Path(options.directory))
     archive = Archive(home.sessions_dir, home.workspace)
     if options.action not in ("list", "tree") and not options.what:

@@ -57,7 +57,7 @@ def fits(history: History, window: int, *, fixed: int = 0) -> bool:
 async def compact(
     history: History,
     window: int,
-    provider: Provider,
+    provider: Provider | None,
     *,
     fixed: int = 0,
     notes: str = "",
@@ -71,7 +71,7 @@ async def compact(
     if done := work.pruned():
         return done
     head = work.before(work.tail_at)
-    summary = await _summary(head, provider, work.room // 2, agent_id) if head else None
+    summary = await _summary(head, provider, work.room // 2, agent_id) if head and provider else None
     if summary and (done := work.summarised(_framed(summary, notes), work.tail_at, "summarised")):
         return done
     for tail_at, cut in (
@@ -89,9 +89,12 @@ class Compactor:
     """One agent's: asked before each of its model calls, and silent while everything fits."""
 
     def __init__(
-        self, provider: Provider, window: int, notes: Callable[[str], str] = lambda agent_id: ""
+        self, provider: Provider | None, window: int, notes: Callable[[str], str] = lambda agent_id: ""
     ) -> None:
-        """`notes` says of an agent what must outlive any summary: roster and open asks."""
+        """`notes` says of an agent what must outlive any summary: roster and open asks.
+
+        Without a provider no model is asked: the digest does it.
+        """
         self._provider = provider
         self._window = window
         self._notes = notes

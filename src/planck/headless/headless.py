@@ -390,7 +390,8 @@ class SessionHandle:
     async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
         """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
         model = self._resolve(name)
-        await self._member(agent).actor.agent.change_model(model, *self._wired.mind(model))
+        member = self._member(agent)
+        await member.actor.agent.change_model(model, *self._wired.mind(model, member.spec.compactor))
         return model
 
     def _member(self, agent: str) -> Member:

@@ -115,6 +115,7 @@ def members(template: Template, ids: Ids) -> list[AgentSpec]:
             tools=tuple(entry.tools),
             skills=tuple(entry.skills),
             delegator_id="" if entry.type == "orchestrator" else orchestrator_id,
+            compactor=entry.compactor,
         )
         for entry, model in template.members
     ]

@@ -192,6 +192,11 @@ class SessionWiring:
         )
         return self._team
 
+    def _lineage(self, spec: AgentSpec) -> str:
+        """Who asks: its name, and whom it works for."""
+        delegator = self._specs.get(spec.delegator_id)
+        return f"{spec.name} (works for {delegator.name})" if delegator else spec.name
+
     def authorised(self, specs: list[AgentSpec]) -> list[AgentSpec]:
         return authorised(specs, self._ceiling)
 
@@ -214,7 +219,7 @@ class SessionWiring:
         def record(fact: View) -> Awaitable[object]:
             return journal.record(spec.id, agent.turn, fact, barrier=True)
 
-        permit = self._gate.permit(spec.id, spec.name, effective(spec, self._ceiling), record)
+        permit = self._gate.permit(spec.id, self._lineage(spec), effective(spec, self._ceiling), record)
         executor = HookedExecutor(
             tools,
             clock=wiring.clock,
@@ -227,7 +232,7 @@ class SessionWiring:
             record=lambda fact: agent.record(fact),
         )
         executor.hooks, executor.agent = self.hooks, spec.name
-        provider, cost, make_room = self.mind(spec.model)
+        provider, cost, make_room = self.mind(spec.model, spec.compactor)
         agent = Agent(
             spec,
             journal=journal,
@@ -243,12 +248,17 @@ class SessionWiring:
         wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
-    def mind(self, model: ModelSpec) -> tuple[Provider, Cost, MakeRoom]:
+    def mind(self, model: ModelSpec, compactor: str) -> tuple[Provider, Cost, MakeRoom | None]:
         """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
         provider = self._provider(model)
-        compactor = Compactor(provider, model.context_window, lambda agent_id: standing(self._team, agent_id))
-        make_room = compactor.make_room
-        return provider, partial(self._wiring.cost, model), make_room
+        return provider, partial(self._wiring.cost, model), self._make_room(provider, model, compactor)
+
+    def _make_room(self, provider: Provider, model: ModelSpec, compactor: str) -> MakeRoom | None:
+        if compactor == "off":
+            return None
+        summarises = None if compactor == "digest" else provider
+        notes = partial(standing, self._team)
+        return Compactor(summarises, model.context_window, notes).make_room
 
     def _provider(self, model: ModelSpec) -> Provider:
         """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""

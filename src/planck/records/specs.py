@@ -53,6 +53,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     delegator_id: str = ""
+    compactor: str = ""
+    """How its history is made to fit: `summary` (default), `digest` (no model call), `off`."""
     authority: Authority | None = None
     """As granted at the start; None: the session's."""
 

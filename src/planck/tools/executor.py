@@ -266,8 +266,11 @@ class _Said:
     def say(self, text: str) -> None:
         if threading.get_ident() == self._thread:
             self._pass_on(text)
-        elif not self._loop.is_closed():
+            return
+        try:
             self._loop.call_soon_threadsafe(self._pass_on, text)
+        except RuntimeError:
+            pass  # the loop is closed: nobody listens any more
 
     def _pass_on(self, text: str) -> None:
         if self.over:

@@ -97,5 +97,10 @@ def _storable(err: Err) -> Err:
 
 
 def _error_text(err: Err) -> str:
-    text = f"{err.kind}: {err.message}"
-    return bounded(f"{text}\n{codec.encode_str(err.details)}" if err.details else text)
+    """`kind: message`, then the details: as JSON, but text of several lines (a diff, an output) as it is."""
+    long = {key: text for key, text in err.details.items() if isinstance(text, str) and "\n" in text}
+    short = {key: detail for key, detail in err.details.items() if key not in long}
+    parts = [f"{err.kind}: {err.message}"]
+    parts += [codec.encode_str(short)] if short else []
+    parts += [f"{key}:\n{text}" for key, text in long.items()]
+    return bounded("\n".join(parts))

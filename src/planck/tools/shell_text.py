@@ -18,8 +18,8 @@ EXPANDED = "\1"
 
 _OPERATOR = re.compile(r";;&|;;|;&|;|&&|&|\|\||\|&|\|")
 _REDIRECTION = re.compile(r"&>>|&>|>>|>&|>\||>|<<<|<<-|<<|<&|<>|<")
-_PREFIXES = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time"})
-"""Reserved words after which a command still follows."""
+_PREFIXES = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "-p", "--"})
+"""Reserved words, and the options of `time`, after which a command still follows."""
 _SIMPLE_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
 
 
@@ -181,7 +181,9 @@ class _Reader:
 
     def _enclosed(self, opener: int) -> None:
         self._take(opener)
+        outer, self._here_documents = self._here_documents, []
         self.commands_until(")")
+        self._here_documents = outer
         self._take(1)
 
     def _function(self, name: Word) -> None:
@@ -201,6 +203,9 @@ class _Reader:
                 raise refused("an array is never closed")
             if self.script[self.i] == ")":
                 break
+            if self.script[self.i] == "#":
+                self._take(self._line_end() - self.i)
+                continue
             if self.script[self.i] in ";&|<>(" and self.script[self.i : self.i + 2] not in {"<(", ">("}:
                 raise refused("an array holds an operator")
             item = self._word()
@@ -264,6 +269,8 @@ class _Reader:
             if self.i >= len(self.script):
                 raise refused("a '[[' is never closed")
             word = self._word()
+            if word.text.startswith("#"):
+                raise refused("a comment in [[ ]] has two readings; put it elsewhere")
             if word.has_value:
                 raise refused("a value can't stand in [[ ]], which evaluates it; use [ ]")
             self.evaluated.append(("[[ ]]", word.names))

@@ -76,7 +76,7 @@ class Root:
         with self._fd() as root:
             relative = _as_listed(root, self.relative(path))
             parent, name = os.path.split(relative.rstrip("/"))
-            if name in ("", ".", ".."):
+            if name in ("", ".", "..") or relative.endswith("/"):
                 raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
             self._refuse_protected(relative, path)
             fd = self._open_parent(root, parent or ".", path, create)
@@ -135,7 +135,7 @@ class Root:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"a path can't hold a NUL character: {path!r}")
         if len(os.fsencode(_encodable(path))) > 4095:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"the path is too long: {path[:80]!r}…")
-        if path.startswith(("~", "$HOME", "${HOME}")):
+        if path.startswith("~") or re.match(r"\$\{?HOME\b", path):
             raise self._outside(path, "no home is ever expanded")
         if path.startswith("/"):
             inside = self._below_root(path)
