@@ -60,7 +60,7 @@ def run_console(body: str, where: str) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -111,7 +111,8 @@ async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(
         async with httpx2.AsyncClient() as http:
             for token in ("", "Bearer wrong", "t0ken"):
                 headers = {"Authorization": token} if token else {}
-                assert (await http.post(url, json={}, headers=headers)).status_code == 401
+                refused = await http.post(url, json={}, headers=headers)
+                assert (refused.status_code, refused.json()["error"]["kind"]) == (401, "unauthorized")
 
 
 async def _use_count_words(client: Client) -> None:

@@ -63,6 +63,16 @@ async def test_a_name_that_means_nothing_says_so(
         assert caught.value.err.message.startswith(text)
 
 
+async def test_a_window_that_nobody_knows_is_guessed_small_where_it_costs_the_users_memory(
+    tmp_path: Path,
+) -> None:
+    providers = {"lab": {"type": "openai", "base_url": "http://127.0.0.1:9"}, "mine": {"type": "ollama"}}
+    async with opened(tmp_path, providers=providers) as planck:
+        names = ("ollama/qwen:7b", "mine/qwen:7b", "llama_cpp/x", "lab/x")
+        windows = [(await planck.model(name)).context_window for name in names]
+    assert windows == [32_768, 32_768, 32_768, 128_000]
+
+
 @pytest.mark.parametrize("name", ["local/anything", "ollama/qwen:7b", "llama_cpp/x"])
 async def test_a_name_that_the_catalog_does_not_know_is_taken_where_there_is_an_address(
     tmp_path: Path, name: str

@@ -51,7 +51,7 @@ class Session:
         self.kept: list[Rule] = []
         self.mode = mode
         self.gate = Gate(
-            lambda confined: Surroundings(),
+            lambda mode: Surroundings(),
             ids=RandomIds(),
             approvals=Approvals(person, patience),
             keep=lambda rule: self.kept.append(rule) or "kept",  # type: ignore[func-returns-value]

@@ -13,6 +13,7 @@ import pytest
 from planck.mcp.listing import MAX_DESCRIPTION, MAX_NAME, MAX_TOOLS
 from planck.mcp.peer import State
 from planck.records.outcome import Err, ErrorKind, Ok
+from tests.command import until
 from tests.mcp.bench import Leaping, descendants, fake, names
 
 pytestmark = pytest.mark.serial
@@ -137,8 +138,7 @@ async def test_e9_what_a_server_starts_in_the_background_dies_with_it(tmp_path: 
     async with fake() as one:
         await one.until(State.CONNECTED)
         await one.peer.call("daemon", {"mark": str(tmp_path / "alive")}, timeout=5)
-        while not (tmp_path / "alive").exists():
-            await asyncio.sleep(0.01)
+        await until(tmp_path / "alive")
         assert len(descendants() - before) >= 3
     assert descendants() - before == set()
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ PYTHON_SERVERS = ("mcp-server-time", "mcp-server-git")
 NPM_SERVERS = tuple(f"@modelcontextprotocol/server-{name}" for name in ("everything", "filesystem"))
 
 
-@pytest.fixture(scope="session")
-def cache() -> Iterator[Path]:
-    """Installed once per machine; whoever comes second waits."""
+@contextmanager
+def installing() -> Iterator[Path]:
+    """Once per machine; whoever comes second waits, then finds it done."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "planck-tests"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
@@ -35,22 +36,25 @@ def cache() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def python_bin(cache: Path) -> Path:
-    folder = cache / "python"
-    if not all((folder / "bin" / name).exists() for name in PYTHON_SERVERS):
-        _install([sys.executable, "-m", "venv", str(folder)], cache)
-        _install([str(folder / "bin" / "pip"), "install", "-q", *PYTHON_SERVERS], cache)
+def python_bin() -> Path:
+    with installing() as cache:
+        folder = cache / "python"
+        if not all((folder / "bin" / name).exists() for name in PYTHON_SERVERS):
+            _install([sys.executable, "-m", "venv", str(folder)], cache)
+            _install([str(folder / "bin" / "pip"), "install", "-q", *PYTHON_SERVERS], cache)
     return folder / "bin"
 
 
 @pytest.fixture(scope="session")
-def node_modules(cache: Path) -> Path:
-    folder = cache / "node"
+def node_modules() -> Path:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
-    if not all((folder / "node_modules" / name).exists() for name in NPM_SERVERS):
-        folder.mkdir(exist_ok=True)
-        _install(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *NPM_SERVERS], cache)
+    with installing() as cache:
+        folder = cache / "node"
+        if not all((folder / "node_modules" / name).exists() for name in NPM_SERVERS):
+            folder.mkdir(exist_ok=True)
+            npm = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder)]
+            _install([*npm, *NPM_SERVERS], cache)
     return folder / "node_modules"
 
 

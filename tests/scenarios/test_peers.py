@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.command import Bench
-from tests.mcp.bench import FAKE, descendants
+from tests.mcp.bench import FAKE, WAIT, descendants
 from tests.sidecar.bench import HEAD, TOOLS, write
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -165,8 +165,9 @@ async def test_e8_a_server_s_new_and_changed_tools_are_held_back(tmp_path: Path)
         await app.peers.settled()
         async with watched(session) as statuses:
             await session.run("go")
-            while not any("held back" in delta.get("detail", "") for delta in statuses):
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(WAIT):
+                while not any("held back" in delta.get("detail", "") for delta in statuses):
+                    await asyncio.sleep(0.01)
         ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
         assert [end.get("error", {}).get("kind") for end in ends] == [None, "unknown_tool"]
         assert session.tools.count("mcp__fake__quiet") == 0  # changed

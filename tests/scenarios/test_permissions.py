@@ -77,16 +77,35 @@ async def test_full_writes_what_is_protected_elsewhere(tmp_path: Path) -> None:
     assert (bench.work / ".git/x").read_text() == "x"
 
 
+def hiding_bubblewrap() -> tuple[str, ...]:
+    found = shutil.which("bwrap")
+    hidden = f"mount --bind /dev/null {found};" if found else ""
+    return ("unshare", "-m", "sh", "-c", f'{hidden} exec "$0" "$@"')
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide bubblewrap")
-@pytest.mark.parametrize("mode", ["read-only", "workspace"])
-async def test_without_a_backend_commands_are_denied_with_what_to_install(tmp_path: Path, mode: str) -> None:
+async def test_without_bubblewrap_read_only_commands_run_under_landlock(tmp_path: Path) -> None:
+    command = "cat mine; echo x > mine; touch new; echo private > $TMPDIR/x && cat $TMPDIR/x"
+    async with WireServer([bash(command), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "mine").write_text("mine\n")
+        mode = ("--permission-mode", "read-only")
+        done = await bench.run("run", "go", *mode, "--output-format", "json", before=hiding_bubblewrap())
+    (end,) = _events(bench, "tool_end")
+    if done.result["denials"]:
+        pytest.skip("landlock is not in this kernel")
+    assert end["output"].startswith("mine\n")
+    assert end["output"].endswith("private\n")
+    assert [path.read_text() for path in bench.work.iterdir()] == ["mine\n"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide bubblewrap")
+async def test_what_no_backend_can_confine_is_denied_with_what_to_install(tmp_path: Path) -> None:
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
-        found = shutil.which("bwrap")
-        hidden = f"mount --bind /dev/null {found};" if found else ""
         done = await bench.run(
-            "run", "go", "--permission-mode", mode, "--output-format", "json",
-            before=("unshare", "-m", "sh", "-c", f'{hidden} exec "$0" "$@"'),
+            "run", "go", "--permission-mode", "workspace", "--output-format", "json",
+            before=hiding_bubblewrap(),
         )  # fmt: skip
     assert done.code == 0
     assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]

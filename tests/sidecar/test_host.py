@@ -190,7 +190,10 @@ async def _run(tool: Tool, args: dict[str, object], ctx: ToolContext) -> object:
 def _sidecar_pid() -> int:
     """The process below us that runs the sidecar's code, not the one that contains it."""
     for pid in descendants():
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:  # ended meanwhile
+            continue
         if words[:2] == [sys.executable.encode(), b"-PB"]:
             return pid
     raise AssertionError("no sidecar runs")

@@ -1,5 +1,6 @@
 """What only the file store promises: damage is seen, one writer, private files, a disk that fails."""
 
+import asyncio
 import contextlib
 import os
 import random
@@ -9,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -255,6 +257,38 @@ async def test_a_failed_barrier_is_not_healed_by_a_second_sync(path: Path) -> No
     assert plain.execute("SELECT count(*) FROM events").fetchone() == (1,)
     plain.close()
     store.close()
+
+
+async def test_closing_waits_for_a_barrier_that_nobody_waits_for_any_more(path: Path) -> None:
+    class Slow(Disk):
+        def __init__(self) -> None:
+            self.begun, self.go = threading.Event(), threading.Event()
+            self.synced: list[int] = []
+
+        def sync(self, fd: int) -> None:
+            self.begun.set()
+            assert self.go.wait(30)
+            self.synced.append(os.fstat(fd).st_ino)
+
+    def release() -> None:
+        while wal.exists():  # closing the connection removes it, and comes before the descriptors
+            pass
+        disk.go.set()
+
+    disk, wal = Slow(), Path(f"{path}-wal")
+    store = SqliteStore.create(path, {}, disk=disk)
+    await store.append([draft(1)])
+    inode = wal.stat().st_ino
+    barrier = asyncio.ensure_future(store.barrier())
+    await asyncio.to_thread(disk.begun.wait, 30)
+    barrier.cancel()
+    releasing = threading.Thread(target=release)
+    releasing.start()
+    store.close()
+    releasing.join()
+    assert disk.synced[0] == inode
+    with contextlib.suppress(asyncio.CancelledError):
+        await barrier
 
 
 async def test_power_durability_syncs_every_commit(path: Path) -> None:

@@ -19,8 +19,9 @@ import pytest
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
+from planck.workspace.landlock import Landlock
 from planck.workspace.process import Completed, allowed, run, shell, start
-from planck.workspace.sandbox import SandboxError, find, wrap
+from planck.workspace.sandbox import SandboxError, find, probe, wrap
 
 pytestmark = [
     pytest.mark.serial,
@@ -165,6 +166,38 @@ async def test_a_rule_may_give_the_network_and_nothing_else(place: Place, plan: 
     succeeded = {name for name, ok in found.items() if ok}
     assert succeeded - network == ALLOWED[Mode.WORKSPACE]
     assert {"tcp", "udp"} <= succeeded
+
+
+async def test_landlock_runs_what_changes_nothing_and_refuses_the_rest(
+    place: Place, plan: dict[str, Any], tmp_path: Path
+) -> None:
+    """The second backend: it hides by not granting, so that existence can be seen, and content can't."""
+    try:
+        landlock = Landlock()
+    except SandboxError as missing:
+        pytest.skip(missing.err.message)
+    assert probe(landlock) == ""
+    with pytest.raises(SandboxError):
+        landlock.wrap(place.rights(Mode.WORKSPACE))
+    before = place.digest(place.base / "out"), place.digest(place.ws)
+    argv = [_python(place), str(_copied(place)), json.dumps(plan)]
+    wrapped = landlock.wrap(place.rights(Mode.READ_ONLY))
+    try:
+        done = subprocess.run(
+            [*wrapped.prefix, *argv],
+            cwd=place.ws,
+            env={"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        wrapped.release()
+    assert done.returncode == 0, done.stderr
+    succeeded = {name for name, ok in json.loads(done.stdout).items() if ok}
+    assert succeeded <= {"read_outside", "see_the_real_temp"}
+    assert "read_outside" in succeeded
+    assert (place.digest(place.base / "out"), place.digest(place.ws)) == before
 
 
 ESCAPES = (

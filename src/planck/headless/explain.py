@@ -17,6 +17,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Effect
+from planck.workspace.sandbox import find
 
 
 class ExplainError(PlanckError):
@@ -46,7 +47,7 @@ def explain(
     spec = _member(planck, agent, team, session)
     authority = effective(spec, session)
     loaded = planck.resources.loaded
-    around = surroundings(loaded, planck.workspace, planck.home, planck.environ)(True)
+    around = surroundings(loaded, planck.workspace, planck.home, planck.environ)(authority.mode)
     effect, confinable = _kind(planck, tool, trust)
     verdict = judge(authority, around, tool, effect, confinable, _arguments(tool, what))
     return Explanation(
@@ -58,7 +59,7 @@ def explain(
         "--permission-mode" if mode else _mode_source(loaded),
         authority,
         verdict.confinement,
-        around.no_sandbox or "bubblewrap",
+        around.no_sandbox or str(found.level if (found := find().sandbox) else ""),
     )
 
 

@@ -23,6 +23,8 @@ from planck.records.usage import Usage
 
 VENDORS = ("anthropic", "openai", "google")
 _UNKNOWN_WINDOW = 128_000
+_LOCAL_WINDOW = 32_768
+"""The guess for a server on the user's own machine, which pays for its window in memory."""
 _MOST_OUTPUT = 32_000
 """Of what a model may write, as much as is asked for: the limit is taken off the window before the answer."""
 _TEST_SECONDS = 60.0
@@ -71,7 +73,7 @@ def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "
         ):
             return _from_entry(config, entry)
     if base_url and provider in KEYLESS and provider not in config.providers:
-        return ModelSpec(provider=provider, model=model_id, base_url=base_url)
+        return ModelSpec(provider=provider, model=model_id, base_url=base_url, context_window=_LOCAL_WINDOW)
     return resolve(config, f"{provider}/{model_id}")
 
 
@@ -210,13 +212,17 @@ def _spec(provider: ProviderEntry, found: CatalogModel | None, entry: ModelEntry
         model=entry.model,
         id=entry.id,
         name=entry.name or (found.name if found else ""),
-        context_window=entry.context_window or (found.context_window if found else 0) or _UNKNOWN_WINDOW,
+        context_window=entry.context_window or (found.context_window if found else 0) or _guess(provider),
         max_output=entry.max_output or output,
         base_url=provider.base_url,
         params=entry.params,
         images=found is not None and found.images,
         reasoning=found is not None and found.reasoning,
     )
+
+
+def _guess(provider: ProviderEntry) -> int:
+    return _LOCAL_WINDOW if provider.type in KEYLESS else _UNKNOWN_WINDOW
 
 
 def _in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel | None:

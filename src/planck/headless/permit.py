@@ -79,14 +79,14 @@ def gate(
 
 def surroundings(
     loaded: Loaded, workspace: Path, home: Path, environ: Mapping[str, str]
-) -> Callable[[bool], Surroundings]:
-    """What holds in a session; asked whether a command can be confined, it tries that once."""
+) -> Callable[[Mode | None], Surroundings]:
+    """What holds in a session; asked whether a command can be confined to a mode, it tries that once."""
     rules = rules_in_force(loaded, workspace)
     masked = cache(lambda: masked_places(home, environ))
 
     @cache
-    def around(confined: bool) -> Surroundings:
-        return Surroundings(rules, masked(), _no_sandbox(workspace, home, environ) if confined else "")
+    def around(mode: Mode | None) -> Surroundings:
+        return Surroundings(rules, masked(), _no_sandbox(workspace, home, environ, mode) if mode else "")
 
     return around
 
@@ -160,14 +160,20 @@ def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[Sourced, ...]:
     return (*own, *project)
 
 
-def _no_sandbox(workspace: Path, home: Path, environ: Mapping[str, str]) -> str:
+def _no_sandbox(workspace: Path, home: Path, environ: Mapping[str, str], mode: Mode) -> str:
     """A folder that holds the user's whole life can't be a writable root: its rc files would run outside."""
+    found = find()
+    if found.sandbox is None:
+        return "; ".join(found.problems)
+    if mode is Mode.READ_ONLY:
+        return ""
     real = os.path.realpath(workspace)
     for place in (environ.get("HOME") or str(Path.home()), str(home)):
         if inside(os.path.realpath(place), (real,)):
             return f"the workspace {real!r} holds {place!r}; work in a folder of the project"
-    found = find()
-    return "" if found.sandbox is not None else "; ".join(found.problems)
+    if not found.sandbox.writes:
+        return f"{found.sandbox.level} runs only what writes nothing; {'; '.join(found.problems)}"
+    return ""
 
 
 class Gate:
@@ -175,7 +181,7 @@ class Gate:
 
     def __init__(
         self,
-        around: Callable[[bool], Surroundings],
+        around: Callable[[Mode | None], Surroundings],
         *,
         ids: Ids,
         approvals: Approvals | None = None,
@@ -210,7 +216,8 @@ class Gate:
         return permit
 
     def _judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
-        around = self._around(tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL)
+        confined = tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL
+        around = self._around(authority.mode if confined else None)
         if mine := self._session_rules.get(agent_id):
             around = Surroundings((*around.rules, *mine), around.masked, around.no_sandbox)
         return judge(authority, around, tool.name, tool.effect, tool.confinable, args)

@@ -192,6 +192,11 @@ class SessionWiring:
         )
         return self._team
 
+    def _lineage(self, spec: AgentSpec) -> str:
+        """Who asks: its name, and whom it works for."""
+        delegator = self._specs.get(spec.delegator_id)
+        return f"{spec.name} (works for {delegator.name})" if delegator else spec.name
+
     def authorised(self, specs: list[AgentSpec]) -> list[AgentSpec]:
         return authorised(specs, self._ceiling)
 
@@ -214,7 +219,7 @@ class SessionWiring:
         def record(fact: View) -> Awaitable[object]:
             return journal.record(spec.id, agent.turn, fact, barrier=True)
 
-        permit = self._gate.permit(spec.id, spec.name, effective(spec, self._ceiling), record)
+        permit = self._gate.permit(spec.id, self._lineage(spec), effective(spec, self._ceiling), record)
         executor = HookedExecutor(
             tools,
             clock=wiring.clock,

@@ -8,6 +8,9 @@ from typing import Any
 import uvicorn
 from mcp.server import Server
 
+from planck.records import codec
+from planck.records.outcome import Err, ErrorKind
+
 PATH = "/mcp"
 _STOP = 5.0
 
@@ -54,8 +57,8 @@ class _WithToken:
             given = dict(scope["headers"]).get(b"authorization", b"")
             if not hmac.compare_digest(given, self._expected):
                 headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
-                body = b'{"ok":false,"error":{"kind":"unauthorized","message":"give the token as a bearer"}}'
+                refusal = Err(ErrorKind.UNAUTHORIZED, "send the token: `Authorization: Bearer TOKEN`")
                 await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": body})
+                await send({"type": "http.response.body", "body": codec.encode(refusal.envelope())})
                 return
         await self._app(scope, receive, send)

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -67,6 +68,7 @@ class SqliteStore:
         self._head, self._hash = self._tail()
         self._witness = Witness(beside(path, "witness")) if lock else None
         self._wal = -1
+        self._syncing = threading.Lock()
         self._wal_bytes = 0
         self._doubtful = False
         self._directory_synced = False
@@ -301,13 +303,15 @@ class SqliteStore:
         self._flush()
         self._closed = True
         self._db.close()
-        self._testify(self._head, self._hash)
-        if self._witness:
-            self._witness.close()
-            self._witness = None
-        if self._wal >= 0:
-            os.close(self._wal)
-            self._wal = -1
+        # A barrier whose caller was cancelled may still be at work: its descriptors stay until it is done.
+        with self._syncing:
+            self._testify(self._head, self._hash)
+            if self._witness:
+                self._witness.close()
+                self._witness = None
+            if self._wal >= 0:
+                os.close(self._wal)
+                self._wal = -1
         self._lock.release()
         self._lock = None
 
@@ -369,19 +373,22 @@ class SqliteStore:
             raise
 
     def _sync(self, head: int, digest: bytes) -> None:
-        # SQLite's locks are on the .db and the -shm: closing another descriptor of those would drop them,
-        # one of the -wal does not. It lives as long as our connection, so one descriptor serves for life.
-        if self._wal < 0:
-            self._wal = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_CLOEXEC)
-        self._disk.sync(self._wal)
-        if not self._directory_synced:
-            directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                self._disk.sync(directory)
-            finally:
-                os.close(directory)
-            self._directory_synced = True
-        self._testify(head, digest)
+        with self._syncing:
+            if self._closed:
+                return
+            # SQLite's locks are on the .db and the -shm: closing another descriptor of those would drop them,
+            # one of the -wal does not. It lives as long as our connection, so one descriptor serves for life.
+            if self._wal < 0:
+                self._wal = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            self._disk.sync(self._wal)
+            if not self._directory_synced:
+                directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                try:
+                    self._disk.sync(directory)
+                finally:
+                    os.close(directory)
+                self._directory_synced = True
+            self._testify(head, digest)
 
     def _move_wal(self) -> None:
         # PASSIVE never waits for a reader, and SQLite syncs the WAL before and the file after.

@@ -39,6 +39,10 @@ class Sandbox(Protocol):
     @property
     def level(self) -> Containment: ...
 
+    @property
+    def writes(self) -> bool:
+        """Whether it protects names in a folder that may be written; if not, it runs what writes nothing."""
+
     def wrap(self, confinement: Confinement) -> Wrapped:
         """Raises `SandboxError` for rights that it can't enforce."""
 
@@ -64,9 +68,11 @@ def find() -> Found:
     if not sys.platform.startswith("linux"):
         return Found(None, (f"there is no backend for {sys.platform} yet",))
     from planck.workspace.bubblewrap import Bubblewrap
+    from planck.workspace.landlock import Landlock
 
+    candidates: tuple[Callable[[], Sandbox], ...] = (Bubblewrap, Landlock)
     problems: list[str] = []
-    for make in (Bubblewrap,):
+    for make in candidates:
         try:
             sandbox = make()
             problem = probe(sandbox)
@@ -90,9 +96,12 @@ def probe(sandbox: Sandbox) -> str:
             f"if {action} 2>/dev/null; then echo {name!r}; fi"
             for name, action in _forbidden(inside, outside, listener.getsockname()[1])
         )
-        rights = Confinement(Mode.WORKSPACE, (str(inside),), (str(inside),))
-        said = _try(sandbox, rights, f"{script}\ntouch {inside}/ok && echo done")
-        if said.splitlines() != ["done"] or not (inside / "ok").exists():
+        roots = (str(inside),)
+        mode = Mode.WORKSPACE if sandbox.writes else Mode.READ_ONLY
+        rights = Confinement(mode, roots, roots if sandbox.writes else ())
+        said = _try(sandbox, rights, f'{script}\n: > "$TMPDIR/x" && echo done; : > {inside}/ok')
+        said = said.partition("done\n")[0] + "done" if "done\n" in said else said
+        if said != "done" or (inside / "ok").exists() is not sandbox.writes:
             return f"{sandbox.level} does not confine here: {said.strip() or 'nothing ran'}"
     return ""
 

@@ -1,0 +1,74 @@
+"""Landlock, where bubblewrap can't run: commands that change nothing.
+
+Its rules only add rights, so a protected name inside a writable root can't be taken out again: what needs to
+write is refused here, and asked instead. The PID namespace is that of the ladder.
+"""
+
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from planck.records.authority import Confinement
+from planck.records.outcome import ErrorKind
+from planck.workspace.containment import Containment, containment, wrapper
+from planck.workspace.paths import inside
+from planck.workspace.sandbox import SandboxError, Wrapped
+
+_HIDDEN = ("/tmp", "/var/tmp", "/run", "/dev", "/boot", "/lost+found")
+_EXEC = Path(__file__).with_name("landlock_exec.py")
+
+
+class Landlock:
+    level = Containment.LANDLOCK
+    writes = False
+
+    def __init__(self) -> None:
+        if platform.machine() != "x86_64":
+            raise _unavailable(f"Landlock is not prepared for {platform.machine()}")
+        if containment() is not Containment.PID_NAMESPACE:
+            raise _unavailable("Landlock needs a PID namespace beside it, and there is none here")
+
+    def wrap(self, confinement: Confinement) -> Wrapped:
+        if confinement.writable:
+            raise _unavailable("Landlock can't protect .git and .planck in a folder that may be written")
+        if confinement.network:
+            raise _unavailable("Landlock is used without network only")
+        private = tempfile.mkdtemp(prefix="planck-private-")
+        hidden = (*_HIDDEN, *confinement.masked)
+        readable = [*_readable("/", hidden)]
+        for root in confinement.roots:
+            readable += _readable(root, confinement.masked)
+        plan = Path(private, "plan")  # a home with many entries is too much for one argument
+        plan.write_text(json.dumps({"read": readable, "write": [private]}))
+        prefix = (
+            *wrapper(Containment.PID_NAMESPACE),
+            *("/usr/bin/env", f"TMPDIR={private}"),
+            *(sys.executable, "-I", "-S", str(_EXEC), str(plan)),
+        )
+        return Wrapped(prefix, self.level, partial(shutil.rmtree, private, ignore_errors=True))
+
+
+def _readable(path: str, hidden: Sequence[str]) -> Iterator[str]:
+    """The largest subtrees without anything hidden in them; a right can't be taken away again below."""
+    if inside(path, hidden):
+        return
+    if not any(inside(place, (path,)) for place in hidden):
+        yield path
+        return
+    try:
+        entries = list(os.scandir(path))
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.is_symlink():
+            yield from _readable(entry.path, hidden)
+
+
+def _unavailable(why: str) -> SandboxError:
+    return SandboxError(ErrorKind.SANDBOX_UNAVAILABLE, why)
