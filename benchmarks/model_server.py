@@ -1,4 +1,4 @@
-"""A chat server for measuring: `/t<N>/v1` asks for N tool turns, `/d<N>/v1` streams N deltas."""
+"""For measuring: `/t<N>/v1` asks for N tool turns, `/d<N>/v1` streams N deltas, `/a<N>` those as Messages."""
 
 import asyncio
 import subprocess
@@ -26,8 +26,26 @@ _CALL = _delta(
 _DONE = b"data: [DONE]\n\n"
 
 
+def _messages(count: int) -> bytes:
+    """The same in the shape of Anthropic Messages."""
+    start = (
+        '{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m",'
+        '"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}'
+    )
+    block = '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}'
+    delta = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}'
+    last = '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}'
+    named = [start, block, *[delta] * count, '{"type":"content_block_stop","index":0}', last]
+    return b"".join(
+        b"event: %s\n" % body.split('"')[3].encode() + _event(body)
+        for body in [*named, '{"type":"message_stop"}']
+    )
+
+
 def _answer(path: str, body: bytes) -> bytes:
     kind, count = path[1], int(path[2:].partition("/")[0])
+    if kind == "a":
+        return _messages(count)
     if kind == "d":
         return _event(_delta('{"content":"word "}')) * count + _event(_STOP % "stop") + _DONE
     done = body.count(b'"role":"tool"')

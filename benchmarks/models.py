@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from benchmarks import bare
 from benchmarks.model_server import model_server
@@ -55,6 +56,18 @@ async def _deltas(port: int) -> None:
     print(f"a delta, with retries around   {wrapped:6.2f} us: {wrapped / limit:4.1f} x  (aim <= 10 us)")
     sdk = await _cpu(lambda: _sdk_stream(port), rounds=1)
     print(f"a delta, openai SDK            {sdk:6.2f} us: {sdk / wrapped:4.1f} x ours  (aim >= 8 x)")
+    await _messages(port)
+
+
+async def _messages(port: int) -> None:
+    transport = HttpTransport()
+    endpoint = Endpoint("bench", "anthropic", base_url=f"http://127.0.0.1:{port}/a{DELTAS}", key="k")
+    provider = Retrying(open_provider(endpoint, SPEC, transport), random.Random(1).random)
+    ours = await _cpu(lambda: _drain(provider))
+    await transport.aclose()
+    sdk = await _cpu(lambda: _anthropic_sdk_stream(port), rounds=1)
+    print(f"a delta, Messages with retries {ours:6.2f} us")
+    print(f"a delta, anthropic SDK         {sdk:6.2f} us: {sdk / ours:4.1f} x ours  (aim >= 8 x)")
 
 
 async def _cpu(measure: Callable[[], Awaitable[None]], rounds: int = 3) -> float:
@@ -80,6 +93,17 @@ async def _sdk_stream(port: int) -> None:
     async with openai.AsyncOpenAI(api_key="k", base_url=f"http://127.0.0.1:{port}/d{DELTAS}/v1") as sdk:
         count = 0
         async for _ in await sdk.chat.completions.create(model="m", messages=[], stream=True):
+            count += 1
+        assert count > DELTAS
+
+
+async def _anthropic_sdk_stream(port: int) -> None:
+    import anthropic
+
+    async with anthropic.AsyncAnthropic(api_key="k", base_url=f"http://127.0.0.1:{port}/a{DELTAS}") as sdk:
+        count = 0
+        hello: Any = [{"role": "user", "content": "hi"}]
+        async for _ in await sdk.messages.create(model="m", messages=hello, max_tokens=9, stream=True):
             count += 1
         assert count > DELTAS
 

@@ -1,7 +1,8 @@
 """Process start to end: against an interpreter that does nothing, and beside peers where they are installed.
 
-Peers are looked for in `.venv-peers/bin`: `python3 -m venv .venv-peers`, then
-`.venv-peers/bin/pip install kimi-cli mistral-vibe`.
+Peers are looked for in the repository's own folder, and left out where they are not:
+`python3 -m venv .venv-peers && .venv-peers/bin/pip install aider-chat`,
+`npm install --prefix .npm-peers @mariozechner/pi-coding-agent @google/gemini-cli`.
 """
 
 import json
@@ -15,8 +16,13 @@ from pathlib import Path
 
 from benchmarks.model_server import model_server
 
-ROUNDS = 11
-PEERS = Path(__file__).parent.parent / ".venv-peers" / "bin"
+ROUNDS = 7
+ROOT = Path(__file__).parent.parent
+PEERS = (
+    ROOT / ".venv-peers/bin/aider",
+    ROOT / ".npm-peers/node_modules/.bin/pi",
+    ROOT / ".npm-peers/node_modules/.bin/gemini",
+)
 AIMS = {
     "planck --version": "aim <= 2 x",
     "planck --help": "aim <= 3 x",
@@ -34,8 +40,8 @@ def main() -> None:
             "planck --help": [planck, "--help"],
             "planck run --help": [planck, "run", "--help"],
             "planck run, one answer": [planck, "run", "hello", "-C", folder],
-            **{f"{name} --version": [str(PEERS / name), "--version"] for name in _peers()},
-            **{f"{name} --help": [str(PEERS / name), "--help"] for name in _peers()},
+            **{f"{path.name} --version": [str(path), "--version"] for path in _peers()},
+            **{f"{path.name} --help": [str(path), "--help"] for path in _peers()},
         }
         figures = _measure(commands, home)
     base = statistics.median(wall for wall, _ in figures["python -c pass"])
@@ -45,11 +51,11 @@ def main() -> None:
             f"{name:<24} {wall * 1000:7.1f} ms {wall / base:6.2f} x  CPU {cpu:5.2f} s  {AIMS.get(name, '')}"
         )
     if not _peers():
-        print("no peers in .venv-peers; the head of this file says how to install them")
+        print("no peers are installed; the head of this file says how")
 
 
-def _peers() -> list[str]:
-    return [name for name in ("aider", "kimi", "vibe") if (PEERS / name).exists()]
+def _peers() -> list[Path]:
+    return [path for path in PEERS if path.exists()]
 
 
 def _home(folder: Path, port: int) -> Path:

@@ -92,3 +92,19 @@ async def test_the_end_of_the_input_is_a_no(tmp_path: Path) -> None:
         await run_.until("done", at)
         assert await run_.end() == 0
     assert not (bench.work / "ran").exists()
+
+
+async def test_in_a_conversation_the_next_line_is_the_answer(tmp_path: Path) -> None:
+    script = [bash("touch one"), chat.text("first done"), chat.text("second done")]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        run_ = await on_terminal("go", home=bench.home, work=bench.work, columns=200)
+        at = await run_.until("y: yes, once")
+        run_.type("y\n")
+        at = await run_.until("first done", at)
+        run_.type("y\n")  # now it is something to say
+        at = await run_.until("second done", at)
+        run_.type("/exit\n")
+        assert await run_.end() == 0
+    assert (bench.work / "one").exists()
+    assert server.asked[2].json["messages"][-1]["content"] == "y"

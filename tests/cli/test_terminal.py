@@ -62,6 +62,14 @@ async def test_the_cost_is_told_at_the_end(tmp_path: Path) -> None:
     assert "tokens" in lines(run.text)[-2]
 
 
+async def test_a_terminal_that_can_do_nothing_gets_plain_text(tmp_path: Path) -> None:
+    async with WireServer(scripted(HOSTILE)) as server:
+        run = await finished("run", "go", *FULL, bench=Bench(tmp_path, server.url), env={"TERM": "dumb"})
+    assert run.process.returncode == 0
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", run.text)
+    assert "abcd" in run.text
+
+
 @pytest.mark.parametrize("no_color", [False, True])
 async def test_no_control_byte_of_a_tool_or_a_model_reaches_the_terminal(
     tmp_path: Path, no_color: bool
@@ -120,7 +128,7 @@ async def test_a_conversation_is_steered_interrupted_and_left(tmp_path: Path) ->
             while len(server.asked) < 3:
                 await asyncio.sleep(0.01)
         run.process.send_signal(signal.SIGINT)
-        at = await run.until("interrupted", at)
+        at = await run.until("interrupted · ", at)
         run.type("/nonsense\r")
         at = await run.until("is no command", at)
         run.type("/team\r")

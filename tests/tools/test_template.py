@@ -13,7 +13,7 @@ import pytest
 
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import ToolError
-from planck.tools.template import compile_template
+from planck.tools.template import Template, compile_template
 from tests.tools.external_bench import HOSTILE, called, loaded, refusal, values
 
 RECEIVER = """
@@ -122,6 +122,8 @@ REFUSED = {
         "builtin eval {{x}}",
         "eval $(echo {{x}})",
         "time eval {{x}}",
+        "jobs -x eval {{x}}",
+        "exec $(echo {{x}}) a",
         "time -p -- eval {{x}}",
         "! ! eval {{x}}",
         "A=1 <f 2>g eval {{x}}",
@@ -148,6 +150,8 @@ REFUSED = {
         "[ -{{x}} {{y}} ]",
         "[ $x {{y}} ]",
         "export {{x}}=1",
+        'declare "$(echo {{x}})"',
+        'declare "$n={{x}}"',
         "command {{x}} {{y}}",
         "set {{x}}",
         "$(echo {{x}}) a",
@@ -605,3 +609,33 @@ def test_an_err_is_never_a_template() -> None:
     with pytest.raises(ToolError) as caught:
         compile_template("eval {{x}}")
     assert isinstance(caught.value.err, Err)
+
+
+def test_any_text_is_a_template_or_a_refusal_never_an_exception() -> None:
+    seed = 45
+    source = random.Random(seed)
+    pool = [
+        *TOKENS,
+        "-{{v}}",
+        "{{v}}=",
+        "a[{{v}}]=",
+        *FRAGMENTS,
+        *(c for group in REFUSED.values() for c in group),
+    ]
+    accepted = 0
+    for number in range(8_000):
+        command = "".join(source.choices(pool, k=source.randrange(1, 9)))
+        kind, template = _compiled(command)
+        assert kind in {None, ErrorKind.INVALID_ARGS}, f"seed {seed}, {number}: {command!r}"
+        if template is not None:
+            accepted += 1
+            template.script({"v": "value"})
+            template.shown({"v": "value"})
+    assert accepted > 500
+
+
+def _compiled(command: str) -> tuple[ErrorKind | None, Template | None]:
+    try:
+        return None, compile_template(command)
+    except ToolError as failure:
+        return failure.err.kind, None

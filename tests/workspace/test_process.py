@@ -180,9 +180,11 @@ NEEDS_BUBBLEWRAP = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [10, pytest.param(300, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("where", ["namespace", pytest.param("sandbox", marks=NEEDS_BUBBLEWRAP)])
-async def test_a_runtime_killed_while_it_spawns_leaves_nobody(seed: int, where: str, tmp_path: Path) -> None:
+async def test_a_runtime_killed_while_it_spawns_leaves_nobody(
+    kills: int, where: str, seed: int, tmp_path: Path
+) -> None:
     """P22 at its worst: killed at a random moment between fork, exec and the setting of the death signals.
 
     Without the look at the runtime from inside, 24 of 60 such kills left a process (bubblewrap: 6 of 30).
@@ -191,21 +193,32 @@ async def test_a_runtime_killed_while_it_spawns_leaves_nobody(seed: int, where: 
     random = Random(seed)
     slots = asyncio.Semaphore(2)
 
-    async def once() -> list[int]:
+    survivors: list[int] = []
+    storms = 0
+
+    async def once() -> None:
+        nonlocal storms
         tag = a_tag()
         async with slots:
             runtime = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", STORM, tag, where), cwd=tmp_path, stdout=subprocess.PIPE
             )
             assert runtime.stdout is not None
-            await runtime.stdout.readline()
-            await asyncio.sleep(random.random() / 10)
-            runtime.kill()
-            await runtime.communicate()
-            return await gone(tag)
+            try:
+                said = await runtime.stdout.readline()
+                storms += said == b"up\n"
+                await asyncio.sleep(random.random() / 10)
+            finally:
+                if runtime.returncode is None:
+                    runtime.kill()
+                await runtime.communicate()
+            survivors.extend(await gone(tag))
 
-    survivors = await asyncio.gather(*(once() for _ in range(10 if seed == 1 else 300)))
-    assert [pid for left in survivors for pid in left] == []
+    async with asyncio.TaskGroup() as group:
+        for _ in range(kills):
+            group.create_task(once())
+    assert survivors == []
+    assert storms > kills / 2, "a runtime may find no sandbox on a busy machine; most must"
 
 
 def _sleeping(tag: str) -> list[int]:

@@ -49,6 +49,6 @@ def _next(home: Path) -> str:
 The session is a file in {home / "sessions"}; look at it:
   PLANCK_HOME={home} planck sessions list --all
 The team is {home / "teams/demo/TEAM.json"}; make one of your own:
-  planck teams new
+  planck teams new mine -m PROVIDER/MODEL
 With a model of yours, in a project of yours:
   planck run "the tests fail; find out why and mend it" -m PROVIDER/MODEL"""

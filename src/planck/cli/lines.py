@@ -10,13 +10,14 @@ PROMPT = "> "
 
 
 class Lines:
-    """Reads in a thread of its own, one line ahead; the thread ends with the process."""
+    """Reads in a thread of its own, a line when one is asked for; the thread ends with the process."""
 
     def __init__(self, history: Path) -> None:
         self._loop = asyncio.get_running_loop()
         self._lines: asyncio.Queue[str | None] = asyncio.Queue(maxsize=1000)
         self._history = history
         self._typing = False
+        self._wanted = threading.Event()
         self._saved: Any = None
         self.terminal = sys.stdin.isatty()
         if self.terminal:
@@ -27,6 +28,7 @@ class Lines:
 
     async def next(self) -> str | None:
         """The next line without its newline; None at the end of the input."""
+        self._wanted.set()
         return await self._lines.get()
 
     def shown(self) -> str:
@@ -67,6 +69,8 @@ class Lines:
 
     def _read(self) -> None:
         while True:
+            self._wanted.wait()  # no prompt is shown before somebody listens
+            self._wanted.clear()
             try:
                 line = self._line()
             except (EOFError, OSError, ValueError, UnicodeDecodeError):

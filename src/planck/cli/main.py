@@ -124,5 +124,7 @@ New here? `planck demo` needs no key and no server."""
 
 
 def _fail(line: str, code: int = 2) -> int:
-    print(f"planck: {' '.join(line.split())}", file=sys.stderr)
+    from planck.records.visible import plain
+
+    print(f"planck: {' '.join(plain(line).split())}", file=sys.stderr)
     return code

@@ -248,7 +248,8 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case "stream-json":
             _write(frame_of("result", result, result.session_id))
         case _ if result.text and not answered:
-            _write(result.text.encode("utf-8", "replace"))
+            text = plain(result.text) if sys.stdout.isatty() else result.text
+            _write(text.encode("utf-8", "replace"))
     if result.exit_code != Exit.DONE:
         for error in result.errors[-1:]:
             print(f"planck: {error['kind']}: {_line(error['message'])}", file=sys.stderr)

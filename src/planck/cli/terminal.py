@@ -76,7 +76,7 @@ class Terminal:
         if self.rich:
             _render(plain(markdown), self.out, self.width, self.color)
         else:
-            self.out.write(markdown + "\n")
+            self.out.write((plain(markdown) if self.out.isatty() else markdown) + "\n")
         self.out.flush()
         self._redraw()
 

@@ -58,6 +58,7 @@ class SessionJournal:
         A reader that falls behind loses deltas only: it catches up from the store.
         """
         subscription = self._bus.subscribe()
+        caught_up = True
         try:
             while True:
                 for event in self._store.read(after):
@@ -65,7 +66,13 @@ class SessionJournal:
                     yield event
                 if not live:
                     return
-                _skip_what_was_read(subscription, after)
+                if caught_up and not subscription.behind:
+                    _skip_what_was_read(subscription, after)
+                else:
+                    # Events were dropped between these deltas: which of them are stale can't be told.
+                    subscription.queue.clear()
+                    subscription.behind = False
+                caught_up = False
                 async for event in _until_behind(subscription, after):
                     after = event.seq or after
                     yield event
@@ -121,6 +128,9 @@ async def _until_behind(subscription: Subscription, after: int) -> AsyncGenerato
             if event.seq is not None:
                 if event.seq > after + 1:
                     return
+                if event.seq <= after:  # the reader asked for what comes later
+                    queue.popleft()
+                    continue
                 after = event.seq
             yield queue.popleft()
         if subscription.behind or subscription.ended:

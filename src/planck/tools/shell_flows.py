@@ -20,7 +20,7 @@ EVALUATING = frozenset(
             "unset",
             "read",
         ],
-        *["mapfile", "readarray", "getopts", "wait", "enable", "shopt"],
+        *["mapfile", "readarray", "getopts", "wait", "enable", "shopt", "jobs"],
     }
 )
 DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})

@@ -68,11 +68,12 @@ def _check_builtin(words: list[Word]) -> None:
         _check_test(rest)
     elif name == "printf":
         _check_printf(rest)
-    elif name in {"command", "builtin"}:
+    elif name in {"command", "builtin", "exec"}:
         inner = _operands(rest)
-        if inner and inner[0].has_value:
+        if inner and inner[0].has_value and (inner[0].nested or name != "exec"):
             raise refused(f"a value can't name what {name!r} runs")
-        _check_builtin(inner)
+        if name != "exec" and inner:
+            _check_builtin(inner)
 
 
 def _after_dashes(rest: list[Word]) -> bool:
@@ -85,7 +86,8 @@ def _check_declaration(words: list[Word]) -> None:
     if declares(words, "aA"):
         raise refused(f"{name} -a or -A and a value do not go together: bash evaluates its index")
     for word in words[1:]:
-        if word.has_value and VALUE in word.text.partition("=")[0] + word.text[: "=" not in word.text]:
+        name_part = word.text.partition("=")[0]
+        if word.has_value and (VALUE in name_part or EXPANDED in name_part):
             raise refused(f"a value can't name what {name!r} declares")
 
 

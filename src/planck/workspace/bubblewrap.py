@@ -7,6 +7,7 @@ away when the last command of the root has ended, whichever process ran it.
 import fcntl
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from planck.records.authority import Confinement
@@ -17,8 +18,8 @@ from planck.workspace.sandbox import SandboxError, Wrapped
 
 _PRIVATE = ("/tmp", "/run", "/var/tmp")
 """Each command has its own: sockets of the desktop, of docker and of agents live there."""
-_NESTED_LIMIT = 20_000
-"""Folders looked at for repositories inside the workspace."""
+_NESTED_LIMIT = 5_000
+"""Folders looked at for repositories inside the workspace, nearest first: about 0.2 s, once."""
 _NOT_SEARCHED = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", "target"})
 
 
@@ -186,11 +187,11 @@ def _git_folder(path: str, root: str) -> Iterator[str]:
 
 def _nested(root: str, names: Sequence[str]) -> Iterator[str]:
     """Protected names below the root itself: repositories inside it, found once."""
-    folders = [root]
+    folders = deque([root])
     for _ in range(_NESTED_LIMIT):
         if not folders:
             return
-        folder = folders.pop()
+        folder = folders.popleft()
         try:
             entries = list(os.scandir(folder))
         except OSError:
