@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +11,19 @@ from unittest.mock import ANY
 
 import pytest
 
+from planck.headless.system import SystemClock
 from planck.mcp.client import prefix, read_server, way_to
 from planck.mcp.http import serve_http
 from planck.mcp.peer import State
 from planck.mcp.serve import mcp_server
+from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.sidecar.child import Entry
+from planck.records.specs import ToolSpec
+from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.toolset import ToolSet
+from planck.tools.executor import Executor, Finished
 from tests.mcp.bench import WAIT, Leaping, watched
 from tests.mcp.test_attacks import resident_kib
-from tests.sidecar.bench import HEAD, write
 
 pytestmark = pytest.mark.serial
 
@@ -89,14 +93,29 @@ async def test_an_address_that_hangs_or_refuses_has_a_deadline() -> None:
         assert "given up" in one.peer.detail
 
 
-async def test_our_own_server_is_reached_with_its_token(tmp_path: Path) -> None:
-    text = (
-        HEAD + "class Web(Sidecar):\n    def tools(self):\n        return [Tool('up', '', {'type': 'object',"
-    )
-    text += " 'properties': {'t': {'type': 'string'}}}, lambda a, c, x: x['t'].upper())]\n"
-    entry = Entry(write(tmp_path / "side", text))
+class Up:
+    """One tool, served."""
+
+    def __init__(self) -> None:
+        schema = {"type": "object", "properties": {"t": {"type": "string"}}}
+        self._tools = ToolSet([Tool("up", "", schema, lambda agent, call, args: args["t"].upper())])
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return self._tools.specs
+
+    def run(
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+    ) -> AsyncGenerator[Finished, None]:
+        async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> None:
+            return None
+
+        ids: dict[str, Any] = {"session_id": "s", "agent_id": "a", "workspace": Path("/")}
+        return Executor(self._tools, clock=SystemClock(), permit=permit, **ids).run([call])
+
+
+async def test_our_own_server_is_reached_with_its_token() -> None:
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(serve_http(mcp_server("up", "1", entry), 0, "t0ken", ready.set_result))
+    serving = asyncio.create_task(serve_http(mcp_server("up", "1", Up()), 0, "t0ken", ready.set_result))
     try:
         async with asyncio.timeout(WAIT):
             url = await ready
