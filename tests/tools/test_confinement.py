@@ -325,6 +325,14 @@ async def test_protected_paths_are_refused_also_when_absent(
     assert tree(room.ws) == before
 
 
+async def test_no_folder_is_made_behind_a_link_into_a_protected_one(room: Room) -> None:
+    (room.ws / ".git").mkdir()
+    (room.ws / "gitlink").symlink_to(".git")
+    before = tree(room.ws)
+    assert kind(await room.call("write", {"path": "gitlink/new/f", "content": "x"})) == "protected_path"
+    assert tree(room.ws) == before
+
+
 async def test_mode_full_may_write_protected_paths(tmp_path: Path) -> None:
     room = Room(tmp_path)
     free = Room(tmp_path, room.builtin(protected=False))

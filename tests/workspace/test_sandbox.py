@@ -369,9 +369,12 @@ def _copied(place: Place) -> Path:
 
 
 def _python(place: Place) -> str:
-    """One that the owner of the place can start: root's own may lie in root's home."""
+    """One that the owner of the place can start: root's own may lie in root's home.
+
+    The real file, not the virtual environment's link: a clone under /tmp is hidden by the sandbox's own /tmp.
+    """
     if place.ws.stat().st_uid == os.geteuid():
-        return sys.executable
+        return os.path.realpath(sys.executable)
     for python in ("/usr/bin/python3", "/usr/local/bin/python3", sys.executable):
         argv = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", python, "-c", ""]
         if Path(python).exists() and subprocess.run(argv, capture_output=True, check=False).returncode == 0:

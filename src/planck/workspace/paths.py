@@ -184,6 +184,10 @@ class Root:
         steps = [step for step in parent.split("/") if step not in ("", ".")]
         for depth, step in enumerate(steps, 1):
             try:
+                # Before anything is made: a link on the way may have led into a protected folder.
+                above = "/".join(steps[: depth - 1])
+                self._refuse_protected(_real_relative(held, self.path, above, step), path)
+                self._require_writable(held, path)
                 try:
                     os.mkdir(step, 0o777, dir_fd=held)
                 except FileExistsError:
