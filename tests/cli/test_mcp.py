@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from mcp import Client, StdioServerParameters
 from tests.command import Bench
 from tests.mcp.bench import FAKE, WAIT
 

@@ -5,12 +5,11 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from planck.headless.headless import Planck
+from planck.records.approval import Answer, Question
 from tests.teams import Brains, spawned
 from tests.wire import chat
 from tests.wire.server import WireServer
-
-from planck.headless.headless import Planck
-from planck.records.approval import Answer, Question
 
 
 class Person:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.teams import Brains, open_planck, write_team
 from tests.tools.room import processes, until
 from tests.wire import chat

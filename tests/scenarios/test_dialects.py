@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.wire.known import KNOWN, Known
-from tests.wire.script import SHOW, Answer, play
-from tests.wire.server import WireServer
 
 from planck import Planck
 from planck.records.messages import Part, StopReason, Text, ToolCall
 from planck.records.usage import Usage
+from tests.wire.known import KNOWN, Known
+from tests.wire.script import SHOW, Answer, play
+from tests.wire.server import WireServer
 
 VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY", "openai": "OPENAI_API_KEY"}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.command import Bench
 from tests.teams import Brains, delegate, write_team
 from tests.wire import chat

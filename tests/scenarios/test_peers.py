@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from planck import Planck
+from planck.headless.headless import SessionHandle
+from planck.llm.scripted import ScriptedProvider
 from tests.command import Bench
 from tests.mcp.bench import FAKE, WAIT, descendants
 from tests.sidecar.bench import HEAD, TOOLS, write
 from tests.wire import chat
 from tests.wire.server import WireServer
-
-from planck import Planck
-from planck.headless.headless import SessionHandle
-from planck.llm.scripted import ScriptedProvider
 
 pytestmark = pytest.mark.serial
 

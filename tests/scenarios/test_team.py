@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.teams import Brains, ask, delegate, facts, open_planck, spawned, target, write_team
-from tests.wire import chat
-from tests.wire.server import Reply, WireServer
 
 from planck.records.events import TurnStatus
 from planck.records.outcome import ErrorKind, Ok, PlanckError
 from planck.toolkit.tool import Effect, Tool, ToolContext
+from tests.teams import Brains, ask, delegate, facts, open_planck, spawned, target, write_team
+from tests.wire import chat
+from tests.wire.server import Reply, WireServer
 
 LEAD = {"type": "orchestrator", "name": "lead", "tools": ["bash"]}
 WORKERS = ({"type": "orchestrator", "name": "lead"}, {"type": "builder", "name": "bob"})

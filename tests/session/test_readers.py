@@ -4,13 +4,13 @@ import asyncio
 import random
 
 import pytest
-from tests.teams import FixedClock
-from tests.virtual_time import run_virtual
 
 from planck.records.events import ErrorEvent, Event, TextDelta, view
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
+from tests.teams import FixedClock
+from tests.virtual_time import run_virtual
 
 
 async def _simulate(seed: int) -> None:

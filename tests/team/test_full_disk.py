@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pytest
-from tests.teams import Crew, delegate
-from tests.virtual_time import run_virtual
 
 from planck.agent.journal import Entry
 from planck.llm.provider import Request
@@ -15,6 +13,8 @@ from planck.records.messages import ToolMessage
 from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
+from tests.teams import Crew, delegate
+from tests.virtual_time import run_virtual
 
 
 class FullFrom:

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.teams import Crew, ask
 
 from planck.llm.provider import Request
 from planck.llm.scripted import Say
 from planck.records.messages import AssistantMessage
+from tests.teams import Crew, ask
 
 TURNS = 5_000
 OUTPUT = "x" * 2_000

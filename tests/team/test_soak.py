@@ -5,12 +5,12 @@ import random
 from collections import Counter, defaultdict
 
 import pytest
-from tests.teams import Crew
-from tests.virtual_time import run_virtual
 
 from planck.llm.provider import Request
 from planck.records.events import Delivery, Envelope, Kind
 from planck.records.specs import Limits
+from tests.teams import Crew
+from tests.virtual_time import run_virtual
 
 PLENTY = Limits(live_agents=100_000, total_agents=1_000_000, inbox=1_000_000, hops=1_000_000, steps=1_000_000)
 

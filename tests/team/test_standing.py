@@ -1,12 +1,11 @@
 import asyncio
 
-from tests.teams import Crew, delegate
-from tests.virtual_time import run_virtual
-
 from planck.llm.provider import Request
 from planck.llm.scripted import Say, Scripted
 from planck.records.messages import ToolMessage
 from planck.team.standing import standing
+from tests.teams import Crew, delegate
+from tests.virtual_time import run_virtual
 
 
 async def _delegated() -> tuple[str, str, str]:

@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from tests.teams import Crew, ask, delegate, target
-from tests.virtual_time import run_virtual
 
 from planck.agent.journal import Entry
 from planck.llm.provider import Request
@@ -30,6 +28,8 @@ from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
 from planck.team.team import TeamError
+from tests.teams import Crew, ask, delegate, target
+from tests.virtual_time import run_virtual
 
 CALLS = 40
 """More than any scenario here makes: the last ones are not reached, and change nothing."""

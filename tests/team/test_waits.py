@@ -4,14 +4,14 @@ import asyncio
 import random
 
 import pytest
-from tests.teams import Crew, ask
-from tests.virtual_time import run_virtual
 
 from planck.llm.provider import Request
 from planck.llm.scripted import Say
 from planck.records.events import ToolEnd
 from planck.records.messages import AssistantMessage
 from planck.team.waits import Waits
+from tests.teams import Crew, ask
+from tests.virtual_time import run_virtual
 
 
 def _reaches(edges: set[tuple[str, str]], start: str, goal: str) -> bool:

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from mcp import Client
 from mcp.client.subscriptions import ListenNotSupportedError
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -24,7 +25,6 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from mcp import Client
 from planck.mcp.calls import Call, Calls, Terms
 from planck.mcp.links import FinalError, Link, PeerError
 from planck.mcp.listing import MAX_TOOLS, Listing, listing
