@@ -82,14 +82,15 @@ async def test_a_name_that_the_catalog_does_not_know_is_taken_where_there_is_an_
 
 
 async def test_a_run_knows_its_cost_where_the_price_is_known(tmp_path: Path) -> None:
-    """Also that a vendor's name on another server has no price."""
+    """A gateway bills for the vendor's model that it names; a name that no vendor has is without a price."""
     async with WireServer(play(OpenAIChat(), [Answer((Text("hi"),))])) as server:
         providers = {"openai": {"type": "openai", "base_url": server.url}}
-        entry = {"id": "m", "model": "gpt-5", "provider": "openai"}
-        async with opened(tmp_path, providers=providers, models=[entry]) as planck:
-            session = await planck.start(model="m", stored=False)
-            result = await session.run("hello")
-    assert (result.text, result.cost_usd) == ("hi", None)
+        async with opened(tmp_path, providers=providers) as planck:
+            known = await (await planck.start(model="openai/gpt-5", stored=False)).run("hello")
+            unknown = await (await planck.start(model="openai/mine", stored=False)).run("hello")
+    assert known.cost_usd is not None
+    assert known.cost_usd > 0
+    assert unknown.cost_usd is None
 
 
 async def test_list_shows_what_is_configured_and_what_a_key_opens(tmp_path: Path) -> None:

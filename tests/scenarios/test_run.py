@@ -285,3 +285,13 @@ async def test_a_prompt_given_to_planck_alone_in_a_script_says_how_it_went(tmp_p
     async with WireServer([chat.error(401, "no")]) as server:
         done = await Bench(tmp_path, server.url).run("do something")
     assert done.code == 1
+
+
+async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Path) -> None:
+    async with WireServer([chat.calls(("bash", {"command": "true"}))]) as server:
+        bench = Bench(tmp_path, server.url)
+        budget = ("-m", "local/gpt-5", "--max-budget-usd", "0.00001")
+        done = await bench.run("run", "loop", *FULL, *budget, "--output-format", "json")
+    assert (done.code, done.result["status"], len(server.asked)) == (4, "capped", 1)
+    assert done.result["errors"][-1]["kind"] == "budget_exceeded"
+    assert done.result["cost_usd"] > 0.00001

@@ -228,8 +228,9 @@ def _guess(provider: ProviderEntry) -> int:
 def _in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel | None:
     if not provider.base_url:
         return catalog.find(provider.type, model)
-    # A vendor's name on somebody else's server says nothing of that server's windows and prices.
-    return catalog.find("" if name in VENDORS else name, model, provider.base_url)
+    # The vendor at that address; else a gateway of the user's, which bills for the model that it names.
+    at_address = catalog.find("" if name in VENDORS else name, model, provider.base_url)
+    return at_address or catalog.find(provider.type, model)
 
 
 def _listed(config: Config, ring: Keyring, model: ModelSpec, source: str) -> Listed:
