@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks import bare
 from benchmarks.model_server import model_server
 from benchmarks.turns import NOOP, open_planck
-from planck.headless.headless import SessionHandle
+from planck.headless.handle import SessionHandle
 from planck.records.specs import AgentSpec
 from planck.team.member import Member
 

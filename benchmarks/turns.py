@@ -11,7 +11,8 @@ from typing import Any
 
 from benchmarks import bare
 from benchmarks.model_server import model_server
-from planck.headless.headless import Planck, SessionHandle
+from planck.headless.handle import SessionHandle
+from planck.headless.headless import Planck
 from planck.records.outcome import Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 

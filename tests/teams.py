@@ -8,7 +8,8 @@ from typing import Any
 
 from planck.agent.agent import Agent
 from planck.agent.journal import Journal
-from planck.headless.headless import Planck, SessionHandle
+from planck.headless.handle import SessionHandle
+from planck.headless.headless import Planck
 from planck.llm.provider import Request
 from planck.llm.scripted import Script, Scripted, ScriptedProvider
 from planck.records.events import Event, View, view

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.headless import SessionHandle
+from planck.headless.handle import SessionHandle
 from planck.llm.scripted import ScriptedProvider
 from tests.command import Bench
 from tests.mcp.bench import FAKE, WAIT, descendants

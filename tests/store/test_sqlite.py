@@ -600,7 +600,7 @@ async def _tidy(path: Path, disk: Disk, acked: Acked) -> None:
 
 
 async def _migrate(path: Path, disk: Disk, acked: Acked) -> None:
-    _spoil(path, "DROP TABLE blobs", "DROP TABLE snapshot", "PRAGMA user_version = 1")
+    _spoil(path, "DROP TABLE blobs", "PRAGMA user_version = 1")
     store = SqliteStore.open(path, disk=disk)
     try:
         acked += await store.append([draft(store.head + 1)])

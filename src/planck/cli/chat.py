@@ -12,7 +12,8 @@ from planck.cli.lines import Lines
 from planck.cli.render import Screen, summary
 from planck.cli.run import Watch, no_model, open_planck, open_session, session_arguments
 from planck.cli.terminal import Terminal
-from planck.headless.headless import Planck, SessionHandle
+from planck.headless.handle import SessionHandle
+from planck.headless.headless import Planck
 from planck.headless.result import Exit
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -139,7 +140,6 @@ class Chat:
 
     def _open(self, session: SessionHandle) -> None:
         self._session = session
-        self._first_event = session.head
         self._screen = Screen(self._terminal, session)
         also = self._screen.run if self._terminal.live and not self._lines.terminal else None
         self._watch = Watch(session, self._screen.show, also=also)

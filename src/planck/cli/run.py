@@ -14,7 +14,8 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.headless.headless import Planck, SessionEvent, SessionHandle, frame_of
+from planck.headless.handle import SessionEvent, SessionHandle, frame_of
+from planck.headless.headless import Planck
 from planck.headless.result import Exit, RunResult, failed
 from planck.headless.sessions import newest
 from planck.records import codec

@@ -13,12 +13,12 @@ from planck.headless.tools import ToolBox
 from planck.headless.trust import Trust
 from planck.mcp import meta as meta_keys
 from planck.records.authority import Mode
-from planck.records.events import View
 from planck.records.messages import ToolCall
 from planck.records.specs import ToolSpec
 from planck.sidecar.build import python_for
 from planck.sidecar.host import command
 from planck.sidecar.project import read_project
+from planck.toolkit.tool import unrecorded
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Finished
 
@@ -43,7 +43,7 @@ class Workbench:
         self._workspace = workspace
         rights = ceiling(Mode(mode) if mode else loaded.config.permissions.mode, workspace, 0)
         self._permit = gate(loaded, workspace, home, environ, RandomIds(), None).permit(
-            "mcp", "mcp", rights, _unrecorded
+            "mcp", "mcp", rights, unrecorded
         )
 
     def specs(self) -> Sequence[ToolSpec]:
@@ -89,7 +89,3 @@ async def sidecar_command(path: Path, progress: Callable[[str], None], *more: st
 
 def new_token() -> str:
     return os.urandom(32).hex()
-
-
-async def _unrecorded(fact: View) -> None:
-    """There is no session; the client hears the refusal itself."""

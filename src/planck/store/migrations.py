@@ -11,11 +11,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE events (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL, hash BLOB NOT NULL)",
         "INSERT INTO meta VALUES ('epoch', '0')",
     ),
-    (
-        "CREATE TABLE blobs (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL)",
-        "CREATE TABLE snapshot (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, "
-        "hash BLOB NOT NULL, bytes BLOB NOT NULL, digest BLOB NOT NULL)",
-    ),
+    ("CREATE TABLE blobs (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL)",),
 )
 """Step n leads from version n to n + 1. Released steps never change."""
 

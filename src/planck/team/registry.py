@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 _teams: "WeakValueDictionary[str, Team]" = WeakValueDictionary()
 
-NOT_FOUND = GONE
-
 
 def register(team: "Team") -> None:
     _teams[team.id] = team
@@ -42,4 +40,4 @@ def find(team: "Team", identifier: str, identifier_type: str) -> "Member | Err":
     for member in team.members:
         if getattr(member.spec, identifier_type) == identifier:
             return member
-    return NOT_FOUND
+    return GONE

@@ -8,7 +8,7 @@ from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ModelSpec
 from planck.team import registry
-from planck.team.mail import NO_DELEGATOR
+from planck.team.mail import GONE, NO_DELEGATOR
 from planck.team.member import Member
 from planck.team.spawn import ResolveModel, spawn
 from planck.team.team import Team
@@ -314,7 +314,7 @@ def _tool(
         team = registry.team(team_id)
         caller = team.member(ctx.agent_id) if team else None
         if team is None or caller is None:
-            return registry.NOT_FOUND
+            return GONE
         return await act(team, caller, args)
 
     # A dry run of a team still talks: every agent in it is dry.

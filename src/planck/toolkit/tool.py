@@ -28,7 +28,7 @@ class Effect(StrEnum):
     """Anything: a shell command, a program, a peer, a Python function that says nothing of itself."""
 
 
-async def _unrecorded(fact: View) -> None:
+async def unrecorded(fact: View) -> None:
     """Where there is no log (`planck tools call`), a fact goes nowhere."""
 
 
@@ -42,7 +42,7 @@ class ToolContext:
     deadline: float | None = None
     """On the loop's clock; None where nobody waits."""
     progress: Callable[[str], None] = field(default=lambda text: None)
-    record: Callable[[View], Awaitable[None]] = _unrecorded
+    record: Callable[[View], Awaitable[None]] = unrecorded
     """Returns once the fact is durable: a before-image is recorded before the change."""
     confinement: Confinement | None = None
     """What this call may touch; None: nobody decided, so nothing protected and no sandbox (`tools call`)."""

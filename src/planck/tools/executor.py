@@ -14,7 +14,7 @@ from planck.records.events import View
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
-from planck.toolkit.tool import Execute, Tool, ToolContext, is_async
+from planck.toolkit.tool import Execute, Tool, ToolContext, is_async, unrecorded
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import DEFAULT_MAX, truncate
 from planck.tools import arguments
@@ -38,10 +38,6 @@ def _silent(call_id: str, text: str) -> None:
     pass
 
 
-async def _unrecorded(fact: View) -> None:
-    pass
-
-
 class Executor:
     def __init__(
         self,
@@ -54,7 +50,7 @@ class Executor:
         workspace: Path,
         dry_run: bool = False,
         progress: Callable[[str, str], None] = _silent,
-        record: Callable[[View], Awaitable[None]] = _unrecorded,
+        record: Callable[[View], Awaitable[None]] = unrecorded,
         concurrency: int = 8,
     ) -> None:
         self._tools = tools

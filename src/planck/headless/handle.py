@@ -1,0 +1,278 @@
+"""One open session, and its events as the outside world sees them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from planck.context import compaction
+from planck.headless import undo
+from planck.headless.result import RunResult, summarise
+from planck.headless.system import RandomIds, SystemClock
+from planck.headless.wiring import SessionWiring
+from planck.records import codec
+from planck.records.events import (
+    AgentStarted,
+    Compacted,
+    Event,
+    TurnStatus,
+    frame,
+    view,
+)
+from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.specs import AgentSpec, ModelSpec
+from planck.session.session import Session
+from planck.store.store import Store
+from planck.team.member import Member
+from planck.toolkit.tool import Tool
+
+_MAX_STOPS = 5
+"""How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
+
+
+class PromptRefused(PlanckError):
+    """The orchestrator's inbox is full, the prompt is too large, or a hook refuses it."""
+
+
+class AgentError(PlanckError):
+    """No such agent in this session, or none that is alive."""
+
+
+class SessionHandle:
+    """One open session."""
+
+    def __init__(
+        self,
+        session: Session,
+        store: Store,
+        clock: SystemClock,
+        wired: SessionWiring,
+        resolve: Callable[[str], ModelSpec],
+        opened_at: int,
+    ) -> None:
+        self.opened_at = opened_at
+        """The newest event before this process opened the session; 0 for a new one."""
+        self._session = session
+        self._wired = wired
+        self._resolve = resolve
+        self._store = store
+        self._clock = clock
+        self._closed = False
+        self._prompted = 0
+        self._greeted = False
+
+    @property
+    def id(self) -> str:
+        return self._session.id
+
+    @property
+    def name(self) -> str:
+        return self._session.name
+
+    @property
+    def head(self) -> int:
+        """The number of the newest recorded event."""
+        return self._session.head
+
+    @property
+    def orchestrator(self) -> AgentSpec:
+        return self._session.team.orchestrator.spec
+
+    @property
+    def tools(self) -> list[str]:
+        return self._session.team.orchestrator.actor.agent.tools.names()
+
+    async def add_tool(self, tool: Tool, *, agent: str = "") -> None:
+        """Give an agent (by id or name; the orchestrator) one more tool, from its next step on."""
+        await self._member(agent).actor.agent.add_tool(tool)
+
+    async def remove_tool(self, name: str, *, agent: str = "") -> None:
+        """Take a tool away, from the agent's next step on."""
+        await self._member(agent).actor.agent.remove_tool(name)
+
+    async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
+        """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
+        model = self._resolve(name)
+        member = self._member(agent)
+        await member.actor.agent.change_model(model, *self._wired.mind(model, member.spec.compactor))
+        return model
+
+    def _member(self, agent: str) -> Member:
+        team = self._session.team
+        if not agent:
+            return team.orchestrator
+        for member in team.members:
+            if agent in (member.id, member.name):
+                return member
+        known = [view(event) for event in self._store.read()]
+        if any(
+            isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
+        ):
+            raise AgentError(
+                ErrorKind.DETACHED, f"agent {agent!r} is known from the log but not alive; spawn another"
+            )
+        raise AgentError(ErrorKind.NOT_FOUND, "Agent not found.")
+
+    @property
+    def members(self) -> list[AgentSpec]:
+        """The live agents, in the order in which they started."""
+        return [member.spec for member in self._session.team.members]
+
+    async def prompt(self, text: str, *, steer: bool = False) -> None:
+        """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        text = await self._past_hooks(text)
+        if not steer:
+            self._prompted = self.head
+        refused = await self._session.prompt(text, steer=steer)
+        if refused:
+            raise PromptRefused(refused.kind, refused.message, refused.details)
+
+    async def settled(self) -> None:
+        """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
+        for again in range(_MAX_STOPS):
+            await self._session.team.settled()
+            if "Stop" not in self._wired.hooks.settings():
+                return
+            result = self.result(self._prompted)
+            if result.status is not TurnStatus.COMPLETED:
+                return
+            verdict = await self._wired.hooks.stop(result.text, active=again > 0)
+            if not verdict.blocked:
+                return
+            await self._session.prompt(f"A Stop hook wants you to go on: {verdict.reason}")
+        await self._session.team.settled()
+
+    async def _past_hooks(self, text: str) -> str:
+        """The prompt with what the hooks add to it; one may refuse it."""
+        own = self._wired.hooks
+        told = []
+        if not self._greeted:
+            self._greeted = True
+            told.append((await own.session_start("resume" if self.opened_at else "startup")).context)
+        verdict = await own.prompt(text)
+        if verdict.blocked:
+            raise PromptRefused(
+                ErrorKind.PERMISSION_DENIED, f"a UserPromptSubmit hook refused the prompt: {verdict.reason}"
+            )
+        told.append(verdict.context)
+        return "\n\n".join([text, *(f"Hook: {context}" for context in told if context)])
+
+    def interrupt(self) -> None:
+        """End every turn in flight; the session goes on with the next prompt."""
+        self._session.team.abort()
+
+    def result(self, after: int, duration_ms: int = 0) -> RunResult:
+        """What the events after a number come to."""
+        return summarise(
+            self._store.read(after),
+            orchestrator_id=self.orchestrator.id,
+            session_id=self.id,
+            session_name=self.name,
+            duration_ms=duration_ms,
+        )
+
+    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
+        """Prompt the orchestrator and wait until nothing can wake it any more."""
+        began, after = self._clock.monotonic(), self.head
+        try:
+            async with asyncio.timeout(timeout):
+                await self.prompt(prompt)
+                await self.settled()
+        except TimeoutError:
+            await self.stop(TurnStatus.TIMED_OUT)
+        return self.result(after, round((self._clock.monotonic() - began) * 1000))
+
+    async def compact(self) -> Compacted | None:
+        """Make the orchestrator's history about half as long; None where nothing can be taken out."""
+        agent = self._session.team.orchestrator.actor.agent
+        window = max(4_096, agent.history.tokens(0))
+        found = await compaction.compact(agent.history, window, agent.provider, agent_id=agent.id)
+        if not isinstance(found, Compacted) or found.tokens_after >= found.tokens_before:
+            return None
+        await agent.record(found)
+        return found
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        """What taking back a turn, an agent's work or a call would do to the files now."""
+        return undo.plan(self._store.read(), self._wired.workspace, selection)
+
+    async def undo(self, plan: undo.Plan) -> str:
+        """Revert what the plan says; gives the id of a call that undoes the undo."""
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
+
+    async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
+        """End every turn and take no further mail; what is queued stays in the log for a resume."""
+        await self._session.team.halt(status)
+
+    async def events(self, after: int = 0) -> AsyncGenerator["SessionEvent", None]:
+        """Every recorded event after a number, then what happens, deltas included."""
+        async with aclosing(self._session.events(after)) as stream:
+            async for event in stream:
+                yield SessionEvent(event, self.id)
+
+    async def rewind(self, to: int) -> Err | None:
+        """Show every agent again what it was shown after that event; the log and the files stay."""
+        return await self._session.rewind(to)
+
+    async def aclose(self) -> None:
+        if not self._closed:
+            self._closed = True
+            try:
+                await self._session.aclose()
+            finally:
+                await self._wired.aclose()
+
+
+class SessionEvent:
+    """An event as the outside world sees it: attributes, or keys as in its JSON frame."""
+
+    __slots__ = ("_event", "session_id")
+
+    def __init__(self, event: Event, session_id: str) -> None:
+        self._event = event
+        self.session_id = session_id
+
+    @property
+    def seq(self) -> int | None:
+        return self._event.seq
+
+    @property
+    def ts(self) -> str:
+        return self._event.ts
+
+    @property
+    def agent_id(self) -> str | None:
+        return self._event.agent_id
+
+    @property
+    def turn(self) -> int:
+        return self._event.turn
+
+    @property
+    def type(self) -> str:
+        return self._event.type
+
+    @property
+    def data(self) -> dict[str, Any]:
+        data: dict[str, Any] = codec.decode(bytes(self._event.data))
+        return data
+
+    def frame(self) -> bytes:
+        """The event's JSON, one line, without a newline."""
+        return frame(self._event, self.session_id)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in ("seq", "ts", "session_id", "agent_id", "turn", "type", "data"):
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __repr__(self) -> str:
+        return f"SessionEvent({self.frame().decode()})"
+
+
+def frame_of(type: str, payload: msgspec.Struct | Mapping[str, Any], session_id: str) -> bytes:
+    """A line of stream-json that is no event: `init` and `result`."""
+    data = msgspec.Raw(codec.encode(payload))
+    return frame(Event(None, SystemClock().now(), None, 0, type, data), session_id)
