@@ -267,7 +267,7 @@ class Planck:
         )
 
     def _journal(self, store: Store) -> SessionJournal:
-        return SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
+        return SessionJournal(store, Bus(), self._clock, redactor=self._wiring.keyring.redactor)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"

@@ -1,5 +1,6 @@
 """Known key values, taken out of any text before it is stored or shown."""
 
+import re
 from collections.abc import Iterable
 
 from planck.records import codec
@@ -16,12 +17,19 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 
 class Redactor:
-    """The same for encoded JSON, as the log has it; made once for all the keys that are known."""
+    """The same for encoded JSON and for text that comes in pieces; made once for all the keys that are known.
+
+    False where there is no key.
+    """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = _longest_first(secrets)
-        forms = (form for secret in known for form in (secret.encode(), codec.encode(secret)[1:-1]))
+        self._known = tuple(_longest_first(secrets))
+        forms = (form for secret in self._known for form in (secret.encode(), codec.encode(secret)[1:-1]))
         self._needles = tuple(dict.fromkeys(forms))
+        self._may_hold = re.compile("|".join(dict.fromkeys(map(_start, self._known)))).search
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._needles)} values)"
@@ -31,6 +39,38 @@ class Redactor:
             if needle in data:
                 data = data.replace(needle, REDACTED.encode())
         return data
+
+    def split(self, text: str) -> tuple[str, str]:
+        """What can be shown of a text that goes on, and its end that may be the beginning of a key."""
+        if not self._may_hold(text):  # nearly every piece
+            return text, ""
+        shown = ""
+        while True:
+            end = at = len(text)
+            length = 0
+            for secret in self._known:
+                if 0 <= (found := text.find(secret)) < at:
+                    at, length = found, len(secret)
+                end = min(end, _beginning(text, secret))
+            if at >= end:  # a whole key inside what may become a longer one waits with it
+                return shown + text[:end], text[end:]
+            shown += text[:at] + REDACTED
+            text = text[at + length :]
+
+
+def _start(secret: str) -> str:
+    """The pattern of its first characters, whole or cut off by the end of a text."""
+    first = secret[:_SHORTEST]
+    cut = (re.escape(first[:length]) + r"\Z" for length in range(len(first) - 1, 0, -1))
+    return "|".join((re.escape(first), *cut))
+
+
+def _beginning(text: str, secret: str) -> int:
+    """Where the end of the text begins that `secret` could go on from; its length where there is none."""
+    at = text.find(secret[0], max(0, len(text) - len(secret) + 1))
+    while at >= 0 and not secret.startswith(text[at:]):
+        at = text.find(secret[0], at + 1)
+    return at if at >= 0 else len(text)
 
 
 def _longest_first(secrets: Iterable[str]) -> list[str]:
