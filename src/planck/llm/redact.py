@@ -1,9 +1,11 @@
 """Known key values, taken out of any text before it is stored or shown."""
 
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planck.records import codec
+from planck.records.events import Cut
 
 REDACTED = "[redacted]"
 _SHORTEST = 8
@@ -17,7 +19,7 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 
 class Redactor:
-    """The same for encoded JSON and for text that comes in pieces; made once for all the keys that are known.
+    """The same for encoded JSON, for whole files and for text in pieces; made once for all the known keys.
 
     False where there is no key.
     """
@@ -26,6 +28,7 @@ class Redactor:
         self._known = tuple(_longest_first(secrets))
         forms = (form for secret in self._known for form in (secret.encode(), codec.encode(secret)[1:-1]))
         self._needles = tuple(dict.fromkeys(forms))
+        self._whole = re.compile(b"|".join(re.escape(secret.encode()) for secret in self._known))
         self._may_hold = re.compile("|".join(dict.fromkeys(map(_start, self._known)))).search
 
     def __bool__(self) -> bool:
@@ -39,6 +42,27 @@ class Redactor:
             if needle in data:
                 data = data.replace(needle, REDACTED.encode())
         return data
+
+    def cut(self, data: bytes) -> tuple[bytes, tuple[Cut, ...]]:
+        """The same data with a mark for each key; `filled` brings them back."""
+        kept, cuts, end = bytearray(), [], 0
+        for found in self._whole.finditer(data) if self._known else ():
+            kept += data[end : found.start()]
+            cuts.append(Cut(len(kept), _digest(found[0])))
+            kept += REDACTED.encode()
+            end = found.end()
+        return bytes(kept + data[end:]) if cuts else data, tuple(cuts)
+
+    def filled(self, data: bytes, cuts: Sequence[Cut]) -> bytes | None:
+        """What `cut` was given, byte for byte; None where one of its keys is not known."""
+        known = {_digest(secret.encode()): secret.encode() for secret in self._known}
+        whole, end = bytearray(), 0
+        for cut in cuts:
+            if cut.key not in known:
+                return None
+            whole += data[end : cut.at] + known[cut.key]
+            end = cut.at + len(REDACTED)
+        return bytes(whole + data[end:])
 
     def split(self, text: str) -> tuple[str, str]:
         """What can be shown of a text that goes on, and its end that may be the beginning of a key."""
@@ -56,6 +80,10 @@ class Redactor:
                 return shown + text[:end], text[end:]
             shown += text[:at] + REDACTED
             text = text[at + length :]
+
+
+def _digest(secret: bytes) -> str:
+    return hashlib.sha256(secret).hexdigest()[:16]
 
 
 def _start(secret: str) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from planck.agent.journal import Entry, Journal
 from planck.llm.redact import Redactor
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, TurnEnd, TurnStart, View
+from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, TurnStart, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
@@ -96,6 +96,9 @@ class SessionJournal:
             raise StoreError(
                 ErrorKind.EPHEMERAL_NOT_LOGGABLE, f"{fact.type!r} is a delta: publish it, it is never stored"
             )
+        if self._redactor and isinstance(fact, FileChanged) and fact.before:
+            before, keys = self._redactor().cut(fact.before)
+            fact = msgspec.structs.replace(fact, before=before, keys=keys) if keys else fact
         try:
             data = codec.encode(fact)
         except (TypeError, ValueError, OverflowError, RecursionError) as e:
