@@ -83,7 +83,7 @@ class CredentialFile:
     def _decoded(self, content: bytes) -> dict[str, Saved]:
         try:
             return codec.decode_as(content, _File).providers
-        except (codec.DecodeError, UnicodeDecodeError, RecursionError):
+        except codec.DecodeError:
             raise AuthError(
                 ErrorKind.CORRUPT_AUTH,
                 f"{str(self.path)!r} holds no credentials that can be read; "

@@ -308,7 +308,7 @@ def view(event: Event) -> View | None:
     decoder = _VIEWS.get(event.type)
     try:
         return decoder.decode(event.data) if decoder else None
-    except codec.DecodeError:
+    except (ValueError, RecursionError):  # no UTF-8 and too deep included: not what we write, but on disk
         return None
 
 
