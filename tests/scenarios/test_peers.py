@@ -211,7 +211,7 @@ async def test_e8_what_a_server_changes_is_asked_once_and_no_turn_waits_for_it(
     person = Person(answer)
     calls = [[("mcp__fake__echo", {"n": n})] for n in range(3)]
     script = [calls[0], "first", calls[1], "second", [("mcp__fake__new", {"n": 7})], "third"]
-    app, model = planck(tmp_path, script, approver=person, mcpServers={"fake": fake("changing")})
+    app, _ = planck(tmp_path, script, approver=person, mcpServers={"fake": fake("changing")})
     async with app:
         session = await app.start(mode="full")
         await app.peers.settled()
@@ -251,12 +251,9 @@ async def test_e8_what_a_server_changes_is_asked_once_and_no_turn_waits_for_it(
 async def test_e8_a_server_that_changes_without_end_does_not_ask_without_end(tmp_path: Path) -> None:
     person = Person(*[True] * 100)
     person.may_answer.set()
-    seen = 0
 
     def script(request: Any) -> Any:
-        nonlocal seen
         held = any(spec.name == "mcp__fake__echo" for spec in request.tools)
-        seen += held
         return [("mcp__fake__echo", {})] if held else "held back"
 
     app, _ = planck(tmp_path, script, approver=person, mcpServers={"fake": fake("restless")})
@@ -264,13 +261,14 @@ async def test_e8_a_server_that_changes_without_end_does_not_ask_without_end(tmp
         session = await app.start(mode="full")
         await app.peers.settled()
         async with watched(session) as statuses:
-            for _ in range(20):
+
+            def over() -> bool:
+                return any("start planck again" in delta.get("detail", "") for delta in statuses)
+
+            while not over():
                 await session.run("go")
-                calls = len(person.asked)
-                if any("start planck again" in delta.get("detail", "") for delta in statuses):
-                    break
-                await until(lambda: len(person.asked) > calls or "mcp__fake__echo" in session.tools)
-        assert 0 < len(person.asked) <= 5
+                await until(lambda: over() or "mcp__fake__echo" in session.tools)
+        assert len(person.asked) == 5
         assert "mcp__fake__echo" not in session.tools
 
 

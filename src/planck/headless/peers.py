@@ -287,7 +287,7 @@ class Peers:
             self._listed(known, self._unchanged(known, agreed, known.peer.tools.tools))
 
     def _listed(self, known: _Known, listed: "Iterable[Listed]") -> None:
-        """One that is said again as it was stays the tool that it was: its place in a prompt does not move."""
+        """What is said again as it was stays the tool that it was: its place in a prompt does not move."""
         before, known.listed = known.listed, {one.spec.name: one for one in listed}
         kept = {
             name: tool for name, tool in known.tools.items() if before.get(name) == known.listed.get(name)
