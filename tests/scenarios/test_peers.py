@@ -298,7 +298,7 @@ async def test_e8_a_question_ends_with_its_session_and_the_next_one_is_asked(tmp
 
 async def test_e8_a_tool_that_is_taken_away_just_goes(tmp_path: Path) -> None:
     person = Person()
-    script = [[("mcp__fake__echo", {})], "done"]
+    script: list[Any] = [[("mcp__fake__echo", {})], "done"]
     app, _ = planck(tmp_path, script, approver=person, mcpServers={"fake": fake("shrinking")})
     async with app:
         session = await app.start(mode="full")
