@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,10 @@ class Trust:
         changed = tuple(sorted(map(visible, differing)))
         sound = not content.unsound or self._this_run is not None
         return Standing(not changed and sound, content, changed)
+
+    def files(self) -> Iterator[Path]:
+        """Those that it is for, as far as they are looked at."""
+        return islice(_files(self._workspace), MAX_FILES + 1)
 
     @property
     def holds(self) -> bool:
@@ -185,14 +190,18 @@ def _object(content: bytes) -> dict[str, Any]:
 _FILE = "trust.json"
 
 
+def trust_file(home: Path) -> Path:
+    return home / _FILE
+
+
 def _stored(home: Path) -> dict[str, dict[str, str]]:
     try:
-        return codec.decode_as((home / _FILE).read_bytes(), dict[str, dict[str, str]])
+        return codec.decode_as(trust_file(home).read_bytes(), dict[str, dict[str, str]])
     except FileNotFoundError:
         return {}
     except (OSError, codec.DecodeError) as problem:
         raise TrustError(
-            ErrorKind.READ_FAILED, f"{str(home / _FILE)!r} can't be read: {problem}; move it away"
+            ErrorKind.READ_FAILED, f"{str(trust_file(home))!r} can't be read: {problem}; move it away"
         ) from None
 
 
