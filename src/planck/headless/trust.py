@@ -78,8 +78,10 @@ class Trust:
         return Standing(not changed and sound, content, changed)
 
     def files(self) -> Iterator[Path]:
-        """Those that it is for, as far as they are looked at."""
-        return islice(_files(self._workspace), MAX_FILES + 1)
+        """Those that it is for and that end it by a change: a sidecar's are taken over as they are saved."""
+        own = [self._workspace / name for name in (FOLDERS[1], *_named_folders(self._workspace, "sidecar"))]
+        files = (path for path in _files(self._workspace) if not any(map(path.is_relative_to, own)))
+        return islice(files, MAX_FILES + 1)
 
     @property
     def holds(self) -> bool:
@@ -135,11 +137,11 @@ def _files(workspace: Path) -> Iterator[Path]:
                 yield Path(folder, entry)
 
 
-def _named_folders(workspace: Path) -> list[str]:
+def _named_folders(workspace: Path, *keys: str) -> list[str]:
     """Folders of the workspace that its own configuration makes tools, teams or sidecars of."""
     config = _object(_read(workspace / FILES[0], MAX_BYTES)[1])
     named: list[Any] = []
-    for key in ("tools_dirs", "teams_dirs", "sidecar"):
+    for key in keys or ("tools_dirs", "teams_dirs", "sidecar"):
         value = config.get(key)
         named += value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
     places = {os.path.normpath(workspace / text) for text in named if isinstance(text, str) and text}
