@@ -33,13 +33,21 @@ MAX_TIMEOUT_MS = 3_600_000
 
 
 def main() -> None:
-    """What the host starts with a path, and `planck sidecar run` also with a port and a token after it."""
+    """What the host starts with a path; `planck sidecar run` also with a port and where to read the token."""
     path, *http = sys.argv[1:]
-    if http:
-        asyncio.run(_serve_http(Entry(Path(path)), int(http[0]), http[1]))
-        return
-    read_end, write_end = claim_standard_streams()
-    asyncio.run(_serve(Entry(Path(path)), read_end, write_end))
+    try:
+        if http:
+            port, descriptor = map(int, http)
+            with open(descriptor) as handed:
+                token = handed.read()
+            asyncio.run(_serve_http(Entry(Path(path)), port, token))
+        else:
+            read_end, write_end = claim_standard_streams()
+            asyncio.run(_serve(Entry(Path(path)), read_end, write_end))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except PlanckError as failure:
+        sys.exit(f"planck: {failure.err}")
 
 
 def claim_standard_streams() -> tuple[int, int]:
