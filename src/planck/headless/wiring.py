@@ -173,7 +173,9 @@ class SessionWiring:
         return {**self._built_in, **self._files.tools}
 
     async def aclose(self) -> None:
-        """End the commands that were left in the background."""
+        """End the commands that were left in the background, and the questions."""
+        if self._journal:
+            self._wiring.peers.leave(self._journal)
         await self._jobs.aclose()
 
     def _failed(self, component: str, name: str, detail: str) -> None:
@@ -183,7 +185,7 @@ class SessionWiring:
 
     def team(self, journal: Journal) -> Team:
         self._journal = journal
-        self._wiring.peers.join(journal)
+        self._wiring.peers.join(journal, self._gate.agree if self._wiring.approver else None)
         self._team = Team(
             self._session_id,
             journal=journal,
