@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     serving.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
     serving.add_argument(
-        "--http", type=int, default=None, metavar="PORT", help="on this machine; 0: a free one"
+        "--http", type=port, default=None, metavar="PORT", help="on this machine; 0: a free one"
     )
     serving.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
     for command in (listing, testing, serving):
@@ -56,6 +56,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
     for command in (listing, testing):
         command.add_argument("--json", action="store_true", help="for programs")
+
+
+def port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give one from 0 to 65535")
+    return int(text)
 
 
 class _Parser(argparse.ArgumentParser):

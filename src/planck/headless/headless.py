@@ -21,6 +21,7 @@ from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
+from planck.llm.redact import Redactor
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records.events import (
@@ -210,7 +211,7 @@ class Planck:
         store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
         journal = self._journal(store)
         try:
-            yield Shelf(store, journal, self.workspace, self._ids)
+            yield Shelf(store, journal, self.workspace, self._ids, self._wiring.keyring.redactor())
         finally:
             journal.close()
             store.close()
@@ -279,7 +280,7 @@ class Planck:
         )
 
     def _journal(self, store: Store) -> SessionJournal:
-        return SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
+        return SessionJournal(store, Bus(), self._clock, redactor=self._wiring.keyring.redactor)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
@@ -293,14 +294,17 @@ class Planck:
 class Shelf:
     """A stored session that is not running."""
 
-    def __init__(self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids) -> None:
+    def __init__(
+        self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids, redactor: Redactor
+    ) -> None:
         self._store = store
         self._journal = journal
         self._workspace = workspace
         self._ids = ids
+        self._redactor = redactor
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
-        return undo.plan(self._store.read(), self._workspace, selection)
+        return undo.plan(self._store.read(), self._workspace, selection, self._redactor)
 
     async def undo(self, plan: undo.Plan) -> str:
         def record(fact: View) -> Awaitable[object]:

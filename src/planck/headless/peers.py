@@ -124,14 +124,20 @@ class Peers:
             for tool in known.tools.values():
                 self._give(known, tools, holder, tool)
 
-    def start(self, only: str = "", name: str = "") -> None:
-        """Everything, once; or only a component, or one of it."""
+    def start(self, only: str = "", name: str = "", tool: str = "") -> None:
+        """Everything, once; or only a component, one of it, or those that may have a tool of that name."""
         if self._known is None:
             wanted = [p for p in self.plan if only in ("", p[0]) and name in ("", p[1])]
-            self._known = [self._open(*planned) for planned in wanted]
+            self._known = [self._open(*planned) for planned in _owners(wanted, tool)]
             for known in self._known:
                 if known.peer is not None:
                     known.peer.start()
+
+    @property
+    def tools(self) -> list[tuple[str, str, Tool]]:
+        """What they offer now, each with its component and its name."""
+        every = self._known or ()
+        return [(known.component, known.name, tool) for known in every for tool in known.tools.values()]
 
     async def settled(self) -> None:
         """Waits until each is connected, or known not to be."""
@@ -383,6 +389,16 @@ async def _recorded(record: Record, fact: View) -> None:
 
 async def _nothing() -> None:
     pass
+
+
+def _owners(plan: list[tuple[str, str, Any]], tool: str) -> list[tuple[str, str, Any]]:
+    """By the prefix of a server's tools; a name without one is a sidecar's."""
+    if not tool:
+        return plan
+    from planck.mcp import client
+
+    servers = [p for p in plan if p[0] == "mcp" and tool.startswith(client.prefix(p[1]))]
+    return servers or [p for p in plan if p[0] == "sidecar"]
 
 
 def _no_tool(listed: "Listed") -> Tool:

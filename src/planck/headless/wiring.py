@@ -27,6 +27,7 @@ from planck.llm.address import Network
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
+from planck.llm.redact import Redactor
 from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
@@ -162,6 +163,9 @@ class SessionWiring:
     @property
     def workspace(self) -> Path:
         return self._wiring.workspace
+
+    def redactor(self) -> Redactor:
+        return self._wiring.keyring.redactor()
 
     @property
     def tool_names(self) -> tuple[str, ...]:

@@ -35,13 +35,21 @@ HOSTED = "hosted"
 
 
 def main() -> None:
-    """The host starts it with a path and `HOSTED`; `planck sidecar run` with a path, maybe port and token."""
+    """The host adds `HOSTED` to the path; `planck sidecar run` may add a port and where to read the token."""
     path, *more = sys.argv[1:]
-    if more not in ([], [HOSTED]):
-        asyncio.run(_serve_http(Entry(Path(path)), int(more[0]), more[1]))
-        return
-    read_end, write_end = claim_standard_streams()
-    asyncio.run(_serve(Entry(Path(path), hosted=bool(more)), read_end, write_end))
+    try:
+        if more in ([], [HOSTED]):
+            read_end, write_end = claim_standard_streams()
+            asyncio.run(_serve(Entry(Path(path), hosted=bool(more)), read_end, write_end))
+        else:
+            port, descriptor = map(int, more)
+            with open(descriptor) as handed:
+                token = handed.read()
+            asyncio.run(_serve_http(Entry(Path(path)), port, token))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except PlanckError as failure:
+        sys.exit(f"planck: {failure.err}")
 
 
 def claim_standard_streams() -> tuple[int, int]:
