@@ -115,6 +115,21 @@ async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(
                 assert (refused.status_code, refused.json()["error"]["kind"]) == (401, "unauthorized")
 
 
+async def test_a_sidecar_s_compactors_are_not_shown_to_other_clients(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    await bench.run("sidecar", "new")
+    file = bench.work / ".planck" / "sidecar" / "sidecar.py"
+    file.write_text(
+        file.read_text() + "\n    def compactors(self):\n        return {'brief': lambda messages: 'x'}\n"
+    )
+    env = {"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)}
+    async with Client(_stdio([*PLANCK, "sidecar", "run"], bench.work, env)) as client:
+        await _use_count_words(client)
+    status = await bench.run("sidecar", "status", "--trust", "--json")
+    (peer,) = json.loads(status.out)["peers"]
+    assert (peer["tools"], peer["compactors"]) == (["count_words"], ["brief"])
+
+
 async def _use_count_words(client: Client) -> None:
     tools = await client.list_tools()
     assert [tool.name for tool in tools.tools] == ["count_words"]

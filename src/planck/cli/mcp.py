@@ -147,7 +147,14 @@ def show_reports(reports: list[Report], as_json: bool) -> int:
     """What came of starting them; 1 if one did not connect."""
     if as_json:
         rows = [
-            {"name": r.name, "state": r.state, "detail": r.detail, "tools": list(r.tools)} for r in reports
+            {
+                "name": r.name,
+                "state": r.state,
+                "detail": r.detail,
+                "tools": list(r.tools),
+                "compactors": list(r.compactors),
+            }
+            for r in reports
         ]
         print(json.dumps({"peers": rows}, indent=2, ensure_ascii=False))
     else:
@@ -155,6 +162,8 @@ def show_reports(reports: list[Report], as_json: bool) -> int:
             print(f"{report.name}  {report.state}  {len(report.tools)} tools")
             for tool in report.tools:
                 print(f"    {plain(tool)}")
+            for compactor in report.compactors:
+                print(f"    compactor {plain(compactor)}")
             if report.detail:
                 print(f"planck: {report.name}: {plain(report.detail)}", file=sys.stderr)
     return 0 if all(report.state == "connected" for report in reports) else 1

@@ -286,6 +286,14 @@ class ToolProgress(View, frozen=True, kw_only=True):
     text: str
 
 
+class Compacting(View, frozen=True, kw_only=True):
+    """The history is being made to fit; `compacted` follows, or an error."""
+
+    type: ClassVar[str] = "compacting"
+    tokens: int
+    window: int
+
+
 class Status(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "status"
     component: str
