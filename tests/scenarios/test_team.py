@@ -376,6 +376,35 @@ async def test_spawns_that_are_refused(tmp_path: Path, change: dict[str, str], o
     assert tool_outputs(brains.last("lead"))[0].startswith(output)
 
 
+async def test_the_system_prompt_is_agents_md_the_prompt_and_the_skills_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    skill = tmp_path / "work" / ".planck" / "skills" / "tidy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: tidy\ndescription: Tidies up.\n---\nSweep.\n")
+    lead = {"type": "orchestrator", "name": "lead", "skills": ["tidy"]}
+    dora, eve = spawned("dora"), spawned("eve", skills=["tidy"])
+    brains = Brains(
+        {
+            "lead": [chat.calls(dora, eve), chat.calls(ask("dora"), ask("eve")), chat.text("ok")],
+            "dora": [chat.text("d")],
+            "eve": [chat.text("e")],
+        }
+    )
+    await run_team(tmp_path, brains, lead)
+    systems = sorted({text for text in brains.systems if text.startswith("be ")})
+    assert systems[0] == "be dora"
+    prompt, blank, skills = systems[1].split("\n", 2)
+    assert (prompt, blank) == ("be eve", "")
+    assert skills.startswith("Skills: ")
+    assert "tidy" in skills
+
+    (tmp_path / "work" / "AGENTS.md").write_text("House rules.\n")
+    again = Brains({"House rules.": [chat.text("ok")]})
+    await run_team(tmp_path, again, {"type": "orchestrator", "name": "lead", "system_prompt": "You lead."})
+    assert again.systems == ["House rules.\n\nYou lead."]
+
+
 async def test_neither_itself_nor_the_orchestrator_can_be_destroyed(tmp_path: Path) -> None:
     brains = Brains({"lead": [chat.calls(target("destroy_agent", "lead")), chat.text("ok")]})
     await run_team(tmp_path, brains)
