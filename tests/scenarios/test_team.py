@@ -360,7 +360,9 @@ async def test_spawn_grants_what_is_held_and_lists_what_is_ignored(tmp_path: Pat
     ("change", "output"),
     [
         ({"provider": "nowhere"}, "invalid_args: Unknown provider: nowhere."),
-        ({"provider": "openai", "model_id": "none"}, "not_found: Model not found."),
+        ({"provider": "openai", "model_id": "none"}, "not_found: Model not found.\n{"),
+        ({"model_id": ""}, "not_found: Model not found.\n{"),
+        ({"provider": "ollama", "model_id": "", "base_url": "http://127.0.0.1:9"}, "not_found: Model not f"),
         ({"name": "user"}, "invalid_args: "),
         ({"name": "s\u0443stem"}, "invalid_args: "),
         ({"name": "le\u200bad"}, "invalid_args: "),
