@@ -282,6 +282,21 @@ async def test_an_ask_is_answered_at_once_by_send_response(tmp_path: Path) -> No
     assert tool_outputs(brains.last("lead"))[0] == "quick"
 
 
+async def test_of_two_answers_to_one_ask_in_one_step_the_second_is_told_that_it_went_nowhere(
+    tmp_path: Path,
+) -> None:
+    answers = [("send_response", {"response": text}) for text in ("one", "two")]
+    brains = Brains(
+        {"lead": [chat.calls(ask("bob")), chat.text("done")], "bob": [chat.calls(*answers), chat.text("")]}
+    )
+    _, recorded = await run_team(tmp_path, brains)
+    assert tool_outputs(brains.last("lead")) == ["one"]
+    sent = [
+        data["output"] for type, data in recorded if (type, data.get("name")) == ("tool_end", answers[0][0])
+    ]
+    assert sent == ["Response sent.", "not_found: No delegator to respond to."]
+
+
 async def test_without_a_delegator_there_is_nobody_to_respond_to(tmp_path: Path) -> None:
     brains = Brains({"lead": [chat.calls(("send_response", {"response": "x"})), chat.text("ok")]})
     await run_team(tmp_path, brains)
@@ -411,6 +426,15 @@ async def test_neither_itself_nor_the_orchestrator_can_be_destroyed(tmp_path: Pa
     brains = Brains({"lead": [chat.calls(target("destroy_agent", "lead")), chat.text("ok")]})
     await run_team(tmp_path, brains)
     assert tool_outputs(brains.last("lead"))[0].startswith("permission_denied: ")
+
+
+async def test_an_orchestrator_can_not_interrupt_itself_and_with_it_the_run(tmp_path: Path) -> None:
+    calls = chat.calls(target("interrupt_agent", "lead"), ask("bob"))
+    brains = Brains({"lead": [calls, chat.text("done")], "bob": [chat.text("here")]})
+    result, _ = await run_team(tmp_path, brains)
+    refused, answer = tool_outputs(brains.last("lead"))
+    assert refused.startswith("permission_denied: ")
+    assert (answer, result.status, result.exit_code) == ("here", "completed", 0)
 
 
 async def test_workers_hold_no_orchestrator_tool(tmp_path: Path) -> None:

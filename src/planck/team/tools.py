@@ -257,6 +257,8 @@ def interrupt_agent(team_id: str) -> Tool:
         target = registry.find(team, args["identifier"], args["identifier_type"])
         if isinstance(target, Err):
             return target
+        if target is caller:
+            return Err(ErrorKind.PERMISSION_DENIED, "an agent can't interrupt itself; end your turn instead")
         target.actor.abort(TurnStatus.INTERRUPTED)
         return Ok({"output": "Agent interrupted."})
 

@@ -226,10 +226,8 @@ class Root:
             )
 
     def _outside(self, path: str, why: str = "") -> WorkspaceError:
-        return WorkspaceError(
-            ErrorKind.OUTSIDE_WORKSPACE,
-            f"{path!r} is outside the workspace{why and '; ' + why}; use a path relative to {str(self.path)!r}",
-        )
+        why = f"{why and '; '}{why}; use a path relative to {str(self.path)!r}"
+        return WorkspaceError(ErrorKind.OUTSIDE_WORKSPACE, f"{path!r} is outside the workspace{why}")
 
     def _failure(
         self, root: int, path: str, relative: str, problem: OSError, kind: ErrorKind
