@@ -71,7 +71,7 @@ def orchestrator_tools(
 
 def ask_agent(team_id: str) -> Tool:
     async def ask(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller:
@@ -102,7 +102,7 @@ def ask_agent(team_id: str) -> Tool:
 
 def delegate_task(team_id: str) -> Tool:
     async def delegate(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller:
@@ -231,7 +231,7 @@ def spawn_agent(
 
 def destroy_agent(team_id: str) -> Tool:
     async def destroy(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller or target is team.orchestrator:
@@ -254,7 +254,7 @@ def destroy_agent(team_id: str) -> Tool:
 
 def interrupt_agent(team_id: str) -> Tool:
     async def interrupt(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller:
@@ -316,7 +316,8 @@ def _tool(
         team = registry.team(team_id)
         caller = team.member(ctx.agent_id) if team else None
         if team is None or caller is None:
-            return GONE
+            target = registry.find(team, args) if "identifier" in properties else GONE
+            return target if isinstance(target, Err) else GONE
         return await act(team, caller, args)
 
     # A dry run of a team still talks: every agent in it is dry.
