@@ -66,7 +66,7 @@ def summarise(
                 usage += spent.usage
                 cost_known = cost_known and spent.cost_usd is not None
                 cost += spent.cost_usd or 0.0
-            case PermissionDecision(decision="deny") as denied:
+            case PermissionDecision(decision="deny") as denied if event.agent_id:
                 denials.append({"agent_id": event.agent_id, "tool": denied.tool, "reason": denied.reason})
             case ErrorEvent() as failed:
                 errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))

@@ -88,7 +88,7 @@ def _said(body: bytes) -> tuple[str, str]:
     """Code and message out of any vendor's error object; the body itself where it is none."""
     try:
         found = codec.decode(body)
-    except (codec.DecodeError, UnicodeDecodeError, RecursionError):
+    except codec.DecodeError:
         return "", body.decode("utf-8", "replace")
     if isinstance(found, list) and found:
         found = found[0]

@@ -152,7 +152,7 @@ _LARGEST_SHOWN = 4_000_000
 def _longest(shown: bytes, endpoint: Endpoint) -> int:
     try:
         info = codec.decode_as(shown, _Shown).model_info or {}
-    except (codec.DecodeError, UnicodeDecodeError, RecursionError):
+    except codec.DecodeError:
         info = {}
     for name, value in info.items():
         if name.endswith(".context_length") and isinstance(value, int) and value > 0:

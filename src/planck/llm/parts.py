@@ -40,7 +40,7 @@ def json_text(arguments: str) -> str:
     try:
         if isinstance(codec.decode(text), dict):
             return text
-    except (codec.DecodeError, ValueError, RecursionError):
+    except codec.DecodeError:
         pass
     return codec.encode_str({"invalid_arguments": arguments})
 

@@ -2,13 +2,17 @@
 
 import gc
 import inspect
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+from planck.records.messages import Message
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
 from planck.toolkit.tool import Outcome, Tool, ToolContext, outcome_of
+
+Compact = Callable[[list[Message]], str | Awaitable[str]]
+"""From old messages to the text that stands for them."""
 
 
 class Sidecar:
@@ -17,6 +21,10 @@ class Sidecar:
     def tools(self) -> Sequence[Tool]:
         """Read at every call, so that tools may come and go."""
         return []
+
+    def compactors(self) -> Mapping[str, Compact]:
+        """By name, for the `compactor` of a member in TEAM.json."""
+        return {}
 
 
 class SidecarError(PlanckError):
@@ -92,11 +100,8 @@ def execute_tool(*call: Any, **named: Any) -> Outcome | Awaitable[Outcome]:
 
 
 def tools_of(sidecar: Entry) -> list[Tool]:
-    """What `tools()` gives now; one object per class lives as long as the process."""
-    instance = sidecar if isinstance(sidecar, Sidecar) else _instances.get(sidecar)
-    if instance is None:
-        assert isinstance(sidecar, type)
-        instance = _instances[sidecar] = sidecar()
+    """What `tools()` gives now."""
+    instance = _instance(sidecar)
     tools = list(instance.tools())
     for tool in tools:
         if not isinstance(tool, Tool):
@@ -105,6 +110,27 @@ def tools_of(sidecar: Entry) -> list[Tool]:
                 f"{type(instance).__name__}.tools() gave {tool!r}, which is no Tool; use Tool(...) or @tool",
             )
     return tools
+
+
+def compactors_of(sidecar: Entry) -> dict[str, Compact]:
+    """What `compactors()` gives now."""
+    instance = _instance(sidecar)
+    compactors = instance.compactors()
+    if not isinstance(compactors, Mapping) or not all(map(callable, compactors.values())):
+        raise SidecarError(
+            ErrorKind.INVALID_ARGS,
+            f"{type(instance).__name__}.compactors() gave {compactors!r}, which is no map of functions",
+        )
+    return {str(name): function for name, function in compactors.items()}
+
+
+def _instance(sidecar: Entry) -> Sidecar:
+    """One object per class lives as long as the process."""
+    if isinstance(sidecar, Sidecar):
+        return sidecar
+    if sidecar not in _instances:
+        _instances[sidecar] = sidecar()
+    return _instances[sidecar]
 
 
 _found: list[type[Sidecar]] = []

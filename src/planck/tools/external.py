@@ -217,9 +217,7 @@ def _read(path: str, shown: str) -> bytes:
 def _definition(content: bytes, shown: str) -> Definition:
     try:
         data = codec.decode(content)
-    except RecursionError:
-        raise ToolError(ErrorKind.INVALID_ARGS, f"invalid JSON in {shown}: it is nested too deeply") from None
-    except (codec.DecodeError, UnicodeDecodeError) as problem:
+    except codec.DecodeError as problem:
         raise ToolError(ErrorKind.INVALID_ARGS, f"invalid JSON in {shown}: {problem}") from None
     _require_fields(data, shown)
     if not _NAME.fullmatch(data["name"]):
