@@ -263,7 +263,7 @@ class ToolsChanged(View, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
 
 
-class ErrorEvent(View, frozen=True, kw_only=True):
+class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "error"
     kind: str
     message: str
