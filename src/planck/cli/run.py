@@ -20,7 +20,7 @@ from planck.headless.result import Exit, RunResult, failed
 from planck.headless.sessions import newest
 from planck.records import codec
 from planck.records.events import TurnStatus
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.visible import plain
 
 if TYPE_CHECKING:
@@ -253,10 +253,11 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
             _write(text.encode("utf-8", "replace"))
     if result.exit_code != Exit.DONE:
         for error in result.errors[-1:]:
-            print(f"planck: {error['kind']}: {_line(error['message'])}", file=sys.stderr)
+            told = Err(error["kind"], error["message"], error["details"])
+            print(f"planck: {_line(str(told))}", file=sys.stderr)
         for denial in result.denials:
             print(f"planck: permission_denied: {_line(denial['reason'])}", file=sys.stderr)
-        if any((error.get("details") or {}).get("no_model") for error in result.errors):
+        if any(error["details"].get("no_model") for error in result.errors):
             print(no_model(), file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         print(
