@@ -92,10 +92,17 @@ def summarise(
     )
 
 
-def failed(err: Err, exit_code: int, *, session_id: str = "", session_name: str = "") -> RunResult:
+def failed(
+    err: Err,
+    exit_code: int,
+    status: TurnStatus = TurnStatus.FAILED,
+    *,
+    session_id: str = "",
+    session_name: str = "",
+) -> RunResult:
     """The result of a run that could not begin or could not be recorded."""
     return RunResult(
-        status=TurnStatus.FAILED,
+        status=status,
         text="",
         session_id=session_id,
         session_name=session_name,
@@ -114,7 +121,7 @@ def failed(err: Err, exit_code: int, *, session_id: str = "", session_name: str 
 
 def _exit_code(status: TurnStatus, text: str, denied: bool, errors: list[dict[str, Any]]) -> int:
     match status:
-        case TurnStatus.COMPLETED if text:
+        case TurnStatus.COMPLETED if text.strip():
             return Exit.DONE
         case TurnStatus.COMPLETED:
             return Exit.DENIED if denied else Exit.NO_TEXT
