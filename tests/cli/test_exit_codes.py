@@ -100,7 +100,9 @@ async def test_3_could_not_go_on_because_of_a_denial(tmp_path: Path) -> None:
 
 async def test_4_step_limit(tmp_path: Path) -> None:
     code, result = await code_of(tmp_path, [TRUE], *FULL, "--max-steps", "2")
-    assert (code, result["status"], result["errors"][-1]["kind"]) == (4, "capped", "iteration_cap")
+    assert (code, result["status"]) == (4, "capped")
+    assert [sorted(error) for error in result["errors"]] == [["agent_id", "details", "kind", "message"]]
+    assert result["errors"][0]["kind"] == "iteration_cap"
 
 
 async def test_5_session_locked(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planck.llm.provider import Item, Request
-from planck.records.events import AssistantSaid, Delivery, Envelope, Kind, ToolEnd
+from planck.records.events import AssistantSaid, Delivery, Envelope, ErrorData, Kind, ToolEnd
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
 from planck.records.specs import ToolSpec
@@ -121,7 +121,9 @@ async def test_a_result_that_failed_says_so_and_an_empty_one_is_not_empty() -> N
     told = history("go")
     call = ToolCall("t1", "c1", "read", "{}")
     told.apply(AssistantSaid(message=AssistantMessage((call,), "openai_chat", "gpt", StopReason.TOOL_CALLS)))
-    told.apply(ToolEnd(id="t1", name="read", ok=False, output=" ", duration_ms=1))
+    told.apply(
+        ToolEnd(id="t1", name="read", ok=False, output=" ", error=ErrorData("timeout", "", {}), duration_ms=1)
+    )
     told.apply(Envelope(id="e9", kind=Kind.PROMPT, sender="user", receiver="a", text=""))
     told.apply(Delivery(ids=("e9",), state="delivered"))
     *_, result, prompt = (await sent(Request("a", "", told)))["messages"]

@@ -7,7 +7,7 @@ from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records import codec
-from planck.records.events import AssistantSaid, TextDelta, ThinkingDelta, ToolEnd
+from planck.records.events import AssistantSaid, TextDelta, ThinkingDelta, ToolEnd, UsageDelta
 from planck.records.messages import (
     AssistantMessage,
     Image,
@@ -53,6 +53,7 @@ async def test_thinking_text_and_calls_arrive_and_a_call_gets_an_id() -> None:
     assert items == [
         ThinkingDelta(text="hm"),
         TextDelta(text="I look."),
+        UsageDelta(usage=Usage(9, 4)),
         AssistantMessage((*parts[:2], call), "ollama", "small", StopReason.TOOL_CALLS, Usage(9, 4)),
     ]
 

@@ -18,6 +18,7 @@ from planck.records.events import (
     TextDelta,
     ThinkingDelta,
     ToolEnd,
+    UsageDelta,
 )
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
@@ -67,6 +68,7 @@ async def test_text_arrives_in_deltas_and_ends_with_one_message(transport: HttpT
         ThinkingDelta(text="hm"),
         TextDelta(text="Hel"),
         TextDelta(text="lo"),
+        UsageDelta(usage=USAGE),
         AssistantMessage(parts, "openai_chat", "m", StopReason.END, USAGE),
     ]
     asked = server.asked[0]

@@ -322,7 +322,10 @@ async def test_a_list_that_is_told_again_as_it_was_moves_nothing_in_the_prompt(t
         assert rest == [first] * len(rest)
 
 
-async def test_a_spawned_worker_is_granted_a_peer_s_tool_that_the_orchestrator_holds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("still_starts", [False, True])
+async def test_a_spawned_worker_is_granted_a_peer_s_tool_that_the_orchestrator_holds_or_is_about_to(
+    tmp_path: Path, still_starts: bool
+) -> None:
     worker = {
         "type": "builder",
         "name": "builder",
@@ -339,13 +342,16 @@ async def test_a_spawned_worker_is_granted_a_peer_s_tool_that_the_orchestrator_h
         names = [spec.name for spec in request.tools]
         turns = len([m for m in request.history.messages if type(m).__name__ == "AssistantMessage"])
         if "spawn_agent" in names:
+            text = next(spec.description for spec in request.tools if spec.name == "spawn_agent")
+            assert "Tools of sidecars, MCP servers and files that you hold can be granted" in text
             return ([("spawn_agent", worker)], [("ask_agent", ask)], "done")[turns]
         return ([("mcp__fake__echo", {"n": 3})], "echoed")[turns]
 
     app, _ = planck(tmp_path, script, mcpServers={"fake": fake()})
     async with app:
         session = await app.start(mode="full")
-        await app.peers.settled()
+        if not still_starts:
+            await app.peers.settled()
         assert (await session.run("go")).text == "done"
         ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
         spawned = json.loads(next(end["output"] for end in ends if end["name"] == "spawn_agent"))

@@ -301,7 +301,7 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
             _write(text.encode("utf-8", "replace"))
     for line in _complaints(result):
         print(f"planck: {line}", file=sys.stderr)
-    if any((error.get("details") or {}).get("no_model") for error in result.errors):
+    if any(error["details"].get("no_model") for error in result.errors):
         print(no_model(), file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         print(
@@ -313,7 +313,9 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
 
 def _complaints(result: RunResult) -> list[str]:
     """What went wrong, each with its kind and what to do next."""
-    last = [f"{error['kind']}: {_line(error['message'])}" for error in result.errors[-1:]]
+    last = [
+        _line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
+    ]
     match result.exit_code:
         case Exit.DONE:
             return []

@@ -7,13 +7,14 @@ from types import TracebackType
 from typing import Any
 
 import planck
+from planck.context.compaction import BUILT_IN
 from planck.headless import config as configuration
 from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.auth import Auth
 from planck.headless.config import Config
 from planck.headless.handle import SessionHandle
-from planck.headless.peers import EVERY_TOOL, Peers
+from planck.headless.peers import EVERY_TOOL, Peers, Report
 from planck.headless.resources import Resources
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.trust import Trust
@@ -117,15 +118,26 @@ class Planck:
             await handle.aclose()
         await self._wiring.aclose()
 
-    def check_team(self, alias_or_path: str) -> list[str]:
+    async def check_team(self, alias_or_path: str) -> list[str]:
         """Everything that would go wrong with a team; empty: it can start."""
         wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
-        return teams.check(
-            teams.find(alias_or_path, self.resources.team_dirs()),
-            self._wiring.resolve_member,
-            {*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS},
-            set(self.resources.skills().skills),
-        )
+        path = teams.find(alias_or_path, self.resources.team_dirs())
+
+        def problems(reports: list[Report]) -> list[str]:
+            offered = {name for report in reports for name in report.tools}
+            return teams.check(
+                path,
+                self._wiring.resolve_member,
+                tools={*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
+                skills=set(self.resources.skills().skills),
+                compactors={*BUILT_IN, *(name for report in reports for name in report.compactors)},
+            )
+
+        if not (found := problems([])) or not self.peers.plan:
+            return found
+        self.peers.start()  # what is unknown so far may be one of theirs
+        await self.peers.settled()
+        return problems(self.peers.reports())
 
     async def start(
         self,

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ from planck.agent.journal import Journal
 from planck.headless.agreed import Agreed, Change
 from planck.headless.resources import EVERY, Resources
 from planck.records.events import Status, ToolsChanged, View
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.messages import Message
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 EVERY_TOOL = EVERY
 """Among the tools of a spec: also those that come later."""
 
+_COMPACT_TIMEOUT = 120.0
+"""Seconds; a turn waits for it, as it would for the model's summary."""
 
 Record = Callable[[View], Awaitable[None]]
 
@@ -47,6 +50,7 @@ class Report:
     state: str
     detail: str
     tools: tuple[str, ...]
+    compactors: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -62,6 +66,7 @@ class _Known:
     problem: str = ""
     listed: "dict[str, Listed]" = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
+    compactors: tuple[str, ...] = ()
     agreed: Agreed | None = None
     """None: it is a sidecar, whose word is taken."""
     asking: "asyncio.Task[None] | None" = None
@@ -119,19 +124,42 @@ class Peers:
             for tool in known.tools.values():
                 self._give(known, tools, holder, tool)
 
-    def start(self, only: str = "", name: str = "") -> None:
-        """Everything, once; or only a component, or one of it."""
+    def start(self, only: str = "", name: str = "", tool: str = "") -> None:
+        """Everything, once; or only a component, one of it, or those that may have a tool of that name."""
         if self._known is None:
             wanted = [p for p in self.plan if only in ("", p[0]) and name in ("", p[1])]
-            self._known = [self._open(*planned) for planned in wanted]
+            self._known = [self._open(*planned) for planned in _owners(wanted, tool)]
             for known in self._known:
                 if known.peer is not None:
                     known.peer.start()
+
+    @property
+    def tools(self) -> list[tuple[str, str, Tool]]:
+        """What they offer now, each with its component and its name."""
+        every = self._known or ()
+        return [(known.component, known.name, tool) for known in every for tool in known.tools.values()]
 
     async def settled(self) -> None:
         """Waits until each is connected, or known not to be."""
         peers = [known.peer for known in self._known or () if known.peer is not None]
         await asyncio.gather(*(peer.settled() for peer in peers))
+
+    async def compact(self, name: str, messages: Sequence[Message]) -> Ok[str] | Err:
+        """What a sidecar's compactor puts in the place of messages; a sidecar that starts is waited for."""
+        from planck.sidecar import compacting
+
+        try:
+            async with asyncio.timeout(_COMPACT_TIMEOUT):
+                for known in self._known or ():
+                    if known.component == "sidecar" and known.peer is not None:
+                        await known.peer.settled()
+                        if name in known.compactors:
+                            return await compacting.compact(known.peer, name, messages, _COMPACT_TIMEOUT)
+        except TimeoutError:
+            return Err(ErrorKind.TIMEOUT, f"no summary within {_COMPACT_TIMEOUT:g} s")
+        return Err(
+            ErrorKind.NOT_FOUND, "no sidecar here has it now; `planck sidecar status` shows those there are"
+        )
 
     def reports(self) -> list[Report]:
         return [
@@ -141,6 +169,7 @@ class Peers:
                 str(known.peer.state) if known.peer else "error",
                 known.peer.detail if known.peer else known.problem,
                 tuple(known.tools),
+                known.compactors,
             )
             for known in self._known or ()
         ]
@@ -219,7 +248,7 @@ class Peers:
             kind="sidecar",
             ours=True,
             on_state=lambda state, detail: self._publish(known, state, detail),
-            on_tools=lambda listing: self._listed(known, listing.tools),
+            on_tools=lambda listing: self._listed(known, self._without_compactors(known, listing.tools)),
         )
         known.make = lambda listed: host.sidecar_tool(peer, listed)
         return peer
@@ -259,6 +288,13 @@ class Peers:
                 known, "connected", f"new or changed since it was started, held back: {names}; {way_out}"
             )
         return same
+
+    def _without_compactors(self, known: _Known, tools: "tuple[Listed, ...]") -> "list[Listed]":
+        from planck.sidecar import compacting
+
+        own = [listed for listed in tools if listed.name == compacting.NAME]
+        known.compactors = tuple(name for listed in own for name in compacting.names(listed))
+        return [listed for listed in tools if listed not in own]
 
     def _ask(self, known: _Known, agreed: Agreed) -> bool:
         """In the background: no turn waits for the answer. False where nobody can be asked."""
@@ -353,6 +389,16 @@ async def _recorded(record: Record, fact: View) -> None:
 
 async def _nothing() -> None:
     pass
+
+
+def _owners(plan: list[tuple[str, str, Any]], tool: str) -> list[tuple[str, str, Any]]:
+    """By the prefix of a server's tools; a name without one is a sidecar's."""
+    if not tool:
+        return plan
+    from planck.mcp import client
+
+    servers = [p for p in plan if p[0] == "mcp" and tool.startswith(client.prefix(p[1]))]
+    return servers or [p for p in plan if p[0] == "sidecar"]
 
 
 def _no_tool(listed: "Listed") -> Tool:

@@ -55,14 +55,14 @@ class Resources:
             self.problem = failure.err.message
             log.warning("the configuration is kept as it was: %s", failure.err.message)
 
-    def system(self, spec: AgentSpec, *more: str) -> str:
+    def system(self, spec: AgentSpec, teamwork: str = "") -> str:
         """The system layer of an agent, as the files are now."""
         self.refresh()
         return system_prompt(
             spec.name,
             str(self.workspace),
             spec.system_prompt,
-            *more,
+            teamwork,
             agents_md=self.instructions().text,
             skills=skills.section(list(self.skills_of(spec).values())),
         )

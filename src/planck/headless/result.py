@@ -69,10 +69,7 @@ def summarise(
             case PermissionDecision(decision="deny") as denied if event.agent_id:
                 denials.append({"agent_id": event.agent_id, "tool": denied.tool, "reason": denied.reason})
             case ErrorEvent() as failed:
-                errors.append(
-                    {"agent_id": event.agent_id, "kind": failed.kind, "message": failed.message}
-                    | ({"details": failed.details} if failed.details else {})
-                )
+                errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))
             case TurnEnd() as end if event.agent_id == orchestrator_id:
                 status, text = end.status, end.text
             case _:
@@ -111,12 +108,13 @@ def failed(
         duration_ms=0,
         steps=0,
         denials=(),
-        errors=(
-            {"agent_id": None, "kind": err.kind, "message": err.message}
-            | ({"details": err.details} if err.details else {}),
-        ),
+        errors=(_error(None, err.kind, err.message, err.details),),
         exit_code=exit_code,
     )
+
+
+def _error(agent_id: str | None, kind: str, message: str, details: dict[str, Any]) -> dict[str, Any]:
+    return {"agent_id": agent_id, "kind": kind, "message": message, "details": details}
 
 
 def _exit_code(status: TurnStatus, text: str, denied: bool, errors: list[dict[str, Any]]) -> int:

@@ -170,7 +170,14 @@ def listed(dirs: Sequence[Path]) -> list[Listed]:
     return list(rows.values())
 
 
-def check(path: Path, resolve: ResolveMember, tools: Collection[str], skills: Collection[str]) -> list[str]:
+def check(
+    path: Path,
+    resolve: ResolveMember,
+    *,
+    tools: Collection[str],
+    skills: Collection[str],
+    compactors: Collection[str],
+) -> list[str]:
     """Everything that would go wrong with the team; empty: it can start."""
     file = read(path)
     problems = structure(file)
@@ -180,9 +187,11 @@ def check(path: Path, resolve: ResolveMember, tools: Collection[str], skills: Co
         try:
             window = resolve(entry.provider, entry.model_id, entry.base_url).context_window
         except PlanckError as failure:
-            problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.message}")
+            problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.told}")
         problems += [_unknown(who, "tool", name, tools) for name in entry.tools if name not in tools]
         problems += [_unknown(who, "skill", name, skills) for name in entry.skills if name not in skills]
+        if entry.compactor not in compactors:
+            problems.append(_unknown(who, "compactor", entry.compactor, compactors))
         try:
             prompt = _with_prompt(entry, path.parent).system_prompt
         except TeamFileError as failure:

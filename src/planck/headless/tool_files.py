@@ -37,7 +37,7 @@ class ToolFiles:
                 del held[name]
         for name, tool in now.items():
             if name not in held and agent.get(name) is None:
-                agent.add(tool)
+                agent.arrive(tool)
                 held[name] = tool
 
     def _loaded(self) -> dict[str, Tool]:

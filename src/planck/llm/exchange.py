@@ -12,9 +12,10 @@ from planck.llm.provider import Item, ProviderError
 from planck.llm.sse import Sse
 from planck.llm.transport import Response, Transport, read_all
 from planck.records import codec
-from planck.records.events import Status
+from planck.records.events import Status, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
+from planck.records.usage import Usage
 
 
 class Splitter(Protocol):
@@ -28,6 +29,8 @@ class Answer(Protocol):
 
     ended: bool
     """The server has said its last word; what follows is not read."""
+    usage: Usage
+    """What the server has counted so far; another object when it counted again."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
         """The deltas of one event; an event it does not know gives none. Raises `codec.DecodeError`."""
@@ -60,6 +63,7 @@ async def exchange(
         now = asyncio.get_running_loop().time
         alive = now()
         checked = splitter is not None
+        counted = answer.usage
         async for chunk in response.chunks():
             if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
                 raise await _no_stream(chunk, response, endpoint)
@@ -70,6 +74,9 @@ async def exchange(
                 for item in _read(answer, data):
                     silent = False
                     yield item
+                if answer.usage is not counted:
+                    counted = answer.usage
+                    yield UsageDelta(usage=counted)
                 if answer.ended:
                     break
             if not silent:

@@ -276,14 +276,14 @@ class _Answer:
         self._thinking = False
         self._calls = 0
         self._stop: StopReason | None = None
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         chunk = _decode(data)
         if chunk.error:
             raise provider_error(0, {}, data, self._endpoint)
         if chunk.usage_metadata:
-            self._usage = _usage(chunk.usage_metadata)
+            self.usage = _usage(chunk.usage_metadata)
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:
             self._stop = StopReason.FILTER
         if not chunk.candidates:
@@ -299,7 +299,7 @@ class _Answer:
         if self._stop is None:
             raise cut()
         self._flush()
-        return concluded(self._parts, self._stop, DIALECT, self._model, self._usage)
+        return concluded(self._parts, self._stop, DIALECT, self._model, self.usage)
 
     def _part(self, part: _WirePart) -> Item | None:
         if part.function_call:

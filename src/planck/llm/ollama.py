@@ -221,7 +221,7 @@ class _Answer:
         self._thinking: list[str] = []
         self._calls: list[ToolCall] = []
         self._stop = StopReason.END
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         line = _decode(data)
@@ -231,7 +231,7 @@ class _Answer:
         if line.done:
             self.ended = True
             self._stop = StopReason.LENGTH if line.done_reason == "length" else StopReason.END
-            self._usage = Usage(line.prompt_eval_count or 0, line.eval_count or 0)
+            self.usage = Usage(line.prompt_eval_count or 0, line.eval_count or 0)
         return items
 
     def message(self) -> AssistantMessage:
@@ -239,7 +239,7 @@ class _Answer:
             raise cut()
         parts: list[Part] = [Thinking("".join(self._thinking))] if self._thinking else []
         parts += [Text("".join(self._text)), *self._calls]
-        return concluded(parts, self._stop, DIALECT, self._model, self._usage)
+        return concluded(parts, self._stop, DIALECT, self._model, self.usage)
 
     def _said(self, said: _Said) -> list[Item]:
         items: list[Item] = []

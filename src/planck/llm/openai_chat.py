@@ -206,7 +206,7 @@ class _Answer:
         self._by_index: dict[int, _OpenCall] = {}
         self._finish = ""
         self._refused = False
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         if data == b"[DONE]":
@@ -216,7 +216,7 @@ class _Answer:
         if chunk.error:
             raise provider_error(0, {}, data, self._endpoint)
         if chunk.usage is not None:
-            self._usage = _usage(chunk.usage)
+            self.usage = _usage(chunk.usage)
         if not chunk.choices:
             return ()
         choice = chunk.choices[0]
@@ -231,7 +231,7 @@ class _Answer:
         parts.append(Text("".join(self._text)))
         parts += [call.build(f"{self._fallback_id}_{n}") for n, call in enumerate(self._calls)]
         stop = StopReason.REFUSAL if self._refused else _STOPS.get(self._finish, StopReason.END)
-        return concluded(parts, stop, DIALECT, self._model, self._usage)
+        return concluded(parts, stop, DIALECT, self._model, self.usage)
 
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []

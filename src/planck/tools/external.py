@@ -30,7 +30,12 @@ from planck.workspace.process import allowed, run, shell
 TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 600_000
 MAX_FILE_BYTES = 1 << 20
-FIELDS = {"name": "a string", "description": "a string", "command": "a string", "parameters": "an object"}
+FIELDS = {
+    "name": "a string",
+    "description": "a string",
+    "command": "a string with a command",
+    "parameters": "an object",
+}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
 _ALWAYS = frozenset({"cwd", "timeout"})
