@@ -1,12 +1,17 @@
 """Approvals on a real terminal: what is shown, what counts as an answer, and how far it goes."""
 
+import asyncio
 import json
+import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.command import Bench
+from tests.command import WAIT, Bench
+from tests.mcp.bench import FAKE
 from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -108,3 +113,33 @@ async def test_in_a_conversation_the_next_line_is_the_answer(tmp_path: Path) -> 
         assert await run_.end() == 0
     assert (bench.work / "one").exists()
     assert server.asked[2].json["messages"][-1]["content"] == "y"
+
+
+async def test_a_server_s_changed_tools_are_asked_about_in_a_conversation(tmp_path: Path) -> None:
+    """Also while nobody works: the question comes when the server says so."""
+    server_entry = {"command": sys.executable, "args": ["-S", "-E", str(FAKE), "changing"]}
+    echo, new = chat.calls(("mcp__fake__echo", {})), chat.calls(("mcp__fake__new", {"n": 7}))
+    async with WireServer([echo, chat.text("first done"), new, chat.text("second done")]) as server:
+        bench = Bench(tmp_path, server.url, mcpServers={"fake": server_entry})
+        full = ("--permission-mode", "full")
+        run_ = await on_terminal("go", *full, home=bench.home, work=bench.work, columns=200)
+        await run_.until("first done")
+        at = await run_.until("MCP server 'fake' asks for mcp__fake__quiet, mcp__fake__new:")
+        at = await run_.until("it says: Now do something else.", at)
+        at = await run_.until("y: yes, once", at)
+        run_.type("y\n")
+        await _decided(bench)
+        run_.type("the new one\n")
+        at = await run_.until("second done", at)
+        run_.type("/exit\n")
+        assert await run_.end() == 0
+    assert server.asked[3].json["messages"][-1]["content"] == '{"n": 7}'
+
+
+async def _decided(bench: Bench) -> None:
+    (path,) = (bench.home / "sessions").glob("*.db")
+    query = "SELECT count(*) FROM events WHERE CAST(bytes AS TEXT) LIKE '%permission_decision%'"
+    async with asyncio.timeout(WAIT):
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as log:
+            while not log.execute(query).fetchone()[0]:
+                await asyncio.sleep(0.01)

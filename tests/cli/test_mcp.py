@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import signal
+import socket
 import subprocess
 import sys
+import traceback
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -91,6 +94,7 @@ async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
     assert "--trust" in untrusted.err
     status = await bench.run("sidecar", "status", "--trust", "--json")
     assert status.code == 0, status.err
+    assert not (bench.home / "cache").exists()  # it needs no package, so nothing is built
     assert json.loads(status.out)["peers"][0]["tools"] == ["count_words"]
 
 
@@ -102,17 +106,28 @@ async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(
     async with Client(_stdio(command, bench.work, env)) as client:
         await _use_count_words(client)
     async with _served(bench, "sidecar", "run", "--http", "0", "--token", "t0ken") as url:
-        headers = {"Authorization": "Bearer t0ken"}
-        async with (
-            httpx2.AsyncClient(headers=headers) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
+        async with _client(url, "t0ken") as client:
             await _use_count_words(client)
         async with httpx2.AsyncClient() as http:
             for token in ("", "Bearer wrong", "t0ken"):
                 headers = {"Authorization": token} if token else {}
                 refused = await http.post(url, json={}, headers=headers)
                 assert (refused.status_code, refused.json()["error"]["kind"]) == (401, "unauthorized")
+
+
+async def test_a_sidecar_s_compactors_are_not_shown_to_other_clients(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    await bench.run("sidecar", "new")
+    file = bench.work / ".planck" / "sidecar" / "sidecar.py"
+    file.write_text(
+        file.read_text() + "\n    def compactors(self):\n        return {'brief': lambda messages: 'x'}\n"
+    )
+    env = {"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)}
+    async with Client(_stdio([*PLANCK, "sidecar", "run"], bench.work, env)) as client:
+        await _use_count_words(client)
+    status = await bench.run("sidecar", "status", "--trust", "--json")
+    (peer,) = json.loads(status.out)["peers"]
+    assert (peer["tools"], peer["compactors"]) == (["count_words"], ["brief"])
 
 
 async def _use_count_words(client: Client) -> None:
@@ -149,6 +164,152 @@ async def test_mcp_serve_offers_our_tools_under_a_mode_and_a_workspace(tmp_path:
             refused = await client.call_tool(name, args)
             assert refused.is_error, name
     assert sorted(entry.name for entry in bench.work.iterdir()) == ["a.txt"]
+
+
+READ_ONLY = ("--permission-mode", "read-only")
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
+
+
+async def test_mcp_serve_over_http_keeps_its_mode_for_every_client_with_the_token(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    (bench.work / "a.txt").write_text("alpha\n")
+    serve = ("mcp", "serve", "--http", "0", "--token", "t0ken", *READ_ONLY)
+    async with _served(bench, *serve) as url, _client(url, "t0ken") as one, _client(url, "t0ken") as other:
+        for client in (one, other):
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            assert {"read", "write", "bash", "grep"} <= names
+        reads = [client.call_tool("read", {"path": "a.txt"}) for client in (one, other) for _ in range(5)]
+        assert {read.content[0].text for read in await asyncio.gather(*reads)} == {"alpha\n"}  # type: ignore[union-attr]
+        for name, args, kind in (
+            ("write", {"path": "b.txt", "content": "x"}, "permission_denied"),
+            ("read", {"path": "/etc/passwd"}, "outside_workspace"),
+            ("read", {"path": 7}, "invalid_args"),
+            ("nope", {}, "unknown_tool"),
+        ):
+            refused = await one.call_tool(name, args)
+            assert refused.is_error, name
+            assert refused.content[0].text.startswith(kind)  # type: ignore[union-attr]
+    assert sorted(entry.name for entry in bench.work.iterdir()) == ["a.txt"]
+
+
+async def test_mcp_serve_over_http_writes_where_its_mode_lets_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    process = await bench.start("mcp", "serve", "--http", "0", "--permission-mode", "full")
+    async with _announced(process) as line:
+        url, token = line.split()[3], line.split()[-1]
+        assert len(token) == 64  # none was given, so it made one
+        async with _client(url, token) as client:
+            written = await client.call_tool("write", {"path": "b.txt", "content": "x"})
+            assert not written.is_error
+            ran = await client.call_tool("bash", {"command": "echo hi; exit 3"})
+            assert ran.is_error
+            assert ran.content[0].text == "hi\n[exit code 3]"  # type: ignore[union-attr]
+    assert (bench.work / "b.txt").read_text() == "x"
+
+
+async def test_mcp_serve_over_http_is_closed_to_who_has_no_token_on_every_path(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    async with _served(bench, "mcp", "serve", "--http", "0", "--token", "t0ken", *READ_ONLY) as url:
+        async with httpx2.AsyncClient() as http:
+            for path in ("/mcp", "/", "/mcp/", "/docs", "/openapi.json"):
+                for method in ("GET", "POST", "DELETE", "PUT"):
+                    for token in ("", "Bearer", "Bearer wrong", "t0ken", "Basic t0ken"):
+                        headers = {"Authorization": token} if token else {}
+                        answer = await http.request(method, url.replace("/mcp", path), headers=headers)
+                        assert (answer.status_code, answer.json()["error"]["kind"]) == (401, "unauthorized")
+        assert "Server returned an error response" in await _why_not(url, "wrong")
+
+
+async def test_mcp_serve_over_http_answers_to_its_own_names_and_to_no_foreign_page(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    async with _served(bench, "mcp", "serve", "--http", "0", "--token", "t0ken", *READ_ONLY) as url:
+        port = url.split(":")[2].partition("/")[0]
+        own = [f"Host: 127.0.0.1:{port}", f"Host: localhost:{port}"]
+        allowed = [
+            *([host] for host in own),
+            [own[0], f"Origin: http://localhost:{port}", "Sec-Fetch-Site: same-origin"],
+        ]
+        misdirected = [
+            [],
+            [f"Host: evil.test:{port}"],
+            [f"Host: localhost.:{port}"],
+            ["Host: 127.0.0.1:1"],
+            [own[0], "Host: evil.test"],
+        ]
+        foreign = [
+            [own[0], header]
+            for header in (
+                "Origin: http://evil.test",
+                "Origin: null",
+                "Origin: http://localhost.evil.test",
+                "Origin: http://localhost:1",
+                f"Origin: https://127.0.0.1:{port}",
+                "Sec-Fetch-Site: cross-site",
+                "Sec-Fetch-Site: same-site",
+            )
+        ]
+        for status, cases in ((200, allowed), (421, misdirected), (403, foreign)):
+            for headers in cases:
+                assert await _status(int(port), headers) == status, headers
+        without_token = [f"Host: evil.test:{port}"]
+        assert await _status(int(port), without_token, token="") == 421  # before the token is looked at
+
+
+async def _status(port: int, headers: list[str], token: str = "Bearer t0ken") -> int:
+    """Of a request by hand: a client of HTTP would not send such headers."""
+    body = json.dumps(HELLO)
+    usual = [
+        f"Authorization: {token}",
+        "Accept: application/json, text/event-stream",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+    ]
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write("\r\n".join(["POST /mcp HTTP/1.1", *headers, *usual, "", body]).encode())
+    async with asyncio.timeout(WAIT):
+        first = await reader.readline()
+    writer.close()
+    return int(first.split()[1])
+
+
+@pytest.mark.parametrize("command", [("mcp", "serve"), ("sidecar", "run")])
+async def test_a_port_that_can_t_be_had_is_one_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    await bench.run("sidecar", "new")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = await bench.run(*command, "--http", str(taken.getsockname()[1]))
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "name another, or 0 for any" in done.err
+    for wrong in ("65536", "-1", "http"):
+        refused = await bench.run(*command, "--http", wrong)
+        assert refused.code == 2
+        assert "Traceback" not in refused.err
+
+
+async def test_the_token_of_a_sidecar_is_on_no_command_line_and_ctrl_c_is_no_crash(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    await bench.run("sidecar", "new")
+    process = await bench.start("sidecar", "run", "--http", "0")
+    async with _announced(process) as line:
+        token = line.split()[-1]
+        assert len(token) == 64
+        assert token.encode() not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        assert token.encode() not in Path(f"/proc/{process.pid}/environ").read_bytes()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        async with asyncio.timeout(WAIT):
+            assert await process.wait() == 130
+            assert await process.stderr.read() == b""
 
 
 async def test_mcp_serve_is_driven_by_a_client_that_is_not_the_sdk(tmp_path: Path) -> None:
@@ -190,14 +351,41 @@ def _stdio(command: list[str], cwd: Path, env: dict[str, str]) -> StdioServerPar
 
 
 @asynccontextmanager
+async def _client(url: str, token: str) -> AsyncGenerator[Client, None]:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        yield client
+
+
+async def _why_not(url: str, token: str) -> str:
+    """What the official client says when it is not let in."""
+    try:
+        async with _client(url, token) as client:
+            await client.list_tools()
+    except Exception as problem:
+        return "".join(traceback.format_exception(problem))
+    return "it was let in"
+
+
+@asynccontextmanager
 async def _served(bench: Bench, *args: str) -> AsyncGenerator[str, None]:
-    process = await bench.start(*args)
+    async with _announced(await bench.start(*args)) as line:
+        yield next(word for word in line.split() if word.startswith("http://"))
+
+
+@asynccontextmanager
+async def _announced(process: asyncio.subprocess.Process) -> AsyncGenerator[str, None]:
+    """The line that says where it is served, and with which token."""
     assert process.stderr is not None
     try:
         async with asyncio.timeout(WAIT):
             while b"http://" not in (line := await process.stderr.readline()):
                 assert line, "it ended"
-        yield next(word for word in line.decode().split() if word.startswith("http://"))
+        yield line.decode()
     finally:
-        process.terminate()
+        if process.returncode is None:
+            process.terminate()
         await process.wait()

@@ -143,6 +143,30 @@ async def test_a_conversation_is_steered_interrupted_and_left(tmp_path: Path) ->
     assert "wait" in (bench.home / "history").read_text()
 
 
+async def test_a_history_is_made_shorter_on_request(tmp_path: Path) -> None:
+    def script(asked: Asked) -> Reply:
+        if "memory of a coding agent" in str(asked.json["messages"][0]):
+            return chat.text("They talked.")
+        return chat.text(
+            "a long answer " * 1_500, usage={"prompt_tokens": 20_000, "completion_tokens": 5_000}
+        )
+
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await on_terminal(*FULL, home=bench.home, work=bench.work)
+        at = await run.until("/help")
+        run.type("/compact\r")
+        at = await run.until("nothing to take out", at)
+        for _ in range(3):
+            run.type("on\r")
+            at = await run.until("completed", at)
+        run.type("/compact\r")
+        at = await run.until("history summarised: 25,000 tokens are ", at)
+        run.type("/exit\r")
+        assert await run.end() == 0
+    assert run.text.count("the log keeps all") == 1
+
+
 async def test_lines_from_a_pipe_are_answered_one_by_one(tmp_path: Path) -> None:
     async with WireServer([chat.text("one"), chat.text("two"), chat.text("three")]) as server:
         bench = Bench(tmp_path, server.url)

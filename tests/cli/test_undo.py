@@ -1,5 +1,7 @@
 """`planck undo`: what agents wrote goes, what others wrote stays, and the undo can be undone."""
 
+import base64
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from tests.wire import chat
 from tests.wire.server import WireServer
 
 FULL = ("--permission-mode", "full")
+CHANGED = "file_changed"
 LINES = "".join(f"line {n}\n" for n in range(10))
 
 
@@ -169,3 +172,36 @@ async def test_in_a_team_each_agents_edits_of_one_file_are_its_own(tmp_path: Pat
     await bench.run("undo", "--agent", "bob")
     mended = LINES.replace("line 1", "ANN").replace("line 7", "ANN TOO")
     assert (bench.work / "a.txt").read_text() == mended
+
+
+async def test_a_known_key_in_an_old_content_is_neither_kept_nor_lost(tmp_path: Path) -> None:
+    """S12: not in the log, the stream or an export; and the undo brings it back where the key is known."""
+    key, other = "sk-c4n4ry-0123456789", "sk-c4n4ry-0123456789-and-more"
+    keys = {"ONE_API_KEY": key, "OTHER_API_KEY": other}
+    old = f"{other}\nport=1\nkey={key} {key}\n".encode() + b"\xff [redacted]\n"
+    script = [chat.calls(edit("port=1", "port=2", ".env")), chat.text("done")]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / ".env").write_bytes(old)
+        done = await bench.run("run", "go", *FULL, "--output-format", "stream-json", env=keys)
+    session = done.result["session_id"]
+    exported = await bench.run("sessions", "export", session)
+    for out in (done.out, exported.out):
+        (change,) = [
+            data["data"] for line in out.splitlines() if (data := json.loads(line))["type"] == CHANGED
+        ]
+        before = base64.b64decode(change["before"])
+        assert before == b"[redacted]\nport=1\nkey=[redacted] [redacted]\n\xff [redacted]\n"
+    changed = (bench.work / ".env").read_bytes()
+    assert changed == old.replace(b"port=1", b"port=2")
+
+    unknown = await bench.run("undo", env={"ONE_API_KEY": key})
+    assert (unknown.code, (bench.work / ".env").read_bytes()) == (1, changed)
+    assert "held a key that is not known here" in unknown.out
+    first = await bench.run("undo", env=keys)
+    assert (first.code, (bench.work / ".env").read_bytes()) == (0, old)
+    second = await bench.run("undo", "--call", again(first), env=keys)
+    assert (second.code, (bench.work / ".env").read_bytes()) == (0, changed)
+    for path in (bench.home / "sessions").rglob("*"):
+        for hidden in (key.encode(), base64.b64encode(old), base64.b64encode(changed)):
+            assert not path.is_file() or hidden not in path.read_bytes(), path

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planck.context.compaction import Compactor, TooBig, compact, fits
+from planck.context.compaction import Compactor, TooBig, by_model, compact, fits
 from planck.llm.provider import Request
 from planck.llm.scripted import Say, Script, ScriptedProvider
 from planck.records.events import (
@@ -71,7 +71,7 @@ def told(*facts: View) -> History:
 
 
 def run(history: History, script: Script = (), window: int = WINDOW, **options: Any) -> Compacted | TooBig:
-    return asyncio.run(compact(history, window, ScriptedProvider(script), **options))
+    return asyncio.run(compact(history, window, by_model(ScriptedProvider(script)), **options))
 
 
 def texts(messages: Any) -> list[str]:
@@ -272,7 +272,7 @@ def test_without_a_provider_no_model_is_asked() -> None:
 def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
     facts = [fact for n in range(1, 60) for fact in turn(n, output=550)]
     compactor = Compactor(
-        ScriptedProvider(lambda request: "s"), WINDOW, lambda id: f"how things stand for {id}"
+        by_model(ScriptedProvider(lambda request: "s")), WINDOW, lambda id: f"how things stand for {id}"
     )
     done = asyncio.run(compactor.make_room(Request("a1", "be brief", told(*facts))))
     assert done is not None

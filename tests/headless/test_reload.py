@@ -6,6 +6,7 @@ from typing import Any
 
 from planck import Planck
 from tests.command import Bench
+from tests.teams import Brains, spawned
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -63,3 +64,29 @@ async def test_a_model_that_is_added_to_the_configuration_can_be_used_at_once(tm
             assert (await session.change_model("fast")).label == "fast"
             await session.run("c")
     assert [asked.json["model"] for asked in server.asked] == ["m", "m", "m2"]
+
+
+async def test_a_tool_that_came_while_it_ran_can_be_granted_to_a_worker(tmp_path: Path) -> None:
+    ask = ("ask_agent", {"identifier": "dora", "identifier_type": "name", "question": "go"})
+    brains = Brains(
+        {
+            "orchestrator": [
+                chat.text("ok"),
+                chat.calls(spawned("dora", tools=["two", "three"])),
+                chat.calls(ask),
+                chat.text("done"),
+            ],
+            "dora": [chat.calls(("two", {})), chat.text("I did.")],
+        }
+    )
+    async with WireServer(brains) as server:
+        bench = Bench(tmp_path, server.url)
+        async with Planck(bench.home, bench.work, environ={"PATH": "/usr/bin:/bin"}) as planck:
+            session = await planck.start(mode="full")
+            await session.run("a")
+            put(bench.home / "tools", "two", "new")
+            assert (await session.run("b")).text == "done"
+    results = [message for message in brains.last("orchestrator") if message["role"] == "tool"]
+    answer = json.loads(results[0]["content"])
+    assert ("two" in answer["tools"], answer["ignored"]) == (True, ["three"])
+    assert brains.last("dora")[-1]["content"].startswith("hi")

@@ -75,6 +75,15 @@ def test_a_changed_file_asks_again(tmp_path: Path, change: Any, this_run: bool) 
     assert trust(tmp_path).standing().trusted is False
 
 
+@pytest.mark.parametrize("content", [b'{"\xff": {}}', b"[" * 99_999, b"[]", b"{"])
+def test_a_list_of_trusted_folders_that_is_broken_trusts_nothing(tmp_path: Path, content: bytes) -> None:
+    folder(tmp_path)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "trust.json").write_bytes(content)
+    with pytest.raises(TrustError, match="move it away"):
+        trust(tmp_path).standing()
+
+
 def test_trust_is_for_one_folder_and_can_be_taken_back(tmp_path: Path) -> None:
     work = folder(tmp_path)
     mine = trust(tmp_path)

@@ -3,6 +3,8 @@ import traceback
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
@@ -75,3 +77,21 @@ def test_a_redactor_finds_a_key_in_json_also_where_it_is_escaped() -> None:
     assert redactor(b'{"nothing": 1}') == b'{"nothing": 1}'
     assert "plain" not in repr(redactor)
     assert msgspec.Raw(redactor(data))
+
+
+@given(st.lists(st.text("ab-", min_size=8, max_size=12), min_size=1, max_size=3), st.data())
+def test_a_text_in_pieces_is_redacted_wherever_it_is_cut(secrets: list[str], data: st.DataObject) -> None:
+    redactor = Redactor(secrets)
+    words = st.sampled_from([*secrets, *(secret[:-1] for secret in secrets), "a", "b-", "x"])
+    text = "".join(data.draw(st.lists(words, max_size=8)))
+    whole, end = redactor.split(text)
+    shown = kept = ""
+    at = 0
+    while at < len(text):
+        size = data.draw(st.integers(1, 10))
+        more, kept = redactor.split(kept + text[at : at + size])
+        assert len(kept) < max(map(len, secrets))
+        shown += more
+        at += size
+    assert (shown, kept) == (whole, end)
+    assert not [secret for secret in secrets if secret in shown]

@@ -1,9 +1,20 @@
 """Known key values never reach the log, whatever says them."""
 
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
-from planck import Planck
+import pytest
+
+from planck import Ok, Planck, Tool, ToolContext
+from planck.headless.handle import SessionHandle
+from planck.llm.provider import Item, Request
 from planck.llm.scripted import Scripted, ScriptedProvider
+from planck.records.events import TextDelta, ThinkingDelta
+from planck.records.messages import AssistantMessage, StopReason, Text, ToolCall
+from planck.records.usage import Usage
 
 ENVIRON = {
     "ANTHROPIC_API_KEY": "sk-c4n4ry-0123456789",
@@ -59,3 +70,59 @@ async def test_a_rewound_agent_is_shown_what_it_was_shown_then(tmp_path: Path) -
     assert "first" in shown
     assert "third" in shown
     assert "second" not in shown
+
+
+KEY = ENVIRON["ANTHROPIC_API_KEY"]
+SAID = f"s sk- sk-c4n4ry {KEY}{KEY} sk-sk-c4{KEY}. ss"
+
+
+class InPieces:
+    """Thinks and says the same, so many characters at a time; first with two calls, then without."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        for piece in pieces(self._size):
+            yield ThinkingDelta(text=piece)
+        for piece in pieces(self._size):
+            yield TextDelta(text=piece)
+        first = len(request.history.messages) < 2
+        calls = [ToolCall("", f"c{n}", "mutter", "{}") for n in range(2 * first)]
+        stop = StopReason.TOOL_CALLS if first else StopReason.END
+        yield AssistantMessage((Text(SAID), *calls), "double", "m", stop, Usage())
+
+
+def pieces(size: int) -> list[str]:
+    return [SAID[start : start + size] for start in range(0, len(SAID), size)]
+
+
+@pytest.mark.parametrize("size", [1, 3, len(KEY) - 1, len(KEY), 1000])
+async def test_no_canary_is_in_what_passes_by_wherever_it_is_cut(tmp_path: Path, size: int) -> None:
+    """S12 for whoever watches: text, thinking and progress; nothing but the key is missing from a stream."""
+
+    async def mutter(args: dict[str, Any], ctx: ToolContext) -> Ok[dict[str, Any]]:
+        for piece in pieces(size):
+            ctx.progress(piece)
+            await asyncio.sleep(0)
+        return Ok({"output": "done"})
+
+    (tmp_path / "work").mkdir()
+    providers = {"double": InPieces(size)}
+    async with Planck(tmp_path / "home", tmp_path / "work", environ=ENVIRON, providers=providers) as p:
+        session = await p.start(model="double/m", mode="full")
+        await session.add_tool(Tool("mutter", "", {"type": "object"}, mutter))
+        watching = asyncio.create_task(watched(session))
+        assert (await session.run("go")).exit_code == 0
+    streams: dict[Any, str] = defaultdict(str)
+    step = 0
+    for kind, data in await watching:
+        step += kind == "assistant_message"
+        if kind.endswith("_delta") or kind == "tool_progress":
+            streams[kind, step, data.get("id")] += data["text"]
+    assert len(streams) == 6
+    assert set(streams.values()) == {SAID.replace(KEY, "[redacted]")}
+
+
+async def watched(session: SessionHandle) -> list[tuple[str, Any]]:
+    return [(event.type, event.data) async for event in session.events()]

@@ -249,14 +249,18 @@ async def test_a_known_key_never_reaches_the_log_or_an_output(tmp_path: Path) ->
     key = "sk-canary-0123456789abcdef"
     script = [
         chat.calls(("bash", {"command": f"echo {key}; echo $LOCAL_API_KEY; env"})),
-        chat.text(f"The key is {key}."),
+        chat.text("The key is ", key[:9], key[9:], "."),
     ]
     async with WireServer(script) as server:
         bench = Bench(tmp_path, server.url)
         config = json.loads((bench.home / "config.json").read_text())
         config["providers"]["local"]["identifier"] = "LOCAL"
         (bench.home / "config.json").write_text(json.dumps(config))
-        await bench.run("run", "leak", *FULL, "--name", "leak", env={"LOCAL_API_KEY": key})
+        env = {"LOCAL_API_KEY": key}
+        done = await bench.run("run", "leak", *FULL, "--output-format", "stream-json", env=env)
+    assert key not in done.out + done.err
+    deltas = [line["data"]["text"] for line in done.lines if line["type"] == "text_delta"]
+    assert "".join(deltas) == done.result["text"] == "The key is [redacted]."
     assert server.asked[0].headers["authorization"] == f"Bearer {key}"
     for path in (bench.home / "sessions").rglob("*"):
         if path.is_file():

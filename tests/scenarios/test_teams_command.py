@@ -56,6 +56,17 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
         assert expected in problems
 
 
+async def test_a_team_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    (bench.home / "teams" / "odd").mkdir(parents=True)
+    file = bench.home / "teams" / "odd" / "TEAM.json"
+    for content in (b'{"name": "\xff", "members": []}', b'{"name": ' + b"[" * 99_999):
+        file.write_bytes(content)
+        done = await bench.run("run", "hi", "--team", "odd")
+        assert (done.code, done.err.count("\n")) == (2, 1), done.err
+        assert done.err.startswith(f"planck: invalid_args: {file}: ")
+
+
 async def test_a_team_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     done = await bench.run("run", "hello", "--team", "nobody")

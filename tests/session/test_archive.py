@@ -115,6 +115,8 @@ def _changed(line: int, change: Callable[[dict[str, Any]], None]) -> Callable[[l
     return lie
 
 
+DEEP = b"[" * 9999 + b"]" * 9999
+
 LIES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "an answer is rewritten": lambda ls: [line.replace(b"answer 2", b"answer 9") for line in ls],
     "an event is left out": lambda ls: ls[:5] + ls[6:],
@@ -138,6 +140,9 @@ LIES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "nothing at all": lambda ls: [],
     "not an export": lambda ls: [b"hello\n", b"world\n"],
     "binary": lambda ls: [bytes(range(256)) * 50],
+    "a last line that is no UTF-8": lambda ls: [*ls[:-1], ls[-1].replace(b"calm-fox", b"calm-\xff")],
+    "a line that is no UTF-8": lambda ls: [*ls[:3], ls[3].replace(b'"ts":"', b'"ts":"\xff'), *ls[4:]],
+    "a line that is too deep": lambda ls: [*ls[:3], b"[" * 99_999 + b"\n", *ls[4:]],
 }
 
 
@@ -158,10 +163,22 @@ async def test_an_import_that_lies_is_refused_as_a_whole(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "sessions", "x.ndjson"]
 
 
-async def test_an_import_whose_sums_are_right_still_has_to_be_events(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "lie",
+    [
+        _changed(3, lambda d: d.update(data=[1])),
+        lambda ls: [*ls[:3], ls[3].replace(b'"data":{', b'"data":{"x":"\xff",'), *ls[4:]],
+        lambda ls: [*ls[:3], ls[3].replace(b'"data":{', b'"data":{"x":%b,' % DEEP), *ls[4:]],
+    ],
+    ids=["no object", "no UTF-8", "too deep"],
+)
+async def test_an_import_whose_sums_are_right_still_has_to_be_events(
+    folder: Path, tmp_path: Path, lie: Callable[[list[bytes]], list[bytes]]
+) -> None:
     await make(folder)
     lines = list(Archive(folder, Path("/w")).events("calm-fox"))
-    forged = _changed(3, lambda d: d.update(data=[1]))(lines)
+    forged = lie(lines)
+    assert forged != lines
     previous = bytes(32)
     for line in forged[:25]:
         stored_line = line.rstrip(b"\n").replace(b'"session_id":"abc123",', b"")
@@ -176,9 +193,10 @@ async def test_an_import_whose_sums_are_right_still_has_to_be_events(folder: Pat
 async def test_an_event_of_an_unknown_shape_is_skipped_by_readers(folder: Path) -> None:
     path = await make(folder)
     store = SqliteStore.open(path)
-    await store.append([Draft("2026-01-01T00:00:00.000Z", "a", 4, "turn_start", msgspec.Raw(b'{"kind":7}'))])
+    for data in (b'{"kind":7}', b'{"kind":"\xff"}'):
+        await store.append([Draft("2026-01-01T00:00:00.000Z", "a", 4, "turn_start", msgspec.Raw(data))])
     store.close()
-    assert Archive(folder, Path("/w")).detail("calm-fox").info.events == 26
+    assert Archive(folder, Path("/w")).detail("calm-fox").info.events == 27
 
 
 async def test_a_session_that_is_there_is_not_imported_over(folder: Path, tmp_path: Path) -> None:

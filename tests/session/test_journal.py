@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from planck.llm.redact import Redactor
 from planck.records.events import (
     ErrorEvent,
     Event,
@@ -83,9 +84,8 @@ async def test_what_is_no_json_is_refused_and_nothing_of_it_stored(store: Sqlite
 
 
 async def test_known_secrets_never_reach_the_file(store: SqliteStore, tmp_path: Path) -> None:
-    journal = SessionJournal(
-        store, Bus(), FixedClock(), redact=lambda b: b.replace(b"sk-canary", b"[redacted]")
-    )
+    redactor = Redactor(["sk-canary"])
+    journal = SessionJournal(store, Bus(), FixedClock(), redactor=lambda: redactor)
     await journal.record("a", 1, fact("the key is sk-canary"), barrier=True)
     assert [shown(e) for e in store.read()] == [(1, "the key is [redacted]")]
     store.close()

@@ -11,7 +11,20 @@ from unittest.mock import ANY
 import pytest
 
 from planck.mcp.peer import State
+from planck.records.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    StopReason,
+    Text,
+    Thinking,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+    user_text,
+)
 from planck.records.outcome import Err, ErrorKind, Ok
+from planck.sidecar import compacting
 from planck.sidecar.host import sidecar_tool
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from tests.mcp.bench import WAIT, Leaping, Watched, descendants, names
@@ -69,6 +82,32 @@ async def test_a_hang_of_the_whole_process_ends_it_and_its_tools_come_back(tmp_p
             await one.peer.call("pid", {}, timeout=20) == first
         )  # in a namespace of its own, the first process
         assert [len(listing.tools) for listing in one.listings] == [8, 0, 8]
+
+
+async def test_a_compactor_is_given_plain_messages_and_its_time_is_kept_on_our_side(tmp_path: Path) -> None:
+    text = HEAD + "from planck.sidecar import told\nclass Mine(Sidecar):\n    def compactors(self):\n"
+    text += "        echo = lambda m: '|'.join(map(told, m)) + f'{m}'\n"
+    text += "        return {'echo': echo, 'hang': lambda m: time.sleep(60)}\n"
+    messages: list[Message] = [
+        UserMessage((Text("look"), Image("image/png", "QUJD")), "rita"),
+        AssistantMessage((Thinking("hm", "sealed"), Text("I do")), "x", "m", StopReason.END),
+        ToolMessage((ToolResult("1", "1", "read", True, "what is there", (Image("image/png", "QUJD"),)),)),
+    ]
+    async with sidecar(write(tmp_path / "side", text)) as one:
+        await one.until(State.CONNECTED)
+        (listed,) = one.peer.tools.tools
+        assert compacting.names(listed) == ("echo", "hang")
+        whole = await compacting.compact(one.peer, "echo", messages, 20)
+        assert isinstance(whole, Ok)
+        assert whole.value.startswith("rita: look|agent: I do|read -> what is there[UserMessage(")
+        assert "QUJD" not in whole.value
+        assert "sealed" not in whole.value
+        late = await compacting.compact(one.peer, "hang", messages, 0.3)
+        assert isinstance(late, Err)
+        assert late.kind is ErrorKind.TIMEOUT
+        huge: list[Message] = [user_text("x" * (9 << 20))]
+        assert await compacting.compact(one.peer, "echo", huge, 20) == Err(ErrorKind.LIMIT_EXCEEDED, ANY)
+        assert one.states[-1] is State.CONNECTED
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(30, marks=pytest.mark.soak)])

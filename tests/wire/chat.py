@@ -15,11 +15,13 @@ USAGE: dict[str, Any] = {
 }
 
 
-def text(*words: str, finish: str = "stop", thinking: Sequence[str] = ()) -> Reply:
+def text(
+    *words: str, finish: str = "stop", thinking: Sequence[str] = (), usage: Mapping[str, Any] = USAGE
+) -> Reply:
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"reasoning_content": thought} for thought in thinking]
     deltas += [{"content": word} for word in words]
-    return stream(deltas, finish)
+    return stream(deltas, finish, usage)
 
 
 def calls(*wanted: tuple[str, Any], finish: str = "tool_calls", size: int = 7) -> Reply:
@@ -40,10 +42,10 @@ def calls(*wanted: tuple[str, Any], finish: str = "tool_calls", size: int = 7) -
     return stream(deltas, finish)
 
 
-def stream(deltas: Sequence[Mapping[str, Any]], finish: str) -> Reply:
+def stream(deltas: Sequence[Mapping[str, Any]], finish: str, usage: Mapping[str, Any] = USAGE) -> Reply:
     events = [chunk({"index": 0, "delta": delta, "finish_reason": None}) for delta in deltas]
     events.append(chunk({"index": 0, "delta": {}, "finish_reason": finish}))
-    events.append(chunk(usage=USAGE))
+    events.append(chunk(usage=usage))
     return Reply([sse(event) for event in events] + [b"data: [DONE]\n\n"])
 
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
 from planck.workspace.landlock import Landlock
-from planck.workspace.process import Completed, allowed, run, shell, start
+from planck.workspace.process import Completed, ProcessError, allowed, run, shell, start
 from planck.workspace.sandbox import SandboxError, find, probe, wrap
 
 pytestmark = [
@@ -273,6 +274,28 @@ async def test_one_command_can_not_end_the_protection_of_another(place: Place) -
         await slow.kill()
     assert "Read-only file system" in slow.completed().output
     assert {path.name for path in place.ws.glob(".*")} == {".git"}
+
+
+async def test_a_socket_that_goes_while_a_command_starts_is_no_failure(place: Place) -> None:
+    """Seen when the mounts were chosen, gone when they are made: bubblewrap gives up, we try once more."""
+    with socket.socket(socket.AF_UNIX) as passing:
+        passing.bind(str(place.out / "passing"))
+        os.chmod(place.out / "passing", 0o777)
+        passing.listen()
+        running = asyncio.create_task(place.run(Mode.WORKSPACE, "echo ran | tee -a count"))
+        await asyncio.sleep(0)  # it is started now, and bubblewrap needs some ms to come to the mounts
+        (place.out / "passing").unlink()
+        done = await running
+    assert (done.exit_code, done.output, (place.ws / "count").read_text()) == (0, "ran\n", "ran\n")
+
+
+async def test_a_sandbox_that_can_not_be_set_up_is_an_error_and_no_exit_code(place: Place) -> None:
+    gone = replace(place.rights(Mode.WORKSPACE), roots=(str(place.ws), str(place.base / "gone")))
+    with pytest.raises(ProcessError) as refused:
+        await run(shell("touch ran"), cwd=place.ws, environment={}, timeout=30, confinement=gone)
+    assert refused.value.err.kind is ErrorKind.SANDBOX_UNAVAILABLE
+    assert str(place.base / "gone") in refused.value.err.message
+    assert not (place.ws / "ran").exists()
 
 
 async def test_a_folder_of_the_user_is_never_taken_for_a_stub(place: Place) -> None:

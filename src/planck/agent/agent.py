@@ -37,8 +37,9 @@ from planck.tools.executor import Executor, Finished
 Cost = Callable[[Usage], float | None]
 """In USD; None where the price is not known."""
 
-MakeRoom = Callable[[Request, bool], Awaitable[Compacted | None]]
-"""What to record before a call so that it fits, or after one that did not; the wiring knows who makes it."""
+MakeRoom = Callable[[Request, bool, Callable[[View], None]], Awaitable[Compacted | None]]
+"""What to record before a call so that it fits, or after one that did not; the wiring knows who makes it.
+Watchers hear of it, by the last argument, when it begins."""
 
 
 class Activity(StrEnum):
@@ -110,10 +111,17 @@ class Agent:
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
         """Compact the history if the next call would not fit, or if the last one did not; True: it was."""
-        if not self._make_room or not (fact := await self._make_room(self.request(), overflowed)):
+        if not self._make_room:
             return False
-        await self.record(msgspec.structs.replace(fact, usage=self.usage))
+        fact = await self._make_room(self.request(), overflowed, self.publish)
+        if fact is None:
+            return False
+        await self.compacted(fact)
         return True
+
+    async def compacted(self, fact: Compacted) -> None:
+        """From here on its history is this; a resume, which begins here, knows what was used before."""
+        await self.record(msgspec.structs.replace(fact, usage=self.usage))
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""

@@ -257,14 +257,8 @@ class Chat:
         if self._work and not self._work.done():
             self._terminal.line("it is at work; Ctrl+C ends the turn, then /compact")
             return
-        done = await self._session.compact()
-        if done is None:
+        if await self._session.compact() is None:
             self._terminal.line("nothing to take out: the history is short, or all of it is needed")
-            return
-        before, after = done.tokens_before, done.tokens_after
-        self._terminal.line(
-            f"{done.how}: about {before:,} tokens are {after:,} now; the log keeps everything"
-        )
 
     async def _cost(self, rest: str) -> None:
         self._terminal.line(summary(self._session.result(0)))

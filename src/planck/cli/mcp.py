@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     serving.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
     serving.add_argument(
-        "--http", type=int, default=None, metavar="PORT", help="on this machine; 0: a free one"
+        "--http", type=port, default=None, metavar="PORT", help="on this machine; 0: a free one"
     )
     serving.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
     for command in (listing, testing, serving):
@@ -56,6 +56,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
     for command in (listing, testing):
         command.add_argument("--json", action="store_true", help="for programs")
+
+
+def port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give one from 0 to 65535")
+    return int(text)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -141,7 +147,14 @@ def show_reports(reports: list[Report], as_json: bool) -> int:
     """What came of starting them; 1 if one did not connect."""
     if as_json:
         rows = [
-            {"name": r.name, "state": r.state, "detail": r.detail, "tools": list(r.tools)} for r in reports
+            {
+                "name": r.name,
+                "state": r.state,
+                "detail": r.detail,
+                "tools": list(r.tools),
+                "compactors": list(r.compactors),
+            }
+            for r in reports
         ]
         print(json.dumps({"peers": rows}, indent=2, ensure_ascii=False))
     else:
@@ -149,6 +162,8 @@ def show_reports(reports: list[Report], as_json: bool) -> int:
             print(f"{report.name}  {report.state}  {len(report.tools)} tools")
             for tool in report.tools:
                 print(f"    {plain(tool)}")
+            for compactor in report.compactors:
+                print(f"    compactor {plain(compactor)}")
             if report.detail:
                 print(f"planck: {report.name}: {plain(report.detail)}", file=sys.stderr)
     return 0 if all(report.state == "connected" for report in reports) else 1

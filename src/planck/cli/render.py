@@ -82,6 +82,20 @@ class Screen:
     def _on_thinking_delta(self, event: SessionEvent, data: dict[str, Any]) -> None:
         self._busy[event.agent_id or ""] = "thinking"
 
+    def _on_compacting(self, event: SessionEvent, data: dict[str, Any]) -> None:
+        self._busy_again(event.agent_id or "", "makes its history shorter")
+
+    def _on_compacted(self, event: SessionEvent, data: dict[str, Any]) -> None:
+        self._busy_again(event.agent_id or "", "thinking")
+        before, after = data["tokens_before"], data["tokens_after"]
+        shorter = f"history {data['how']}: {before:,} tokens are {after:,} now; the log keeps all"
+        self._say(event.agent_id, shorter, "dim")
+
+    def _busy_again(self, agent: str, what: str) -> None:
+        """With something else, within a turn; `/compact` comes between two."""
+        if agent in self._busy:
+            self._busy[agent] = what
+
     def _on_assistant_message(self, event: SessionEvent, data: dict[str, Any]) -> None:
         parts = data["message"]["parts"]
         text = "".join(part["text"] for part in parts if part["type"] == "text")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
+from planck.cli.mcp import port, show_reports
 from planck.headless.headless import Planck
 from planck.headless.servers import tried
 from planck.records.outcome import ErrorKind
@@ -39,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             "path", nargs="?", default=str(_DEFAULT), metavar="PATH", help=f"default {_DEFAULT}"
         )
     running.add_argument(
-        "--http", type=int, default=None, metavar="PORT", help="on this machine; 0: a free one"
+        "--http", type=port, default=None, metavar="PORT", help="on this machine; 0: a free one"
     )
     running.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
 
@@ -65,12 +66,12 @@ def _new(folder: Path) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
-    from planck.headless.serving import new_token, sidecar_command
+    from planck.headless.serving import handed, new_token, sidecar_command
 
     def progress(text: str) -> None:
         print(f"planck: {plain(text)}", file=sys.stderr)
 
-    more = () if options.http is None else (str(options.http), options.token or new_token())
+    more = () if options.http is None else (str(options.http), str(handed(options.token or new_token())))
     argv = asyncio.run(sidecar_command(Path(options.path).absolute(), progress, *more))
     sys.stderr.flush()
     os.execv(argv[0], argv)
@@ -78,8 +79,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from planck.cli.mcp import show_reports
-
     planck = Planck(workspace=Path(options.directory), trust=options.trust)
     for notice in planck.notices:
         print(f"planck: {plain(notice)}", file=sys.stderr)

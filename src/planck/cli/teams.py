@@ -1,6 +1,7 @@
 """`planck teams`: the team templates there are, what is in them, and what is wrong with them."""
 
 import argparse
+import asyncio
 import json
 from pathlib import Path
 
@@ -18,11 +19,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
     parser.add_argument("-m", "--model", default="", metavar="PROVIDER/MODEL", help="new: its members' model")
     parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
 def run(options: argparse.Namespace) -> int:
-    planck = Planck(workspace=Path(options.directory))
+    planck = Planck(workspace=Path(options.directory), trust=options.trust)
     if options.action == "list":
         return _list(planck, options.json)
     if not options.team:
@@ -56,7 +58,11 @@ def _show(planck: Planck, team: str, as_json: bool) -> int:
 
 
 def _check(planck: Planck, team: str, as_json: bool) -> int:
-    problems = planck.check_team(team)
+    async def check() -> list[str]:
+        async with planck:
+            return await planck.check_team(team)
+
+    problems = asyncio.run(check())
     if as_json:
         print(json.dumps({"ok": not problems, "problems": problems}, indent=2, ensure_ascii=False))
     else:

@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
     listing = commands.add_parser(
         "list",
-        help="every tool, its source, and what could not be loaded",
+        help="every tool, its source, and what could not be loaded; starts sidecars and MCP servers",
         epilog="example: planck tools list",
     )
     showing = commands.add_parser(
@@ -44,9 +44,9 @@ def run(options: argparse.Namespace) -> int:
     box = ToolBox(workspace, trust=options.trust)
     match options.action:
         case "list":
-            return _list(box.inventory(), options.json)
+            return _list(asyncio.run(box.everything()), options.json)
         case "show":
-            return _show(box.inventory().find(options.name), options.json)
+            return asyncio.run(_found(box, options))
         case _:
             return _call(box, options)
 
@@ -56,7 +56,8 @@ def _list(inventory: Inventory, as_json: bool) -> int:
         problems = [
             {"path": problem.path, **problem.error.envelope()["error"]} for problem in inventory.problems
         ]
-        _print_json({"tools": [entry.shown() for entry in inventory.entries], "problems": problems})
+        tools = [entry.shown() for entry in inventory.entries]
+        _print_json({"tools": tools, "problems": problems, "notices": inventory.notices})
         return 0
     width = max((len(entry.tool.name) for entry in inventory.entries), default=0)
     for entry in inventory.entries:
@@ -64,6 +65,8 @@ def _list(inventory: Inventory, as_json: bool) -> int:
         print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")
     for problem in inventory.problems:
         print(f"planck: not loaded: {visible(str(problem.error))}", file=sys.stderr)
+    for notice in inventory.notices:
+        print(f"planck: {visible(notice)}", file=sys.stderr)
     return 0
 
 
@@ -71,6 +74,11 @@ def _summary(description: str) -> str:
     text = " ".join(visible(description).split())
     sentence = text.split(". ")[0].rstrip(".")
     return sentence if len(sentence) <= 80 else sentence[:79] + "…"
+
+
+async def _found(box: ToolBox, options: argparse.Namespace) -> int:
+    async with box.found(options.name) as entry:
+        return _show(entry, options.json)
 
 
 def _show(entry: Entry | Err, as_json: bool) -> int:

@@ -1,6 +1,6 @@
 """Make a history fit its model's window again: prune, then summarise, then a digest that can't fail."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -9,20 +9,17 @@ from msgspec.structs import replace
 
 from planck.llm.provider import Provider, ProviderError, Request
 from planck.records import codec
-from planck.records.events import Compacted
+from planck.records.events import Compacted, Compacting, View
 from planck.records.history import BYTES_PER_TOKEN, History
 from planck.records.messages import (
     SUMMARY,
     AssistantMessage,
     Message,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
     ToolMessage,
     ToolResult,
     UserMessage,
     size,
+    told,
     user_text,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -30,6 +27,14 @@ from planck.records.specs import ToolSpec
 from planck.toolkit.truncate import truncate
 
 How = Literal["pruned", "summarised", "digest"]
+
+DIGEST = "digest"
+OFF = "off"
+BUILT_IN = ("", "summary", DIGEST, OFF)
+"""What an agent's `compactor` may say; any other name is one of a sidecar."""
+
+Summarise = Callable[[Sequence[Message], int, str], Awaitable[str | None]]
+"""(messages, most bytes, agent id) -> what stands for them; None, nothing or too much: the digest does."""
 
 
 class TooBig(msgspec.Struct, frozen=True):
@@ -57,7 +62,7 @@ def fits(history: History, window: int, *, fixed: int = 0) -> bool:
 async def compact(
     history: History,
     window: int,
-    provider: Provider | None,
+    summarise: Summarise | None,
     *,
     fixed: int = 0,
     notes: str = "",
@@ -71,8 +76,10 @@ async def compact(
     if done := work.pruned():
         return done
     head = work.before(work.tail_at)
-    summary = await _summary(head, provider, work.room // 2, agent_id) if head and provider else None
-    if summary and (done := work.summarised(_framed(summary, notes), work.tail_at, "summarised")):
+    most = max(work.room // 2, 2000)
+    summary = (await summarise(head, most, agent_id) if head and summarise else None) or ""
+    usable = summary.strip() and len(summary.encode()) <= most
+    if usable and (done := work.summarised(_framed(summary, notes), work.tail_at, "summarised")):
         return done
     for tail_at, cut in (
         (work.tail_at, False),
@@ -85,23 +92,29 @@ async def compact(
     return work.too_big()
 
 
+def _unheard(delta: View) -> None:
+    pass
+
+
 class Compactor:
     """One agent's: asked before each of its model calls, and silent while everything fits."""
 
     def __init__(
-        self, provider: Provider | None, window: int, notes: Callable[[str], str] = lambda agent_id: ""
+        self, summarise: Summarise | None, window: int, notes: Callable[[str], str] = lambda agent_id: ""
     ) -> None:
         """`notes` says of an agent what must outlive any summary: roster and open asks.
 
-        Without a provider no model is asked: the digest does it.
+        Without `summarise` the digest does it.
         """
-        self._provider = provider
+        self._summarise = summarise
         self._window = window
         self._notes = notes
         self._tools: Sequence[ToolSpec] = ()
         self._tool_bytes = 0
 
-    async def make_room(self, request: Request, overflowed: bool = False) -> Compacted | None:
+    async def make_room(
+        self, request: Request, overflowed: bool = False, publish: Callable[[View], None] = _unheard
+    ) -> Compacted | None:
         """The fact to record before the call; fails with `context_overflow`, naming what is too big.
 
         `overflowed`: the model refused this very request, so its window is smaller than it was thought to be.
@@ -111,17 +124,24 @@ class Compactor:
             self._window = min(self._window, request.history.tokens(fixed)) * 2 // 3
         if fits(request.history, self._window, fixed=fixed):
             return None
-        done = await compact(
-            request.history,
-            self._window,
-            self._provider,
-            fixed=fixed,
-            notes=self._notes(request.agent_id),
-            agent_id=request.agent_id,
-        )
+        done = await self._compact(request, self._window, fixed, publish)
         if isinstance(done, TooBig):
             raise ProviderError(done.err.kind, done.err.message, done.err.details)
         return done
+
+    async def shorten(self, request: Request, publish: Callable[[View], None]) -> Compacted | None:
+        """About half of a history, though it fits; None where nothing can be taken out."""
+        done = await self._compact(request, max(4_096, request.history.tokens(0)), 0, publish)
+        return done if isinstance(done, Compacted) and done.tokens_after < done.tokens_before else None
+
+    async def _compact(
+        self, request: Request, window: int, fixed: int, publish: Callable[[View], None]
+    ) -> Compacted | TooBig:
+        publish(Compacting(tokens=request.history.tokens(fixed), window=window))
+        notes = self._notes(request.agent_id)
+        return await compact(
+            request.history, window, self._summarise, fixed=fixed, notes=notes, agent_id=request.agent_id
+        )
 
     def _size_of(self, tools: Sequence[ToolSpec]) -> int:
         if tools is not self._tools:  # the same object until the set changes
@@ -172,7 +192,7 @@ class _Work:
         taken = int(size(largest) / self._ratio) if largest else 0
         if isinstance(largest, UserMessage) and taken > self._fixed:
             who = f"agent {largest.sender}" if largest.sender else "the user"
-            what = f"one message of {who} takes {taken}: {_text(largest)[:60]!r}"
+            what = f"one message of {who} takes {taken}: {largest.text[:60]!r}"
         else:
             what = f"system prompt and tools take {self._fixed}"
         return TooBig(self._tokens, self._window, what)
@@ -195,19 +215,23 @@ class _Work:
         )
 
 
-async def _summary(messages: Sequence[Message], provider: Provider, chunk: int, agent_id: str) -> str | None:
-    """In chunks that fit the model, each with the summary so far; None where the model does not deliver."""
-    summary = ""
-    for text in _chunks(messages, max(chunk, 2000)):
-        asked = History([user_text(f"Summary so far:\n{summary or '(none)'}\n\nWhat happened next:\n{text}")])
-        try:
-            answer = await _answer(provider, Request(agent_id, _INSTRUCTION, asked))
-        except PlanckError:
-            return None
-        if not answer.strip() or len(answer.encode()) > max(chunk, 2000):
-            return None
-        summary = answer
-    return summary
+def by_model(provider: Provider) -> Summarise:
+    """In chunks that fit the model, each with the summary so far."""
+
+    async def summarise(messages: Sequence[Message], most: int, agent_id: str) -> str | None:
+        summary = ""
+        for text in _chunks(messages, most):
+            asked = f"Summary so far:\n{summary or '(none)'}\n\nWhat happened next:\n{text}"
+            try:
+                answer = await _answer(provider, Request(agent_id, _INSTRUCTION, History([user_text(asked)])))
+            except PlanckError:
+                return None
+            if not answer.strip() or len(answer.encode()) > most:
+                return None
+            summary = answer
+        return summary
+
+    return summarise
 
 
 async def _answer(provider: Provider, request: Request) -> str:
@@ -236,13 +260,11 @@ def _chunks(messages: Sequence[Message], most: int) -> list[str]:
 
 
 def _told(message: Message) -> str:
-    match message:
-        case UserMessage():
-            return f"{message.sender or 'user'}: {_text(message)}"
-        case AssistantMessage():
-            return "agent: " + "\n".join(filter(None, map(_spoken, message.parts)))
-        case ToolMessage():
-            return "\n".join(f"{r.name} -> {truncate(r.output, 1500)}" for r in message.results)
+    if isinstance(message, ToolMessage):
+        message = ToolMessage(
+            tuple(replace(result, output=truncate(result.output, 1500)) for result in message.results)
+        )
+    return told(message)
 
 
 def _digest(messages: Sequence[Message], most: int) -> str:
@@ -311,17 +333,3 @@ def _usable(window: int) -> int:
 
 def _total(messages: Sequence[Message]) -> int:
     return sum(map(size, messages))
-
-
-def _text(message: UserMessage) -> str:
-    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
-
-
-def _spoken(part: Part) -> str:
-    match part:
-        case Text():
-            return part.text
-        case ToolCall():
-            return f"calls {part.name}({part.arguments})"
-        case Thinking():
-            return ""

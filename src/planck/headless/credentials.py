@@ -83,7 +83,7 @@ class CredentialFile:
     def _decoded(self, content: bytes) -> dict[str, Saved]:
         try:
             return codec.decode_as(content, _File).providers
-        except (codec.DecodeError, UnicodeDecodeError, RecursionError):
+        except codec.DecodeError:
             raise AuthError(
                 ErrorKind.CORRUPT_AUTH,
                 f"{str(self.path)!r} holds no credentials that can be read; "
@@ -141,11 +141,11 @@ class Keyring:
         self._secrets: set[str] = set()
         self._redactor: Redactor | None = None
 
-    def redact(self, data: bytes) -> bytes:
-        """Every key that is known so far, taken out of bytes on their way to the log."""
+    def redactor(self) -> Redactor:
+        """Of every key that is known so far."""
         if self._redactor is None:
             self._redactor = Redactor(self._secrets | set(self._stored_secrets()))
-        return self._redactor(data)
+        return self._redactor
 
     def _stored_secrets(self) -> Iterator[str]:
         for name, value in self._environ.items():

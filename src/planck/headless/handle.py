@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from planck.context import compaction
 from planck.headless import undo
 from planck.headless.result import RunResult, summarise
 from planck.headless.system import RandomIds, SystemClock
@@ -187,16 +186,14 @@ class SessionHandle:
     async def compact(self) -> Compacted | None:
         """Make the orchestrator's history about half as long; None where nothing can be taken out."""
         agent = self._session.team.orchestrator.actor.agent
-        window = max(4_096, agent.history.tokens(0))
-        found = await compaction.compact(agent.history, window, agent.provider, agent_id=agent.id)
-        if not isinstance(found, Compacted) or found.tokens_after >= found.tokens_before:
-            return None
-        await agent.record(found)
+        compactor = self._wired.compactor(agent.provider, agent.spec.model, agent.spec.compactor)
+        if found := await compactor.shorten(agent.request(), agent.publish):
+            await agent.compacted(found)
         return found
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
         """What taking back a turn, an agent's work or a call would do to the files now."""
-        return undo.plan(self._store.read(), self._wired.workspace, selection)
+        return undo.plan(self._store.read(), self._wired.workspace, selection, self._wired.redactor())
 
     async def undo(self, plan: undo.Plan) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""

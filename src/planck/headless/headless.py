@@ -7,19 +7,21 @@ from types import TracebackType
 from typing import Any
 
 import planck
+from planck.context.compaction import BUILT_IN
 from planck.headless import config as configuration
 from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.auth import Auth
 from planck.headless.config import Config
 from planck.headless.handle import SessionHandle
-from planck.headless.peers import EVERY_TOOL, Peers
+from planck.headless.peers import EVERY_TOOL, Peers, Report
 from planck.headless.resources import Resources
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
+from planck.llm.redact import Redactor
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records.events import (
@@ -67,6 +69,7 @@ class Planck:
             self.workspace,
             environ,
             lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=self.trust.holds),
+            self.trust.files,
         )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
@@ -116,15 +119,26 @@ class Planck:
             await handle.aclose()
         await self._wiring.aclose()
 
-    def check_team(self, alias_or_path: str) -> list[str]:
+    async def check_team(self, alias_or_path: str) -> list[str]:
         """Everything that would go wrong with a team; empty: it can start."""
         wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
-        return teams.check(
-            teams.find(alias_or_path, self.resources.team_dirs()),
-            self._wiring.resolve_member,
-            {*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS},
-            set(self.resources.skills().skills),
-        )
+        path = teams.find(alias_or_path, self.resources.team_dirs())
+
+        def problems(reports: list[Report]) -> list[str]:
+            offered = {name for report in reports for name in report.tools}
+            return teams.check(
+                path,
+                self._wiring.resolve_member,
+                tools={*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
+                skills=set(self.resources.skills().skills),
+                compactors={*BUILT_IN, *(name for report in reports for name in report.compactors)},
+            )
+
+        if not (found := problems([])) or not self.peers.plan:
+            return found
+        self.peers.start()  # what is unknown so far may be one of theirs
+        await self.peers.settled()
+        return problems(self.peers.reports())
 
     async def start(
         self,
@@ -198,7 +212,7 @@ class Planck:
         store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
         journal = self._journal(store)
         try:
-            yield Shelf(store, journal, self.workspace, self._ids)
+            yield Shelf(store, journal, self.workspace, self._ids, self._wiring.keyring.redactor())
         finally:
             journal.close()
             store.close()
@@ -267,7 +281,7 @@ class Planck:
         )
 
     def _journal(self, store: Store) -> SessionJournal:
-        return SessionJournal(store, Bus(), self._clock, redact=self._wiring.keyring.redact)
+        return SessionJournal(store, Bus(), self._clock, redactor=self._wiring.keyring.redactor)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
@@ -281,14 +295,17 @@ class Planck:
 class Shelf:
     """A stored session that is not running."""
 
-    def __init__(self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids) -> None:
+    def __init__(
+        self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids, redactor: Redactor
+    ) -> None:
         self._store = store
         self._journal = journal
         self._workspace = workspace
         self._ids = ids
+        self._redactor = redactor
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
-        return undo.plan(self._store.read(), self._workspace, selection)
+        return undo.plan(self._store.read(), self._workspace, selection, self._redactor)
 
     async def undo(self, plan: undo.Plan) -> str:
         def record(fact: View) -> Awaitable[object]:

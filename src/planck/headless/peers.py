@@ -8,21 +8,23 @@ import asyncio
 import json
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planck.agent.journal import Journal
+from planck.headless.agreed import Agreed, Change
 from planck.headless.resources import EVERY, Resources
 from planck.records.events import Status, ToolsChanged, View
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.messages import Message
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 
 if TYPE_CHECKING:  # most runs have no peer: they load nothing of this
-    from planck.mcp.listing import Listed, Listing
+    from planck.mcp.listing import Listed
     from planck.mcp.peer import Peer
 
 log = logging.getLogger(__name__)
@@ -30,8 +32,13 @@ log = logging.getLogger(__name__)
 EVERY_TOOL = EVERY
 """Among the tools of a spec: also those that come later."""
 
+_COMPACT_TIMEOUT = 120.0
+"""Seconds; a turn waits for it, as it would for the model's summary."""
 
 Record = Callable[[View], Awaitable[None]]
+
+Agree = Callable[[Change, Callable[[View], Awaitable[object]]], Awaitable[bool]]
+"""Asks a person about a changed tool; what was asked and said goes to the second."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class Report:
     state: str
     detail: str
     tools: tuple[str, ...]
+    compactors: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -56,8 +64,13 @@ class _Known:
     """Of its tools' names."""
     peer: "Peer | None" = None
     problem: str = ""
+    listed: "dict[str, Listed]" = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
-    pinned: dict[str, str] | None = None
+    compactors: tuple[str, ...] = ()
+    agreed: Agreed | None = None
+    """None: it is a sidecar, whose word is taken."""
+    asking: "asyncio.Task[None] | None" = None
+    asked_in: Journal | None = None
 
 
 @dataclass(frozen=True)
@@ -81,16 +94,26 @@ class Peers:
         self._clock = clock
         self._known: list[_Known] | None = None
         self._sets: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
-        self._recording: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
-        self._journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+        self._journals: weakref.WeakKeyDictionary[Journal, Agree | None] = weakref.WeakKeyDictionary()
         self.plan = self._planned()
         """(component, name, entry) of everything that would be started."""
 
-    def join(self, journal: Journal) -> None:
+    def join(self, journal: Journal, agree: Agree | None = None) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
-        self._journals.add(journal)
+        self._journals[journal] = agree
         self.start()
+
+    def leave(self, journal: Journal) -> None:
+        """A session ends; what it was asked and did not answer, another one is asked."""
+        self._journals.pop(journal, None)
+        for known in self._known or ():
+            if known.asking is not None and known.asked_in is journal:
+                known.asking.cancel()
+                known.asking = known.asked_in = None
+                if known.agreed is not None:
+                    self._ask(known, known.agreed)
 
     def attach(self, tools: ToolSet, wanted: tuple[str, ...], record: Record) -> None:
         """The set holds what peers offer of these names; what comes and goes is told to `record`."""
@@ -101,19 +124,42 @@ class Peers:
             for tool in known.tools.values():
                 self._give(known, tools, holder, tool)
 
-    def start(self, only: str = "", name: str = "") -> None:
-        """Everything, once; or only a component, or one of it."""
+    def start(self, only: str = "", name: str = "", tool: str = "") -> None:
+        """Everything, once; or only a component, one of it, or those that may have a tool of that name."""
         if self._known is None:
             wanted = [p for p in self.plan if only in ("", p[0]) and name in ("", p[1])]
-            self._known = [self._open(*planned) for planned in wanted]
+            self._known = [self._open(*planned) for planned in _owners(wanted, tool)]
             for known in self._known:
                 if known.peer is not None:
                     known.peer.start()
+
+    @property
+    def tools(self) -> list[tuple[str, str, Tool]]:
+        """What they offer now, each with its component and its name."""
+        every = self._known or ()
+        return [(known.component, known.name, tool) for known in every for tool in known.tools.values()]
 
     async def settled(self) -> None:
         """Waits until each is connected, or known not to be."""
         peers = [known.peer for known in self._known or () if known.peer is not None]
         await asyncio.gather(*(peer.settled() for peer in peers))
+
+    async def compact(self, name: str, messages: Sequence[Message]) -> Ok[str] | Err:
+        """What a sidecar's compactor puts in the place of messages; a sidecar that starts is waited for."""
+        from planck.sidecar import compacting
+
+        try:
+            async with asyncio.timeout(_COMPACT_TIMEOUT):
+                for known in self._known or ():
+                    if known.component == "sidecar" and known.peer is not None:
+                        await known.peer.settled()
+                        if name in known.compactors:
+                            return await compacting.compact(known.peer, name, messages, _COMPACT_TIMEOUT)
+        except TimeoutError:
+            return Err(ErrorKind.TIMEOUT, f"no summary within {_COMPACT_TIMEOUT:g} s")
+        return Err(
+            ErrorKind.NOT_FOUND, "no sidecar here has it now; `planck sidecar status` shows those there are"
+        )
 
     def reports(self) -> list[Report]:
         return [
@@ -123,6 +169,7 @@ class Peers:
                 str(known.peer.state) if known.peer else "error",
                 known.peer.detail if known.peer else known.problem,
                 tuple(known.tools),
+                known.compactors,
             )
             for known in self._known or ()
         ]
@@ -130,10 +177,13 @@ class Peers:
     async def aclose(self) -> None:
         """All at once; none outlives it."""
         self._closing = True
+        for known in self._known or ():
+            if known.asking is not None:
+                known.asking.cancel()
         peers = [known.peer for known in self._known or () if known.peer is not None]
         await asyncio.gather(*(peer.aclose() for peer in peers))
-        if self._recording:
-            await asyncio.wait(self._recording, timeout=5.0)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5.0)
 
     def _planned(self) -> list[tuple[str, str, Any]]:
         """What the configuration and the project name, less what is not trusted."""
@@ -198,7 +248,7 @@ class Peers:
             kind="sidecar",
             ours=True,
             on_state=lambda state, detail: self._publish(known, state, detail),
-            on_tools=lambda listing: self._listed(known, listing.tools),
+            on_tools=lambda listing: self._listed(known, self._without_compactors(known, listing.tools)),
         )
         known.make = lambda listed: host.sidecar_tool(peer, listed)
         return peer
@@ -215,44 +265,81 @@ class Peers:
         folder = self._resources.workspace if self._trusted else self._resources.home
         folder.mkdir(parents=True, exist_ok=True)
         known.prefix = client.prefix(known.name)
+        known.agreed = agreed = Agreed(known.name)
         peer = Peer(
             known.name,
             client.way_to(spec, folder, self._environ),
             clock=self._clock,
             prefix=known.prefix,
             on_state=lambda state, detail: self._publish(known, state, detail),
-            on_tools=lambda listing: self._listed(known, self._unchanged(known, listing)),
+            on_tools=lambda listing: self._listed(known, self._unchanged(known, agreed, listing.tools)),
         )
         known.make = lambda listed: client.mcp_tool(peer, listed, spec.timeout / 1000 or client.TIMEOUT)
         return peer
 
-    def _unchanged(self, known: _Known, listing: "Listing") -> "tuple[Listed, ...]":
-        """What a server first said is what the user agreed to; the rest waits for a new session."""
-        if not listing.tools:
-            return ()
-        if known.pinned is None:
-            known.pinned = {listed.spec.name: listed.digest for listed in listing.tools}
-        same = tuple(
-            listed for listed in listing.tools if known.pinned.get(listed.spec.name) == listed.digest
-        )
-        other = [listed.spec.name for listed in listing.tools if listed not in same]
-        if other:
-            text = f"new or changed since the session began, and held back: {', '.join(other[:10])}"
-            self._publish(known, "connected", f"{text}; start a new session to take them")
+    def _unchanged(self, known: _Known, agreed: Agreed, tools: "tuple[Listed, ...]") -> "tuple[Listed, ...]":
+        """What a server first said is what the user took; the rest is asked about, or held back."""
+        same = agreed.sift(tools)
+        if agreed.held:
+            asked = self._ask(known, agreed)
+            names = ", ".join(listed.spec.name for listed in agreed.held[:10])
+            way_out = "you are asked about them" if asked else "start planck again to take them"
+            self._publish(
+                known, "connected", f"new or changed since it was started, held back: {names}; {way_out}"
+            )
         return same
 
+    def _without_compactors(self, known: _Known, tools: "tuple[Listed, ...]") -> "list[Listed]":
+        from planck.sidecar import compacting
+
+        own = [listed for listed in tools if listed.name == compacting.NAME]
+        known.compactors = tuple(name for listed in own for name in compacting.names(listed))
+        return [listed for listed in tools if listed not in own]
+
+    def _ask(self, known: _Known, agreed: Agreed) -> bool:
+        """In the background: no turn waits for the answer. False where nobody can be asked."""
+        if known.asking is not None:
+            return True
+        asked_in = next((journal for journal, agree in self._journals.items() if agree is not None), None)
+        change = None if asked_in is None or self._closing else agreed.question()
+        if asked_in is None or change is None:
+            return False
+        known.asked_in = asked_in
+        known.asking = self._task(self._answered(known, agreed, change, asked_in))
+        return True
+
+    async def _answered(self, known: _Known, agreed: Agreed, change: Change, journal: Journal) -> None:
+        """Cancelled when its session ends or all do; whoever cancels it says what comes after."""
+        agree = self._journals[journal]
+        assert agree is not None
+        try:
+            allowed = await agree(change, lambda fact: journal.record(None, 0, fact, barrier=True))
+        except Exception:  # an approver is anybody's code, and no answer is no
+            log.exception("no answer about the tools of %r", known.name)
+            allowed = False
+        agreed.take(change) if allowed else agreed.refuse(change)
+        known.asking = known.asked_in = None
+        if known.peer is not None:  # as it lists them now: they may have changed again
+            self._listed(known, self._unchanged(known, agreed, known.peer.tools.tools))
+
     def _listed(self, known: _Known, listed: "Iterable[Listed]") -> None:
-        self._replace(known, {one.spec.name: known.make(one) for one in listed})
+        """What is said again as it was stays the tool that it was: its place in a prompt does not move."""
+        before, known.listed = known.listed, {one.spec.name: one for one in listed}
+        kept = {
+            name: tool for name, tool in known.tools.items() if before.get(name) == known.listed.get(name)
+        }
+        self._replace(known, {n: kept.get(n) or known.make(one) for n, one in known.listed.items()})
 
     def _replace(self, known: _Known, tools: dict[str, Tool]) -> None:
         if self._closing:
             return
         old, known.tools = known.tools, tools
         for toolset, holder in list(self._sets.items()):
-            gone = [name for name, tool in old.items() if toolset.get(name) is tool]
+            gone = [n for n, tool in old.items() if toolset.get(n) is tool and tools.get(n) is not tool]
             for name in gone:
                 toolset.remove(name)
-            given = [name for name, tool in tools.items() if self._give(known, toolset, holder, tool)]
+            new = [tool for name, tool in tools.items() if toolset.get(name) is not tool]
+            given = [tool.name for tool in new if self._give(known, toolset, holder, tool)]
             if gone != given:
                 fact = ToolsChanged(
                     added=tuple(name for name in given if name not in gone),
@@ -273,9 +360,13 @@ class Peers:
 
     def _record(self, holder: "_Holder", fact: ToolsChanged) -> None:
         if record := holder.record():
-            task = asyncio.get_running_loop().create_task(_recorded(record, fact))
-            self._recording.add(task)
-            task.add_done_callback(self._recording.discard)
+            self._task(_recorded(record, fact))
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _arrival(self, name: str) -> None:
         """Waits for the peers that might bring a tool of this name."""
@@ -298,6 +389,16 @@ async def _recorded(record: Record, fact: View) -> None:
 
 async def _nothing() -> None:
     pass
+
+
+def _owners(plan: list[tuple[str, str, Any]], tool: str) -> list[tuple[str, str, Any]]:
+    """By the prefix of a server's tools; a name without one is a sidecar's."""
+    if not tool:
+        return plan
+    from planck.mcp import client
+
+    servers = [p for p in plan if p[0] == "mcp" and tool.startswith(client.prefix(p[1]))]
+    return servers or [p for p in plan if p[0] == "sidecar"]
 
 
 def _no_tool(listed: "Listed") -> Tool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from planck.headless.agreed import Change
 from planck.headless.config import ConfigError, Loaded
 from planck.headless.peers import EVERY_TOOL
 from planck.permissions.approver import Approvals, Approver, digest
@@ -215,6 +216,33 @@ class Gate:
 
         return permit
 
+    async def agree(self, change: Change, record: Record) -> bool:
+        """Whether the user takes what a server now says of its tools: no call waits, so it is no agent's."""
+        if self._approvals is None:
+            return False
+        question = Question(
+            id=self._ids.new(),
+            agent_id="",
+            agent=f"MCP server {visible(change.server)!r}",
+            tool=change.names,
+            text=change.text,
+            adds="agents that hold the server's tools may call these, as they are described now",
+            reason="a server's new or changed tools are held back until you have seen them",
+            digest=change.digest,
+        )
+        await record(_request(question, ""))
+        allow = (await self._approvals.ask(question)).allow
+        decision = PermissionDecision(
+            call_id="",
+            tool=question.tool,
+            decision="allow" if allow else "deny",
+            reason=f"the user {'took' if allow else 'did not take'} what the server now says of its tools",
+            request_id=question.id,
+            scope=Scope.SESSION.value if allow else "",
+        )
+        await record(decision)
+        return allow
+
     def _judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
         confined = tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL
         around = self._around(authority.mode if confined else None)
@@ -253,17 +281,7 @@ class Gate:
         record: Record,
         approvals: Approvals,
     ) -> Err | Confinement:
-        await record(
-            PermissionRequest(
-                id=question.id,
-                call_id=ctx.call_id,
-                tool=question.tool,
-                text=question.text,
-                adds=question.adds,
-                reason=question.reason,
-                digest=question.digest,
-            )
-        )
+        await record(_request(question, ctx.call_id))
         answer = await approvals.ask(question)
         if not answer.allow:
             return await _deny(record, ctx, tool, "the user said no", question.id)
@@ -285,6 +303,18 @@ class Gate:
         mine = self._session_rules.get(agent_id, ())
         self._session_rules[agent_id] = (*mine, *rules)
         return f", from now on: {rules[0]}"
+
+
+def _request(question: Question, call_id: str) -> PermissionRequest:
+    return PermissionRequest(
+        id=question.id,
+        call_id=call_id,
+        tool=question.tool,
+        text=question.text,
+        adds=question.adds,
+        reason=question.reason,
+        digest=question.digest,
+    )
 
 
 def _decision(

@@ -87,5 +87,14 @@ async def sidecar_command(path: Path, progress: Callable[[str], None], *more: st
     return command(await python_for(read_project(path), cache, environ, progress), path, *more)
 
 
+def handed(secret: str) -> int:
+    """A descriptor for the program that takes this one's place: everybody can read its command line."""
+    read_end, write_end = os.pipe()
+    os.set_inheritable(read_end, True)
+    with open(write_end, "w") as pipe:
+        pipe.write(secret)
+    return read_end
+
+
 def new_token() -> str:
     return os.urandom(32).hex()

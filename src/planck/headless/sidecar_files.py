@@ -8,11 +8,11 @@ from planck.records.outcome import ErrorKind
 FILES = {
     "sidecar.py": '''"""Tools of this project. Saved changes are taken over between two calls.
 
-Packages that it needs go here; an environment is built for them:
+For packages that it needs, put this at the top of the file, not indented; an environment is built for them:
 
-# /// script
-# dependencies = ["httpx"]
-# ///
+    # /// script
+    # dependencies = ["httpx"]
+    # ///
 """
 
 from planck import Tool, ToolContext, tool

@@ -22,6 +22,7 @@ class ToolFiles:
 
     @property
     def tools(self) -> dict[str, Tool]:
+        self._resources.refresh()  # a file that changed is not the one that was trusted
         seen = self._stamps()
         if seen != self._seen:
             self._seen = seen
@@ -37,7 +38,7 @@ class ToolFiles:
                 del held[name]
         for name, tool in now.items():
             if name not in held and agent.get(name) is None:
-                agent.add(tool)
+                agent.arrive(tool)
                 held[name] = tool
 
     def _loaded(self) -> dict[str, Tool]:

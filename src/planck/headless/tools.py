@@ -1,7 +1,8 @@
 """The tools of a workspace: which there are, where they come from, and one call by the user's own hand."""
 
-from collections.abc import Mapping
-from contextlib import aclosing
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.headless import config as configuration
 from planck.headless.external import external_tools
+from planck.headless.peers import Peers, Report
 from planck.headless.resources import Resources
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.trust import Trust
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools import arguments
@@ -24,12 +27,16 @@ from planck.tools.executor import Executor, Finished
 from planck.tools.external import ExternalTool, Problem
 
 BUILT_IN = "built-in"
+PEER = "peer"
+"""In the place of a path: a problem of a sidecar or an MCP server."""
+_PATIENCE = 20.0
+"""Seconds that a listing waits for what is slow to start."""
 
 
 class Entry(msgspec.Struct, frozen=True):
     tool: Tool
     source: str
-    """`built-in`, or the file that it was read from."""
+    """`built-in`, the file that it was read from, or the sidecar or MCP server that has it."""
     trusted: bool = True
 
     def shown(self) -> dict[str, Any]:
@@ -42,13 +49,17 @@ class Entry(msgspec.Struct, frozen=True):
 class Inventory(msgspec.Struct, frozen=True):
     entries: list[Entry]
     problems: list[Problem]
+    notices: list[str] = []
+    """Of what else was not looked at, and why."""
 
     def find(self, name: str) -> Entry | Err:
         names = [entry.tool.name for entry in self.entries]
         if name in names:
             return self.entries[names.index(name)]
         hint = arguments.near(name, names) or f"; there are: {', '.join(names)}"
-        return Err(ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name!r}{hint}")
+        also = "".join(f"; {problem.error.message}" for problem in self.problems if problem.path == PEER)
+        notices = "".join(f"; {notice}" for notice in self.notices)
+        return Err(ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name!r}{hint}{also}{notices}")
 
 
 class ToolBox:
@@ -65,7 +76,7 @@ class ToolBox:
         self._environ = configuration.environment() if environ is None else environ
         self._home = home or configuration.home_dir(self._environ)
         self._workspace = (workspace or Path.cwd()).absolute()
-        allowed = Trust(self._home, self._workspace, this_run=trust)
+        allowed = self._trust = Trust(self._home, self._workspace, this_run=trust)
         self._resources = Resources(
             self._home,
             self._workspace,
@@ -87,12 +98,70 @@ class ToolBox:
         entries += [Entry(tool, tool.path, trusted=False) for tool in found.untrusted]
         return Inventory(entries, found.problems)
 
+    async def everything(self) -> Inventory:
+        """With what sidecars and MCP servers have; one that is slow to start is told, and not waited for."""
+        async with self._with_peers(patience=_PATIENCE) as inventory:
+            return inventory
+
+    @asynccontextmanager
+    async def found(self, name: str) -> AsyncGenerator[Entry | Err, None]:
+        """The tool, while the peer that has it runs; none is started for a name that is known without."""
+        entry = self.inventory().find(name)
+        if isinstance(entry, Err):
+            async with self._with_peers(name) as inventory:
+                yield inventory.find(name)
+        else:
+            yield entry
+
+    @asynccontextmanager
+    async def _with_peers(
+        self, tool: str = "", patience: float | None = None
+    ) -> AsyncGenerator[Inventory, None]:
+        peers = Peers(self._resources, self._environ, clock=SystemClock())
+        try:
+            peers.start(tool=tool)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await peers.settled()
+            yield self._joined(peers)
+        finally:
+            await peers.aclose()
+
+    def _joined(self, peers: Peers) -> Inventory:
+        """As a session has them: a name that is taken stays with who had it."""
+        own = self.inventory()
+        entries = [entry for entry in own.entries if entry.trusted]
+        problems = list(own.problems)
+        taken = {*TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *(entry.tool.name for entry in entries)}
+        for component, name, tool in peers.tools:
+            if tool.name in taken:
+                text = (
+                    f"{component} {name!r}: its tool {tool.name!r} is left out: the name is taken; rename it"
+                )
+                problems.append(Problem(PEER, Err(ErrorKind.NOT_UNIQUE, text)))
+            else:
+                taken.add(tool.name)
+                entries.append(Entry(tool, f"{component} {name}"))
+        problems += [
+            Problem(PEER, Err(ErrorKind.PEER_FAILED, f"{report.component} {report.name!r}: {_state(report)}"))
+            for report in peers.reports()
+            if report.state != "connected"
+        ]
+        entries += [entry for entry in own.entries if not entry.trusted]
+        return Inventory(entries, problems, [*self._untrusted(), *peers.notices])
+
+    def _untrusted(self) -> list[str]:
+        standing = self._trust.standing()
+        peers = any(path.startswith((".mcp.json", ".planck/sidecar/")) for path in standing.content.hashes)
+        return [standing.notice] if peers and standing.notice else []
+
     async def call(self, name: str, args: str, *, dry_run: bool = False) -> Finished | Err:
         """Run one tool without a question; confinement and trust hold."""
-        inventory = self.inventory()
-        entry = inventory.find(name)
-        if isinstance(entry, Err):
-            return entry
+        async with self.found(name) as entry:
+            return entry if isinstance(entry, Err) else await self._called(entry, args, dry_run)
+
+    async def _called(self, entry: Entry, args: str, dry_run: bool) -> Finished | Err:
+        name = entry.tool.name
         if not entry.trusted:
             return Err(
                 ErrorKind.PERMISSION_DENIED,
@@ -114,6 +183,10 @@ class ToolBox:
     @property
     def _spill(self) -> Path:
         return self._home / "outputs"
+
+
+def _state(report: Report) -> str:
+    return report.detail or f"it is not ready after {_PATIENCE:g} s, but {report.state}"
 
 
 async def _allowed(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:

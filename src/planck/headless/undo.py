@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from planck.headless.merge import merge
+from planck.llm.redact import Redactor
 from planck.records.events import USER, AgentStarted, Event, FileChanged, ToolStart, TurnStart, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
@@ -73,9 +74,9 @@ class Plan(msgspec.Struct, frozen=True):
     """What ran in the same scope and may have changed more: it can't be undone."""
 
 
-def plan(events: Iterable[Event], workspace: Path, selection: Selection) -> Plan:
-    """What an undo would do now; touches nothing."""
-    story = _Story(events)
+def plan(events: Iterable[Event], workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
+    """What an undo would do now; touches nothing. `redactor` brings back the keys that the log has not."""
+    story = _Story(events, redactor)
     chosen = story.chosen(selection)
     root = Root(workspace, protected=False)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
@@ -114,7 +115,7 @@ async def apply(plan: Plan, workspace: Path, ids: Ids, record: Record) -> str:
 class _Story:
     """The log, read for what was changed, by whom, and what was undone since."""
 
-    def __init__(self, events: Iterable[Event]) -> None:
+    def __init__(self, events: Iterable[Event], redactor: Redactor) -> None:
         self.names: dict[str, str] = {}
         self.changes: list[Change] = []
         self._calls: dict[str, tuple[str, int, ToolStart]] = {}
@@ -132,6 +133,7 @@ class _Story:
                 case ToolStart() as start:
                     self._calls[start.id] = (event.agent_id or "", turn, start)
                 case FileChanged() as fact:
+                    fact = _with_keys(fact, redactor)
                     facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
                     self._note(fact)
                 case _:
@@ -198,6 +200,12 @@ class _Story:
         return Change(fact, agent, turn, None, False)
 
 
+def _with_keys(fact: FileChanged, redactor: Redactor) -> FileChanged:
+    """As it was recorded; where a key is not known any more, `keys` stay to say so."""
+    before = redactor.filled(fact.before, fact.keys) if fact.before and fact.keys else None
+    return fact if before is None else msgspec.structs.replace(fact, before=before, keys=())
+
+
 def _candidates(before: bytes, args: dict[str, Any]) -> Iterator[bytes]:
     """What a call of `write` or `edit` can have made of a file; its digest tells which it was."""
     texts = [args.get(key) for key in ("content", "old_string", "new_string")]
@@ -231,6 +239,8 @@ def _step(root: Root, path: str, changes: list[Change]) -> Step:
 
 def _reverted(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
     """The file without this change, or why it can't be had."""
+    if change.fact.keys:
+        return "its old content held a key that is not known here; set that key again, then undo"
     before, after = change.fact.before, change.after
     if not change.known:
         if state is None or _digest(state) != change.fact.after_sha256:

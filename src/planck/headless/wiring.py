@@ -1,7 +1,7 @@
 """Hands each room what it needs from the others: the only place that knows them all."""
 
 import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import msgspec
 from planck.agent.agent import Agent, Cost, MakeRoom
 from planck.agent.journal import Journal
 from planck.agent.metered import Metered
-from planck.context.compaction import Compactor
+from planck.context.compaction import BUILT_IN, DIGEST, OFF, Compactor, Summarise, by_model
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
@@ -27,12 +27,14 @@ from planck.llm.address import Network
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
 from planck.llm.provider import Provider
+from planck.llm.redact import Redactor
 from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
 from planck.records.events import Status, ToolProgress, View
+from planck.records.messages import Message
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
@@ -138,11 +140,11 @@ class SessionWiring:
         self._specs: dict[str, AgentSpec] = {}
         self._journal: Journal | None = None
         self.hooks = Hooks(
-            lambda: {} if options.dry_run else wiring.config.hooks,
+            lambda: {} if options.dry_run else wiring.resources.now.hooks,
             wiring.workspace,
             wiring.environ,
             session_id,
-            self._warn,
+            partial(self._failed, "hook"),
         )
         self.orchestrator_model: ModelSpec | None = None
         """Instead of the one in the log, whose provider may be gone."""
@@ -164,6 +166,9 @@ class SessionWiring:
     def workspace(self) -> Path:
         return self._wiring.workspace
 
+    def redactor(self) -> Redactor:
+        return self._wiring.keyring.redactor()
+
     @property
     def tool_names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
@@ -174,16 +179,19 @@ class SessionWiring:
         return {**self._built_in, **self._files.tools}
 
     async def aclose(self) -> None:
-        """End the commands that were left in the background."""
+        """End the commands that were left in the background, and the questions."""
+        if self._journal:
+            self._wiring.peers.leave(self._journal)
         await self._jobs.aclose()
 
-    def _warn(self, event: str, text: str) -> None:
+    def _failed(self, component: str, name: str, detail: str) -> None:
         if self._journal:
-            self._journal.publish(None, 0, Status(component="hook", name=event, state="failed", detail=text))
+            failed = Status(component=component, name=name, state="failed", detail=detail)
+            self._journal.publish(None, 0, failed)
 
     def team(self, journal: Journal) -> Team:
         self._journal = journal
-        self._wiring.peers.join(journal)
+        self._wiring.peers.join(journal, self._gate.agree if self._wiring.approver else None)
         self._team = Team(
             self._session_id,
             journal=journal,
@@ -253,14 +261,32 @@ class SessionWiring:
     def mind(self, model: ModelSpec, compactor: str) -> tuple[Provider, Cost, MakeRoom | None]:
         """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
         provider = self._provider(model)
-        return provider, partial(self._wiring.cost, model), self._make_room(provider, model, compactor)
+        make_room = None if compactor == OFF else self.compactor(provider, model, compactor).make_room
+        return provider, partial(self._wiring.cost, model), make_room
 
-    def _make_room(self, provider: Provider, model: ModelSpec, compactor: str) -> MakeRoom | None:
-        if compactor == "off":
+    def compactor(self, provider: Provider, model: ModelSpec, name: str) -> Compactor:
+        """Its own, even for an agent that never compacts by itself: the user may still ask for it."""
+        return Compactor(self._summarise(provider, name), model.context_window, partial(standing, self._team))
+
+    def _summarise(self, provider: Provider, name: str) -> Summarise | None:
+        if name == DIGEST:
             return None
-        summarises = None if compactor == "digest" else provider
-        notes = partial(standing, self._team)
-        return Compactor(summarises, model.context_window, notes).make_room
+        model = by_model(provider)
+        return model if name in BUILT_IN else partial(self._summarised_by_sidecar, name, model)
+
+    async def _summarised_by_sidecar(
+        self, name: str, model: Summarise, messages: Sequence[Message], most: int, agent_id: str
+    ) -> str | None:
+        """Where it does not deliver, the model does, and the session's watchers are told why."""
+        outcome = await self._wiring.peers.compact(name, messages)
+        if isinstance(outcome, Err):
+            problem = outcome.message
+        elif (summary := outcome.value).strip() and len(summary.encode()) <= most:
+            return summary
+        else:
+            problem = f"its summary has {len(summary.encode())} bytes, and must have some, at most {most}"
+        self._failed("compactor", name, f"{problem}; the model summarises instead")
+        return await model(messages, most, agent_id)
 
     def _provider(self, model: ModelSpec) -> Provider:
         """Refused when the budget is spent, tried again when it fails for a while; a double is left alone."""

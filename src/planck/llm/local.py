@@ -28,7 +28,7 @@ async def discover(
     try:
         async with asyncio.timeout(_PATIENCE):
             return await ask(transport, root, provider or type)
-    except (ProviderError, TimeoutError, codec.DecodeError, UnicodeDecodeError, RecursionError, _Strange):
+    except (ProviderError, TimeoutError, codec.DecodeError, _Strange):
         return []
 
 

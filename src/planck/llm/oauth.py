@@ -151,7 +151,7 @@ async def _post(transport: Transport, url: str, fields: dict[str, str]) -> tuple
         body = await read_all(response)
     try:
         answer = codec.decode(body)
-    except (codec.DecodeError, UnicodeDecodeError, RecursionError):
+    except codec.DecodeError:
         answer = None
     if not isinstance(answer, dict):
         if response.status == 200:
@@ -180,7 +180,7 @@ def _claimed(token: Any) -> str:
         return ""
     try:
         claims = codec.decode(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except (codec.DecodeError, ValueError, RecursionError):
+    except ValueError:  # no base64, or no JSON in it
         return ""
     found = claims.get("account_id") if isinstance(claims, dict) else None
     return found if isinstance(found, str) else ""

@@ -40,9 +40,17 @@ def json_text(arguments: str) -> str:
     try:
         if isinstance(codec.decode(text), dict):
             return text
-    except (codec.DecodeError, ValueError, RecursionError):
+    except codec.DecodeError:
         pass
     return codec.encode_str({"invalid_arguments": arguments})
+
+
+def json_arguments(raw: msgspec.Raw) -> str:
+    """What a server sends as an object, as text: null is none, and a text is the object that it spells."""
+    value = bytes(raw)
+    if value == b"null":
+        return "{}"
+    return str(codec.decode(value)) if value.startswith(b'"') else value.decode()
 
 
 def json_object(arguments: str) -> msgspec.Raw:

@@ -1,8 +1,11 @@
 """Known key values, taken out of any text before it is stored or shown."""
 
-from collections.abc import Iterable
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
 
 from planck.records import codec
+from planck.records.events import Cut
 
 REDACTED = "[redacted]"
 _SHORTEST = 8
@@ -16,12 +19,20 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 
 class Redactor:
-    """The same for encoded JSON, as the log has it; made once for all the keys that are known."""
+    """The same for encoded JSON, for whole files and for text in pieces; made once for all the known keys.
+
+    False where there is no key.
+    """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = _longest_first(secrets)
-        forms = (form for secret in known for form in (secret.encode(), codec.encode(secret)[1:-1]))
+        self._known = tuple(_longest_first(secrets))
+        forms = (form for secret in self._known for form in (secret.encode(), codec.encode(secret)[1:-1]))
         self._needles = tuple(dict.fromkeys(forms))
+        self._whole = re.compile(b"|".join(re.escape(secret.encode()) for secret in self._known))
+        self._may_hold = re.compile("|".join(dict.fromkeys(map(_start, self._known)))).search
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._needles)} values)"
@@ -31,6 +42,63 @@ class Redactor:
             if needle in data:
                 data = data.replace(needle, REDACTED.encode())
         return data
+
+    def cut(self, data: bytes) -> tuple[bytes, tuple[Cut, ...]]:
+        """The same data with a mark for each key; `filled` brings them back."""
+        kept, cuts, end = bytearray(), [], 0
+        for found in self._whole.finditer(data) if self._known else ():
+            kept += data[end : found.start()]
+            cuts.append(Cut(len(kept), _digest(found[0])))
+            kept += REDACTED.encode()
+            end = found.end()
+        return bytes(kept + data[end:]) if cuts else data, tuple(cuts)
+
+    def filled(self, data: bytes, cuts: Sequence[Cut]) -> bytes | None:
+        """What `cut` was given, byte for byte; None where one of its keys is not known."""
+        known = {_digest(secret.encode()): secret.encode() for secret in self._known}
+        whole, end = bytearray(), 0
+        for cut in cuts:
+            if cut.key not in known:
+                return None
+            whole += data[end : cut.at] + known[cut.key]
+            end = cut.at + len(REDACTED)
+        return bytes(whole + data[end:])
+
+    def split(self, text: str) -> tuple[str, str]:
+        """What can be shown of a text that goes on, and its end that may be the beginning of a key."""
+        if not self._may_hold(text):  # nearly every piece
+            return text, ""
+        shown = ""
+        while True:
+            end = at = len(text)
+            length = 0
+            for secret in self._known:
+                if 0 <= (found := text.find(secret)) < at:
+                    at, length = found, len(secret)
+                end = min(end, _beginning(text, secret))
+            if at >= end:  # a whole key inside what may become a longer one waits with it
+                return shown + text[:end], text[end:]
+            shown += text[:at] + REDACTED
+            text = text[at + length :]
+
+
+def _digest(secret: bytes) -> str:
+    return hashlib.sha256(secret).hexdigest()[:16]
+
+
+def _start(secret: str) -> str:
+    """The pattern of its first characters, whole or cut off by the end of a text."""
+    first = secret[:_SHORTEST]
+    cut = (re.escape(first[:length]) + r"\Z" for length in range(len(first) - 1, 0, -1))
+    return "|".join((re.escape(first), *cut))
+
+
+def _beginning(text: str, secret: str) -> int:
+    """Where the end of the text begins that `secret` could go on from; its length where there is none."""
+    at = text.find(secret[0], max(0, len(text) - len(secret) + 1))
+    while at >= 0 and not secret.startswith(text[at:]):
+        at = text.find(secret[0], at + 1)
+    return at if at >= 0 else len(text)
 
 
 def _longest_first(secrets: Iterable[str]) -> list[str]:

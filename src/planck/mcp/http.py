@@ -2,16 +2,21 @@
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
+import socket
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
 from typing import Any
 
 import uvicorn
 from mcp.server import Server
 
+from planck.mcp.links import PeerError
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind
 
 PATH = "/mcp"
+_ADDRESS = "127.0.0.1"
+_OWN_SITE = {b"same-origin", b"none"}
 _STOP = 5.0
 
 _Scope = MutableMapping[str, Any]
@@ -21,10 +26,14 @@ _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 async def serve_http(server: Server[Any], port: int, token: str, on_ready: Callable[[str], None]) -> None:
     """Until it is told to stop; port 0 takes a free one, and `on_ready` hears the address."""
-    app = _WithToken(server.streamable_http_app(streamable_http_path=PATH), token)
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)
-    web = _Announcing(config, on_ready)
-    serving = asyncio.ensure_future(web.serve())
+    listening = _bound(port)
+    port = listening.getsockname()[1]
+    app = _Guarded(server.streamable_http_app(streamable_http_path=PATH), port, token)
+    web = _Announcing(
+        uvicorn.Config(app, ws="none", log_level="warning", access_log=False),
+        lambda: on_ready(f"http://{_ADDRESS}:{port}{PATH}"),
+    )
+    serving = asyncio.ensure_future(web.serve([listening]))
     try:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
@@ -33,32 +42,62 @@ async def serve_http(server: Server[Any], port: int, token: str, on_ready: Calla
         raise
 
 
+def _bound(port: int) -> socket.socket:
+    """Ours rather than uvicorn's, which ends the process where a port can't be had."""
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((_ADDRESS, port))
+    except OSError as problem:
+        listening.close()
+        raise PeerError(
+            ErrorKind.PEER_FAILED, f"port {port} can't be had: {problem.strerror}; name another, or 0 for any"
+        ) from None
+    return listening
+
+
 class _Announcing(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         if self.started:
-            port = self.servers[0].sockets[0].getsockname()[1]
-            self._on_ready(f"http://127.0.0.1:{port}{PATH}")
+            self._on_ready()
 
 
-class _WithToken:
-    """Before anything else is looked at; the SDK checks Host and Origin behind it."""
+class _Guarded:
+    """Before anything else is looked at, on every path: a foreign page gets nothing, token or not."""
 
-    def __init__(self, app: Any, token: str) -> None:
+    def __init__(self, app: Any, port: int, token: str) -> None:
         self._app = app
+        self._hosts = {f"{name}:{port}".encode() for name in (_ADDRESS, "localhost")}
+        self._origins = {b"http://" + host for host in self._hosts}
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, self._expected):
-                headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
-                refusal = Err(ErrorKind.UNAUTHORIZED, "send the token: `Authorization: Bearer TOKEN`")
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": codec.encode(refusal.envelope())})
-                return
-        await self._app(scope, receive, send)
+        refused = self._refused(scope["headers"]) if scope["type"] == "http" else None
+        if refused is None:
+            await self._app(scope, receive, send)
+            return
+        status, message = refused
+        headers = [(b"content-type", b"application/json")]
+        if status == HTTPStatus.UNAUTHORIZED:
+            headers.append((b"www-authenticate", b"Bearer"))
+        body = codec.encode(Err(ErrorKind.UNAUTHORIZED, message).envelope())
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _refused(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[HTTPStatus, str] | None:
+        def given(name: bytes) -> list[bytes]:
+            return [value for key, value in headers if key == name]
+
+        hosts, tokens = given(b"host"), given(b"authorization")
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return HTTPStatus.MISDIRECTED_REQUEST, "this is no name of this server; use its printed address"
+        if not set(given(b"origin")) <= self._origins or not set(given(b"sec-fetch-site")) <= _OWN_SITE:
+            return HTTPStatus.FORBIDDEN, "a page of another origin can't use this server"
+        if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self._expected):
+            return HTTPStatus.UNAUTHORIZED, "send the token: `Authorization: Bearer TOKEN`"
+        return None

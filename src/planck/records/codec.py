@@ -24,8 +24,19 @@ def encode_str(value: Any) -> str:
 
 
 def decode(data: bytes | str) -> Any:
-    return _decoder.decode(data)
+    """Raises `DecodeError` alone, also for bytes that are no UTF-8 and for what is nested too deep."""
+    try:
+        return _decoder.decode(data)
+    except (UnicodeError, RecursionError) as e:
+        raise _unreadable(e) from None
 
 
 def decode_as(data: bytes | str, type_: type[T]) -> T:
-    return msgspec.json.decode(data, type=type_)
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except (UnicodeError, RecursionError) as e:
+        raise _unreadable(e) from None
+
+
+def _unreadable(problem: Exception) -> DecodeError:
+    return DecodeError("it is nested too deeply" if isinstance(problem, RecursionError) else str(problem))

@@ -197,6 +197,13 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     scope: Literal["", "once", "session", "rule"] = ""
 
 
+class Cut(msgspec.Struct, frozen=True):
+    """Where a key was, and which: a digest that tells it from other keys."""
+
+    at: int
+    key: str
+
+
 class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """Recorded before the change happens, so that what was there is never lost."""
 
@@ -205,12 +212,14 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     path: str
     """Relative to the workspace."""
     before: bytes | None
-    """The whole old content; None where there was no file."""
+    """The whole old content, but for known keys; None where there was no file."""
     mode: int | None
     after_sha256: str
     """Empty: the file is removed."""
     undoes: tuple[str, ...] = ()
     """The calls that this change takes back."""
+    keys: tuple[Cut, ...] = ()
+    """What stands in `before` for a key that was taken out, in order."""
 
 
 class Compacted(View, frozen=True, kw_only=True):
@@ -254,7 +263,7 @@ class ToolsChanged(View, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
 
 
-class ErrorEvent(View, frozen=True, kw_only=True):
+class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "error"
     kind: str
     message: str
@@ -275,6 +284,21 @@ class ToolProgress(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "tool_progress"
     id: str
     text: str
+
+
+class UsageDelta(View, frozen=True, kw_only=True):
+    """What the server has counted of the call in flight so far; the `usage` fact at its end is what holds."""
+
+    type: ClassVar[str] = "usage_delta"
+    usage: Usage
+
+
+class Compacting(View, frozen=True, kw_only=True):
+    """The history is being made to fit; `compacted` follows, or an error."""
+
+    type: ClassVar[str] = "compacting"
+    tokens: int
+    window: int
 
 
 class Status(View, frozen=True, kw_only=True):
@@ -299,7 +323,7 @@ def view(event: Event) -> View | None:
     decoder = _VIEWS.get(event.type)
     try:
         return decoder.decode(event.data) if decoder else None
-    except codec.DecodeError:
+    except (ValueError, RecursionError):  # no UTF-8 and too deep included: not what we write, but on disk
         return None
 
 

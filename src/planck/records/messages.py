@@ -53,6 +53,10 @@ class UserMessage(msgspec.Struct, frozen=True, gc=False, tag="user", omit_defaul
     sender: str = ""
     """The agent that it came from, or `SUMMARY`; empty: the user."""
 
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
 
 class AssistantMessage(msgspec.Struct, frozen=True, gc=False, tag="assistant"):
     parts: tuple[Part, ...]
@@ -93,6 +97,27 @@ SUMMARY = "summary"
 
 def user_text(text: str, sender: str = "") -> UserMessage:
     return UserMessage((Text(text),), sender)
+
+
+def told(message: Message) -> str:
+    """What was said or done, as plain text that begins with who; thinking and pictures are left out."""
+    match message:
+        case UserMessage():
+            return f"{message.sender or 'user'}: {message.text}"
+        case AssistantMessage():
+            return "agent: " + "\n".join(filter(None, map(_spoken, message.parts)))
+        case ToolMessage():
+            return "\n".join(f"{result.name} -> {result.output}" for result in message.results)
+
+
+def _spoken(part: Part) -> str:
+    match part:
+        case Text():
+            return part.text
+        case ToolCall():
+            return f"calls {part.name}({part.arguments})"
+        case Thinking():
+            return ""
 
 
 def size(message: Message) -> int:

@@ -124,8 +124,9 @@ def _events(file: Path, exported: Exported) -> Iterator[bytes]:
     id = exported.meta.get("id", "")
     for number, line in _lines(file):
         try:
+            line.decode()  # the data is not looked into here, but by every reader
             found = codec.decode_as(line, Frame)
-        except codec.DecodeError as e:
+        except (UnicodeDecodeError, codec.DecodeError) as e:
             raise _lie(f"line {number} is no event: {e}") from e
         if found.seq is None:
             if found.type not in (_BLOB, _EXPORTED):

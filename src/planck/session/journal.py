@@ -6,23 +6,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from planck.agent.journal import Entry, Journal
+from planck.llm.redact import Redactor
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, TurnEnd, TurnStart, View
+from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, TurnStart, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
+from planck.session.passing import PIECES, Passing
 from planck.store.store import Store, StoreError
 
 
 class SessionJournal:
     def __init__(
-        self, store: Store, bus: Bus, clock: Clock, *, redact: Callable[[bytes], bytes] | None = None
+        self, store: Store, bus: Bus, clock: Clock, *, redactor: Callable[[], Redactor] | None = None
     ) -> None:
-        """`redact` takes known secrets out of the bytes before they are stored."""
+        """`redactor` gives what takes the keys known by now out of what is stored or shown."""
         self._store = store
         self._bus = bus
         self._clock = clock
-        self._redact = redact
+        self._redactor = redactor
+        self._passing = Passing(self._show)
         self._turns = 0
         # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
         store.watch(self._publish_all)
@@ -48,9 +51,12 @@ class SessionJournal:
         return self._store.read(agent_id=agent_id)
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        if self._bus.watched:
-            data = msgspec.Raw(codec.encode(delta))
-            self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, data))
+        if not self._bus.watched:
+            self._passing.forget()
+        elif self._redactor and (redactor := self._redactor()):
+            self._passing.publish(agent_id, turn, delta, redactor)
+        else:
+            self._show(agent_id, turn, delta)
 
     async def events(self, after: int = 0, live: bool = True) -> AsyncGenerator[Event, None]:
         """The log from there on, then what happens, deltas included: no event missing, none twice.
@@ -90,16 +96,26 @@ class SessionJournal:
             raise StoreError(
                 ErrorKind.EPHEMERAL_NOT_LOGGABLE, f"{fact.type!r} is a delta: publish it, it is never stored"
             )
+        if self._redactor and isinstance(fact, FileChanged) and fact.before:
+            before, keys = self._redactor().cut(fact.before)
+            fact = msgspec.structs.replace(fact, before=before, keys=keys) if keys else fact
         try:
             data = codec.encode(fact)
         except (TypeError, ValueError, OverflowError, RecursionError) as e:
             raise StoreError(ErrorKind.LOG_ENCODE_FAILED, f"a {fact.type!r} event is no JSON: {e}") from e
-        if self._redact:
-            data = self._redact(data)
+        if self._redactor:
+            data = self._redactor()(data)
         return Draft(ts, agent_id, turn, fact.type, msgspec.Raw(data))
+
+    def _show(self, agent_id: str | None, turn: int, delta: View) -> None:
+        data = codec.encode(delta)
+        if self._redactor and not isinstance(delta, PIECES):
+            data = self._redactor()(data)
+        self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, msgspec.Raw(data)))
 
     def _publish_all(self, events: Sequence[Event]) -> None:
         for event in events:
+            self._passing.before(event)
             self._bus.publish(event)
             if event.type == TurnStart.type:
                 self._turns += 1

@@ -21,7 +21,8 @@ from planck.mcp import meta as meta_keys
 from planck.records.messages import ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
-from planck.sidecar.discovery import SidecarError, discover, tools_of
+from planck.sidecar.compacting import compacting_tool
+from planck.sidecar.discovery import SidecarError, compactors_of, discover, tools_of
 from planck.sidecar.project import Project, read_project
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -30,16 +31,25 @@ if TYPE_CHECKING:
     from planck.tools.executor import Finished
 
 MAX_TIMEOUT_MS = 3_600_000
+HOSTED = "hosted"
 
 
 def main() -> None:
-    """What the host starts with a path, and `planck sidecar run` also with a port and a token after it."""
-    path, *http = sys.argv[1:]
-    if http:
-        asyncio.run(_serve_http(Entry(Path(path)), int(http[0]), http[1]))
-        return
-    read_end, write_end = claim_standard_streams()
-    asyncio.run(_serve(Entry(Path(path)), read_end, write_end))
+    """The host adds `HOSTED` to the path; `planck sidecar run` may add a port and where to read the token."""
+    path, *more = sys.argv[1:]
+    try:
+        if more in ([], [HOSTED]):
+            read_end, write_end = claim_standard_streams()
+            asyncio.run(_serve(Entry(Path(path), hosted=bool(more)), read_end, write_end))
+        else:
+            port, descriptor = map(int, more)
+            with open(descriptor) as handed:
+                token = handed.read()
+            asyncio.run(_serve_http(Entry(Path(path)), port, token))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except PlanckError as failure:
+        sys.exit(f"planck: {failure.err}")
 
 
 def claim_standard_streams() -> tuple[int, int]:
@@ -53,9 +63,10 @@ def claim_standard_streams() -> tuple[int, int]:
 
 
 class Entry:
-    """What a folder offers: its tools, or why it has none."""
+    """What a folder offers: its tools, or why it has none; its compactors to the runtime alone (`hosted`)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, hosted: bool = False) -> None:
+        self._hosted = hosted
         self._problem: PlanckError | None = None
         try:
             self.project = read_project(path)
@@ -71,6 +82,8 @@ class Entry:
             raise self._problem
         entry = discover()
         tools = [] if entry is None else tools_of(entry)
+        if self._hosted and entry is not None and (compactors := compactors_of(entry)):
+            tools.append(compacting_tool(compactors))
         names = [tool.name for tool in tools]
         if twice := {name for name in names if names.count(name) > 1}:
             raise SidecarError(

@@ -2,13 +2,17 @@
 
 import gc
 import inspect
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+from planck.records.messages import Message
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
 from planck.toolkit.tool import Outcome, Tool, ToolContext, outcome_of
+
+Compact = Callable[[list[Message]], str | Awaitable[str]]
+"""From old messages to the text that stands for them."""
 
 
 class Sidecar:
@@ -17,6 +21,10 @@ class Sidecar:
     def tools(self) -> Sequence[Tool]:
         """Read at every call, so that tools may come and go."""
         return []
+
+    def compactors(self) -> Mapping[str, Compact]:
+        """By name, for the `compactor` of a member in TEAM.json."""
+        return {}
 
 
 class SidecarError(PlanckError):
@@ -62,20 +70,22 @@ def list_tools(sidecar: Entry | None = None, /) -> list[ToolSpec]:
 
 @overload
 def execute_tool(
-    name: str, agent_id: str, call_id: str, args: dict[str, Any], /
+    name: str, agent_id: str, call_id: str, args: dict[str, Any]
 ) -> Outcome | Awaitable[Outcome]: ...
 @overload
 def execute_tool(
-    sidecar: Entry, name: str, agent_id: str, call_id: str, args: dict[str, Any], /
+    sidecar: Entry, /, name: str, agent_id: str, call_id: str, args: dict[str, Any]
 ) -> Outcome | Awaitable[Outcome]: ...
 
 
-def execute_tool(*call: Any) -> Outcome | Awaitable[Outcome]:
+def execute_tool(*call: Any, **named: Any) -> Outcome | Awaitable[Outcome]:
     """Run a named tool here, in this process; of an async tool the result is to be awaited.
 
     Nobody's schema, permission or clock is asked: that is done by whoever calls the sidecar.
     """
-    entry, (name, agent_id, call_id, args) = (call[0], call[1:]) if len(call) == 5 else (discover(), call)
+    explicit = bool(call) and not isinstance(call[0], str)
+    entry, values = (call[0], call[1:]) if explicit else (discover(), call)
+    name, agent_id, call_id, args = _arguments(*values, **named)
     if entry is None:
         return Err(ErrorKind.NOT_FOUND, "no sidecar entry module found")
     tool = next((tool for tool in tools_of(entry) if tool.name == name), None)
@@ -84,17 +94,14 @@ def execute_tool(*call: Any) -> Outcome | Awaitable[Outcome]:
     context = ToolContext(session_id="", agent_id=agent_id, call_id=call_id, workspace=Path.cwd())
     try:
         value = tool.execute(args, context)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         return _failed(name, problem)
     return _awaited(name, value) if inspect.isawaitable(value) else outcome_of(value)
 
 
 def tools_of(sidecar: Entry) -> list[Tool]:
-    """What `tools()` gives now; one object per class lives as long as the process."""
-    instance = sidecar if isinstance(sidecar, Sidecar) else _instances.get(sidecar)
-    if instance is None:
-        assert isinstance(sidecar, type)
-        instance = _instances[sidecar] = sidecar()
+    """What `tools()` gives now."""
+    instance = _instance(sidecar)
     tools = list(instance.tools())
     for tool in tools:
         if not isinstance(tool, Tool):
@@ -103,6 +110,27 @@ def tools_of(sidecar: Entry) -> list[Tool]:
                 f"{type(instance).__name__}.tools() gave {tool!r}, which is no Tool; use Tool(...) or @tool",
             )
     return tools
+
+
+def compactors_of(sidecar: Entry) -> dict[str, Compact]:
+    """What `compactors()` gives now."""
+    instance = _instance(sidecar)
+    compactors = instance.compactors()
+    if not isinstance(compactors, Mapping) or not all(map(callable, compactors.values())):
+        raise SidecarError(
+            ErrorKind.INVALID_ARGS,
+            f"{type(instance).__name__}.compactors() gave {compactors!r}, which is no map of functions",
+        )
+    return {str(name): function for name, function in compactors.items()}
+
+
+def _instance(sidecar: Entry) -> Sidecar:
+    """One object per class lives as long as the process."""
+    if isinstance(sidecar, Sidecar):
+        return sidecar
+    if sidecar not in _instances:
+        _instances[sidecar] = sidecar()
+    return _instances[sidecar]
 
 
 _found: list[type[Sidecar]] = []
@@ -124,11 +152,15 @@ def _leaves(parent: type[Sidecar]) -> Iterator[type[Sidecar]]:
 async def _awaited(name: str, value: Awaitable[Outcome]) -> Outcome:
     try:
         return outcome_of(await value)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         return _failed(name, problem)
 
 
-def _failed(name: str, problem: Exception) -> Err:
+def _arguments(name: str, agent_id: str, call_id: str, args: dict[str, Any]) -> tuple[Any, ...]:
+    return name, agent_id, call_id, args
+
+
+def _failed(name: str, problem: BaseException) -> Err:
     if isinstance(problem, PlanckError):
         return problem.err
     return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {type(problem).__name__}: {problem}")

@@ -11,12 +11,12 @@ from planck.mcp.links import Link, process_link
 from planck.mcp.listing import Listed
 from planck.mcp.peer import Peer, Way
 from planck.sidecar.build import python_for, runtime_paths
+from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
 from planck.sidecar.project import fingerprint, read_project
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
 
 TIMEOUT_MS = 300_000
-MAX_TIMEOUT_MS = 3_600_000
 _POLL = 1.0
 """Seconds between two looks at the sidecar's files."""
 _LATER = 10.0
@@ -62,7 +62,7 @@ class _Host:
         self._python = await python_for(project, self._cache, self._environment, self._progress)
 
     def open(self) -> AbstractAsyncContextManager[Link]:
-        argv = command(self._python, self._path)
+        argv = command(self._python, self._path, HOSTED)
         return process_link(argv, cwd=self._workspace, environment=allowed(self._environment))
 
     async def changed(self) -> None:

@@ -1,6 +1,8 @@
 """The eight tools by which agents work together, each a factory of its own."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from planck.records import codec
@@ -13,9 +15,12 @@ from planck.team.member import Member
 from planck.team.spawn import ResolveModel, spawn
 from planck.team.team import Team
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.toolkit.toolset import ToolSet
 
 ASK_MS = 300_000
 MAX_ASK_MS = 3_600_000
+_ARRIVAL = 30.0
+"""Seconds that a spawn waits for a sidecar or an MCP server that may bring a tool it grants."""
 
 _TARGET: dict[str, Any] = {
     "identifier": {"type": "string", "description": "The value that identifies the target agent"},
@@ -71,7 +76,7 @@ def orchestrator_tools(
 
 def ask_agent(team_id: str) -> Tool:
     async def ask(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller:
@@ -102,7 +107,7 @@ def ask_agent(team_id: str) -> Tool:
 
 def delegate_task(team_id: str) -> Tool:
     async def delegate(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller:
@@ -185,7 +190,9 @@ def spawn_agent(
 
     async def make(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
         ids = new_id or caller.actor.agent.ids.new
-        grantable = [*tool_names, *caller.actor.agent.tools.arrived]
+        held = caller.actor.agent.tools
+        await _arrived(held, set(args.get("tools", ())) - set(tool_names))
+        grantable = [*tool_names, *held.arrived]
         return await spawn(team, caller, args, resolve, grantable, skill_names, ids)
 
     granting = f"Available built-in tools to grant: {', '.join(tool_names)}."
@@ -195,6 +202,7 @@ def spawn_agent(
         "Create a new worker in the team, to be addressed by its type, name or id. Fails if an agent of the "
         "same type or name already exists. "
         f"{granting if tool_names else 'No built-in tools available to grant.'} "
+        "Tools of sidecars, MCP servers and files that you hold can be granted by their names too. "
         f"{skilled if skill_names else 'No skills available to grant.'}",
         {
             "type": {"type": "string", "description": "Role type for the new agent"},
@@ -229,9 +237,19 @@ def spawn_agent(
     )
 
 
+async def _arrived(held: ToolSet, names: Iterable[str]) -> None:
+    """As a call of a tool waits for a peer that still starts: a worker's grant is for life."""
+    missing = [name for name in names if held.get(name) is None]
+    if held.arriving is not None and missing:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ARRIVAL):
+                for name in missing:
+                    await held.arriving(name)
+
+
 def destroy_agent(team_id: str) -> Tool:
     async def destroy(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller or target is team.orchestrator:
@@ -254,9 +272,11 @@ def destroy_agent(team_id: str) -> Tool:
 
 def interrupt_agent(team_id: str) -> Tool:
     async def interrupt(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
+        if target is caller:
+            return Err(ErrorKind.PERMISSION_DENIED, "an agent can't interrupt itself; end your turn instead")
         target.actor.abort(TurnStatus.INTERRUPTED)
         return Ok({"output": "Agent interrupted."})
 
@@ -314,7 +334,8 @@ def _tool(
         team = registry.team(team_id)
         caller = team.member(ctx.agent_id) if team else None
         if team is None or caller is None:
-            return GONE
+            target = registry.find(team, args) if "identifier" in properties else GONE
+            return target if isinstance(target, Err) else GONE
         return await act(team, caller, args)
 
     # A dry run of a team still talks: every agent in it is dry.

@@ -14,7 +14,7 @@ class ToolSet:
         self._tools: dict[str, Tool] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
         self.arrived: list[str] = []
-        """Names of tools that came from peers after the set was made."""
+        """Names of tools that came from peers and files after the set was made."""
         self.arriving: Callable[[str], Awaitable[None]] | None = None
         """Waits for a tool of that name that may be on its way (a sidecar's, an MCP server's)."""
         for tool in tools:
@@ -31,7 +31,7 @@ class ToolSet:
         self._specs = None
 
     def arrive(self, tool: Tool) -> None:
-        """Add a peer's tool, which may go again; whoever holds the set may pass it on."""
+        """Add a tool of a peer or a file, which may go again; whoever holds the set may pass it on."""
         self.add(tool)
         self.arrived.append(tool.name)
 

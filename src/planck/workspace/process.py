@@ -64,21 +64,28 @@ async def run(
     confinement: Confinement | None = None,
 ) -> Completed:
     """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
-    job = start(
-        argv,
-        cwd=cwd,
-        environment=environment,
-        spill=spill,
-        keep=keep,
-        on_output=on_output,
-        level=level,
-        confinement=confinement,
+    for _ in range(_ATTEMPTS):
+        job = start(
+            argv,
+            cwd=cwd,
+            environment=environment,
+            spill=spill,
+            keep=keep,
+            on_output=on_output,
+            level=level,
+            confinement=confinement,
+        )
+        try:
+            timed_out = not await job.wait(timeout)
+        finally:
+            await job.kill()
+        done = job.completed(timed_out)
+        if timed_out or job.begun:
+            return done
+    raise ProcessError(
+        ErrorKind.SANDBOX_UNAVAILABLE,
+        f"the sandbox could not be set up: {done.output.strip()}; nothing ran, see `planck doctor`",
     )
-    try:
-        timed_out = not await job.wait(timeout)
-    finally:
-        await job.kill()
-    return job.completed(timed_out)
 
 
 def start(
@@ -109,10 +116,11 @@ def start(
             )
     wrapped = _wrapped(confinement, level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
+    told = wrapped.level is Containment.BUBBLEWRAP
     us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
         process = subprocess.Popen(
-            [*wrapped.prefix, *_first(us is not None), *argv],
+            [*wrapped.prefix, *_first(us is not None, told), *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
             stdin=stdin if us is None else us,
@@ -130,7 +138,7 @@ def start(
         if us is not None:
             os.close(us)
     kept = Kept(keep, spill, spill_all=spill_all)
-    return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
+    return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release, begun=not told)
 
 
 def shell(script: str) -> list[str]:
@@ -155,8 +163,12 @@ class Job:
         kept: Kept,
         on_output: Callable[[bytes], None] | None,
         release: Callable[[], None],
+        begun: bool,
     ) -> None:
+        self.begun = begun
+        """Whether more than the sandbox's own setting up happened: only then did the command run."""
         self._process = process
+        self._setting_up = b""
         self._pipe: int | None = pipe
         self._level = level
         self._kept = kept
@@ -225,11 +237,22 @@ class Job:
         if not chunk:
             self._close_pipe()
             return
-        if self._muted:
+        if not self.begun:
+            chunk = self._past_the_mark(chunk)
+        if self._muted or not chunk:
             return
         self._kept.add(chunk)
         if self._on_output is not None:
             self._on_output(chunk)
+
+    def _past_the_mark(self, chunk: bytes) -> bytes:
+        """Nothing before the command can begin; from the mark on, what the command says."""
+        self._setting_up += chunk
+        words, mark, rest = self._setting_up.partition(_MARK)
+        if not mark:
+            return b""
+        self.begun, self._setting_up = True, b""
+        return words + rest
 
     def _exited(self) -> None:
         if self._pidfd is not None:
@@ -249,6 +272,8 @@ class Job:
                 self._signal_group()  # the namespace did not end by its init alone
                 await self.wait(_KILL_TIMEOUT)
         await self._drain()
+        if not self.begun:
+            self._kept.add(self._setting_up)
         self._kept.close()
 
     def _signal_all(self) -> None:
@@ -286,6 +311,11 @@ class Job:
 _WITH_OWN_INIT = frozenset({Containment.PID_NAMESPACE, Containment.BUBBLEWRAP})
 """Where our first process is PID 1, so that nobody inside keeps what it let go of."""
 _LIMITS = 'ulimit -c 0; ulimit -f "$1"; shift; "$@"; exit $?'
+_ATTEMPTS = 2
+"""A mount's target may go between our look at it and the sandbox's start: once more, with another look."""
+_MARK = b"\x1e\x06\x1e"
+_TELL = r"printf '\036\006\036' >&2; "
+"""First of all output, so that it can't come from the command: the sandbox stands and the command begins."""
 _ALIVE = (
     "read -r us 2>/dev/null </proc/self/fd/0/stat || exit 125; exec </dev/null; "
     'case $us in *") Z "*|*") X "*) exit 125;; esac; '
@@ -319,11 +349,12 @@ def _wrapped(confinement: Confinement | None, level: Containment | None) -> Wrap
     return Wrapped(tuple(wrapper(level)), level, lambda: None)
 
 
-def _first(look: bool) -> tuple[str, ...]:
+def _first(look: bool, tell: bool) -> tuple[str, ...]:
     """Sets the limits, then stays as the namespace's PID 1: a command in that place is deaf to TERM and reaps
     nothing. (A `preexec_fn` costs 2 ms more and is unsafe with threads; `prlimit` from outside is too late.)
     """
-    return ("/bin/sh", "-c", (_ALIVE if look else "") + _LIMITS, "sh", str(MAX_FILE // 512))
+    script = (_ALIVE if look else "") + (_TELL if tell else "") + _LIMITS
+    return ("/bin/sh", "-c", script, "sh", str(MAX_FILE // 512))
 
 
 def _ourselves() -> int | None:

@@ -1,0 +1,220 @@
+"""A sidecar's own compactors in a session: chosen in TEAM.json, and never the end of one."""
+
+import asyncio
+import json
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck import Planck
+from planck.headless.handle import SessionHandle
+from planck.llm.provider import Request
+from planck.llm.scripted import Say, ScriptedProvider
+from planck.records.messages import size
+from planck.records.usage import Usage
+from tests.command import Bench
+from tests.mcp.bench import descendants
+from tests.sidecar.bench import HEAD, write
+
+pytestmark = pytest.mark.serial
+
+COMPACTORS = (
+    HEAD
+    + """
+from planck.sidecar import told
+
+def brief(messages):
+    print("printing while compacting")
+    return f"{len(messages)} messages, the first is {told(messages[0])[:30]!r}"
+
+async def later(messages):
+    await asyncio.sleep(0)
+    return "made by a coroutine"
+
+def raises(messages):
+    raise ValueError("no idea")
+
+def hangs(messages):
+    open("hanging", "w").close()
+    time.sleep(600)
+
+class Mine(Sidecar):
+    def compactors(self):
+        return {
+            "brief": brief,
+            "later": later,
+            "raises": raises,
+            "hangs": hangs,
+            "number": lambda messages: 7,
+            "nothing": lambda messages: "  ",
+            "longest": lambda messages: "x" * 2_000_000,
+            "crash": lambda messages: os._exit(3),
+        }
+"""
+)
+
+
+class Talker:
+    """A model that fills its window with words, which pruning can't take out, and then is done."""
+
+    def __init__(self, steps: int = 24) -> None:
+        self.summaries = 0
+        self.provider = ScriptedProvider(self._answer)
+        self._left = steps
+
+    def _answer(self, request: Request) -> Any:
+        if "memory of a coding agent" in request.system:
+            self.summaries += 1
+            return "the model's own summary"
+        self._left -= 1
+        usage = Usage(sum(map(size, request.history.messages)) // 3, 8_000)
+        if self._left <= 0:
+            return Say(text="done", usage=usage)
+        return Say(
+            text="I think aloud. " * 1_500, calls=[("glob", {"pattern": f"{self._left}*"})], usage=usage
+        )
+
+
+def open_planck(folder: Path, model: Talker, compactor: str) -> Planck:
+    write(folder / "side", COMPACTORS)
+    team(folder / "home" / "teams" / "talk", compactor)
+    (folder / "work").mkdir()
+    return Planck(
+        folder / "home",
+        folder / "work",
+        environ={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        flags={"sidecar": str(folder / "side")},
+        providers={"double": model.provider},
+    )
+
+
+def team(folder: Path, compactor: str, provider: str = "double") -> None:
+    member = {"type": "orchestrator", "provider": provider, "model_id": "m", "tools": ["glob"]}
+    folder.mkdir(parents=True)
+    (folder / "TEAM.json").write_text(json.dumps({"members": [{**member, "compactor": compactor}]}))
+
+
+async def events(session: SessionHandle) -> list[Any]:
+    found = []
+    async with aclosing(session.events()) as stream:
+        async for event in stream:
+            found.append(event)
+            if event.seq == session.head:
+                break
+    return found
+
+
+async def run(app: Planck, session: SessionHandle) -> tuple[Any, list[dict[str, Any]]]:
+    """The result, and what watchers were told of compactors; that it begins is told each time."""
+    statuses: list[dict[str, Any]] = []
+    begun: list[dict[str, Any]] = []
+
+    async def watch() -> None:
+        async with aclosing(session.events(after=session.head)) as stream:
+            async for event in stream:
+                if event.type == "status" and event.data["component"] == "compactor":
+                    statuses.append(event.data)
+                elif event.type == "compacting":
+                    begun.append(event.data)
+
+    task = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    result = await session.run("talk")
+    await asyncio.sleep(0)
+    task.cancel()
+    assert begun
+    assert all(delta["tokens"] > delta["window"] - 16_000 for delta in begun)
+    return result, statuses
+
+
+@pytest.mark.parametrize(
+    ("name", "summary"),
+    [("brief", "messages, the first is 'agent: I think aloud."), ("later", "made by a coroutine")],
+)
+async def test_the_compactor_of_a_member_writes_its_summary_and_no_model_is_asked(
+    tmp_path: Path, name: str, summary: str
+) -> None:
+    model = Talker()
+    async with open_planck(tmp_path, model, name) as app:
+        session = await app.start("talk", mode="full")
+        result, statuses = await run(app, session)
+        compacted = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+    assert (result.text, model.summaries, statuses) == ("done", 0, [])
+    assert {fact["how"] for fact in compacted} == {"summarised"}
+    assert summary in str(compacted[0]["messages"])
+    assert "user: talk" not in str(compacted[0]["messages"])
+    assert "talk" in str(model.provider.asked[-1].messages)  # the user's words stay
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("raises", "ValueError: no idea"),
+        ("number", "a compactor gives a text, not int"),
+        ("nothing", "its summary has 2 bytes, and must have some"),
+        ("longest", "its summary has 2000000 bytes, at most"),
+        ("crash", "sidecar 'sidecar' failed"),
+        ("unheard-of", "no sidecar here has it now"),
+    ],
+)
+async def test_where_it_does_not_deliver_the_model_does_and_the_watchers_are_told(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    before = descendants()
+    model = Talker()
+    async with open_planck(tmp_path, model, name) as app:
+        session = await app.start("talk", mode="full")
+        result, statuses = await run(app, session)
+        compacted = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+    assert result.text == "done"
+    assert model.summaries > 0
+    assert "the model's own summary" in str(compacted[0]["messages"])
+    first = statuses[0]
+    assert (first["name"], first["state"]) == (name, "failed")
+    assert why in first["detail"]
+    assert first["detail"].endswith("; the model summarises instead")
+    assert descendants() - before == set()
+
+
+async def test_a_turn_that_waits_for_a_compactor_can_be_interrupted(tmp_path: Path) -> None:
+    async with open_planck(tmp_path, Talker(), "hangs") as app:
+        session = await app.start("talk", mode="full")
+        running = asyncio.create_task(session.run("talk"))
+        async with asyncio.timeout(30):
+            while not (tmp_path / "work" / "hanging").exists():
+                await asyncio.sleep(0.02)
+        session.interrupt()
+        async with asyncio.timeout(10):
+            result = await running
+    assert result.status == "interrupted"
+
+
+async def test_the_user_s_own_compaction_uses_it_too_and_a_resume_knows_what_was_used(tmp_path: Path) -> None:
+    model = Talker(steps=6)
+    async with open_planck(tmp_path, model, "brief") as app:
+        session = await app.start("talk", mode="full")
+        await session.run("talk")
+        await app.peers.settled()
+        done = await session.compact()
+        assert done is not None
+        assert "messages, the first is" in str(done.messages)
+        (fact,) = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+        assert fact["usage"]["output_tokens"] > 0
+    assert model.summaries == 0
+
+
+async def test_status_and_check_know_compactors_and_tools_of_the_sidecar(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    write(bench.work / ".planck" / "sidecar", COMPACTORS)
+    team(bench.work / ".planck" / "teams" / "good", "brief", "local")
+    team(bench.work / ".planck" / "teams" / "bad", "breif", "local")
+    status = await bench.run("sidecar", "status", "--trust")
+    assert "    compactor brief" in status.out.splitlines()
+    assert "planck__compact" not in status.out
+    good = await bench.run("teams", "check", "good", "--trust")
+    assert (good.code, good.out.strip()) == (0, "good: nothing is wrong with it")
+    bad = await bench.run("teams", "check", "bad", "--trust")
+    assert bad.code == 1
+    assert "orchestrator: unknown compactor 'breif'; did you mean 'brief'?" in bad.out
