@@ -201,6 +201,8 @@ class _Block(msgspec.Struct, frozen=True):
     thinking: str = ""
     signature: str = ""
     data: str = ""
+    input: dict[str, Any] | None = None
+    """Empty while fragments follow; a server that has the whole call at once may send it here."""
 
 
 class _Delta(msgspec.Struct, frozen=True):
@@ -346,6 +348,7 @@ def _part(block: _Open, fallback_id: str) -> Part | None:
         case "redacted_thinking":
             return Thinking(data=block.block.data)
         case "tool_use":
-            return ToolCall("", block.block.id or fallback_id, block.block.name, text or "{}")
+            arguments = text or codec.encode_str(block.block.input or {})
+            return ToolCall("", block.block.id or fallback_id, block.block.name, arguments)
         case _:
             return None

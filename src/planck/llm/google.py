@@ -10,7 +10,7 @@ from planck.llm.endpoint import Endpoint
 from planck.llm.exchange import cut, exchange
 from planck.llm.gemini_schema import declaration
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_object, unseen, wire_name
+from planck.llm.parts import concluded, json_arguments, json_object, unseen, wire_name
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -328,7 +328,7 @@ class _Answer:
             self._parts.append(Thinking(signature=signature))
         id = call.id or f"{self._id_prefix}{self._calls}"
         self._calls += 1
-        self._parts.append(ToolCall("", id, call.name, bytes(call.args).decode()))
+        self._parts.append(ToolCall("", id, call.name, json_arguments(call.args)))
 
     def _flush(self, signature: str = "") -> None:
         text, self._fragments = "".join(self._fragments), []

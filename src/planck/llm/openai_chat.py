@@ -259,19 +259,28 @@ class _Answer:
             call.arguments.append(codec.encode_str(function.arguments))
 
     def _call_of(self, fragment: _CallDelta) -> "_OpenCall":
-        """By index; a server that leaves the index out begins a call with each new id."""
+        """By index; a server that leaves it out, or gives all calls the same, begins one with each new id."""
         if fragment.index is None:
             known = next((call for call in self._calls if fragment.id and call.id == fragment.id), None)
             if known is None and not fragment.id and self._calls:
                 known = self._calls[-1]
         else:
             known = self._by_index.get(fragment.index)
+            if known is not None and _is_another(fragment, known):
+                known = None
         if known is None:
             known = _OpenCall(fragment.id or "")
             self._calls.append(known)
             if fragment.index is not None:
                 self._by_index[fragment.index] = known
         return known
+
+
+def _is_another(fragment: _CallDelta, known: "_OpenCall") -> bool:
+    """Gemini's endpoint numbers every call 0; a new id without a name is one for the fragment."""
+    return bool(
+        known.id and fragment.id not in (None, "", known.id) and fragment.function and fragment.function.name
+    )
 
 
 class _OpenCall:
