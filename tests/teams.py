@@ -30,16 +30,19 @@ Brain = Sequence[Reply] | Callable[[list[dict[str, Any]]], Reply]
 
 
 class Brains:
-    """The script of a wire server: each agent by its name, which its system prompt begins with."""
+    """The script of a wire server: each agent by its name (which our prompt and `spawned`'s begin with), or
+    by how its system prompt begins."""
 
     def __init__(self, brains: Mapping[str, Brain]) -> None:
         self._brains = brains
         self._next: dict[str, int] = {}
         self.seen: list[tuple[str, list[dict[str, Any]]]] = []
+        self.systems: list[str] = []
 
     def __call__(self, asked: Asked) -> Reply:
         system, *messages = asked.json["messages"]
-        name = system["content"].split(",")[0].removeprefix("You are ")
+        self.systems.append(system["content"])
+        name = self._who(system["content"])
         self.seen.append((name, messages))
         brain = self._brains[name]
         if callable(brain):
@@ -47,6 +50,10 @@ class Brains:
         number = self._next.get(name, 0)
         self._next[name] = number + 1
         return brain[number] if number < len(brain) else chat.text(f"{name} has no more to say")
+
+    def _who(self, system: str) -> str:
+        begins = {name: (f"You are {name},", f"be {name}\n", name) for name in self._brains}
+        return next(name for name in begins if f"{system}\n".startswith(begins[name]))
 
     def last(self, name: str) -> list[dict[str, Any]]:
         """What an agent was shown in its newest request."""

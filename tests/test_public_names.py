@@ -1,7 +1,11 @@
 """What a program may import from `planck`, and what that costs."""
 
+import inspect
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import planck
 
@@ -14,7 +18,7 @@ NAMES = [
 def test_every_name_of_the_contract_can_be_imported() -> None:
     for name in NAMES:
         assert getattr(planck, name) is not None
-    assert set(NAMES) <= set(planck.__all__)
+    assert set(NAMES) <= set(planck.__all__) & set(dir(planck))
 
 
 def test_every_name_is_what_its_home_calls_by_that_name() -> None:
@@ -31,6 +35,24 @@ def test_a_tool_author_loads_neither_a_store_nor_a_provider_nor_a_frontend() -> 
         name.split(".")[1] for name in _loaded("from planck import Tool, tool, truncate, Ok") if "." in name
     }
     assert packages <= {"records", "toolkit"}
+
+
+@pytest.mark.parametrize(
+    ("identifier", "identifier_type", "kind"),
+    [("bob", "name", "not_found"), ("", "name", "invalid_args"), ("bob", "role", "invalid_args")],
+)
+async def test_team_tools_that_are_called_outside_of_a_team_say_what_is_wrong(
+    identifier: str, identifier_type: str, kind: str
+) -> None:
+    ctx = planck.ToolContext(session_id="s", agent_id="a", call_id="c", workspace=Path.cwd())
+    target = {"identifier": identifier, "identifier_type": identifier_type, "question": "?", "task": "?"}
+    tools = [*planck.worker_tools("t", None), *planck.orchestrator_tools("s", "t", [])]
+    for tool in (tool for tool in tools if "identifier" in tool.parameters["properties"]):
+        outcome = tool.execute(target, ctx)
+        assert inspect.isawaitable(outcome)
+        outcome = await outcome
+        assert isinstance(outcome, planck.Err), tool.name
+        assert outcome.kind == kind, tool.name
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -160,6 +160,22 @@ _PLANS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("list_skills", {}),
+        ("load_skill", {"name": "none"}),
+        ("update_plan", {"steps": [{"text": "a", "status": "pending"}]}),
+    ],
+)
+async def test_a_tool_without_effects_has_the_plan_of_every_tool(
+    bench: Bench, name: str, args: dict[str, Any]
+) -> None:
+    done = await bench.run("tools", "call", name, "--dry-run", "--json", "--args", json.dumps(args))
+    plan = json.loads(done.out)
+    assert plan | {"output": ""} == {"output": "", "dry_run": True, "tool": name, "args": args}
+
+
 async def test_the_words_of_a_file_do_not_steer_the_terminal(bench: Bench) -> None:
     hostile = "red \x1b[31m\x9b2J \u202ereversed\u2066 \x07"
     write_tool(bench.home / "tools", "echo {{x}} # \x1b[2J", name="loud", description=hostile)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planck.llm.provider import Item, Request
-from planck.records.events import AssistantSaid, Delivery, Envelope, Kind, ToolEnd
+from planck.records.events import AssistantSaid, Delivery, Envelope, ErrorData, Kind, ToolEnd
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
 from planck.records.specs import ToolSpec
@@ -102,11 +102,28 @@ async def test_a_reason_without_a_meaning_for_us_is_an_end(reason: str) -> None:
     assert (message.usage.input_tokens, message.usage.output_tokens) == (3, 2)
 
 
+async def test_a_call_that_comes_whole_at_its_start_keeps_its_arguments() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}}
+    message = (
+        await streamed(
+            sse({"type": "message_start", "message": {}}),
+            sse({"type": "content_block_start", "index": 0, "content_block": call}),
+            sse({"type": "content_block_stop", "index": 0}),
+            sse({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+            sse({"type": "message_stop"}),
+        )
+    )[-1]
+    assert isinstance(message, AssistantMessage)
+    assert message.tool_calls == (ToolCall("", "t1", "read", '{"path":"a"}'),)
+
+
 async def test_a_result_that_failed_says_so_and_an_empty_one_is_not_empty() -> None:
     told = history("go")
     call = ToolCall("t1", "c1", "read", "{}")
     told.apply(AssistantSaid(message=AssistantMessage((call,), "openai_chat", "gpt", StopReason.TOOL_CALLS)))
-    told.apply(ToolEnd(id="t1", name="read", ok=False, output=" ", duration_ms=1))
+    told.apply(
+        ToolEnd(id="t1", name="read", ok=False, output=" ", error=ErrorData("timeout", "", {}), duration_ms=1)
+    )
     told.apply(Envelope(id="e9", kind=Kind.PROMPT, sender="user", receiver="a", text=""))
     told.apply(Delivery(ids=("e9",), state="delivered"))
     *_, result, prompt = (await sent(Request("a", "", told)))["messages"]

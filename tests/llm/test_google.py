@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planck.llm.gemini_schema import declaration
 from planck.llm.provider import Item, ProviderError, Request
-from planck.records.events import AssistantSaid, ToolEnd
+from planck.records.events import AssistantSaid, ErrorData, ToolEnd
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
@@ -53,8 +53,8 @@ async def test_a_signature_stays_with_the_part_that_it_came_with() -> None:
     told.apply(
         AssistantSaid(message=AssistantMessage(parts, "google", KNOWN_HERE.model, StopReason.TOOL_CALLS))
     )
-    for id in ("t1", "t2"):
-        told.apply(ToolEnd(id=id, name="now", ok=id == "t1", output="noon", duration_ms=1))
+    for id, failed in (("t1", None), ("t2", ErrorData("timeout", "late", {}))):
+        told.apply(ToolEnd(id=id, name="now", ok=not failed, output="noon", error=failed, duration_ms=1))
     _, model, results = (await sent(Request("a", "", told)))["contents"]
     assert model["parts"] == [{"text": "ab"}, call, {"functionCall": {**second["functionCall"], "args": {}}}]
     assert [part["functionResponse"] for part in results["parts"]] == [
@@ -82,6 +82,13 @@ async def test_an_answer_that_the_model_broke_off_can_be_tried_again(reason: str
     with pytest.raises(ProviderError) as caught:
         await streamed(candidate({"text": "a"}), candidate(finishReason=reason))
     assert caught.value.err.kind == ErrorKind.STREAM_CUT
+
+
+async def test_null_arguments_are_none() -> None:
+    call = {"functionCall": {"id": "own", "name": "now", "args": None}}
+    message = (await streamed(candidate(call, finishReason="STOP")))[-1]
+    assert isinstance(message, AssistantMessage)
+    assert message.tool_calls == (ToolCall("", "own", "now", "{}"),)
 
 
 async def test_a_blocked_prompt_is_filtered_and_says_nothing() -> None:

@@ -43,3 +43,29 @@ async def test_a_turn_reads_two_files_and_answers(known: Known, tmp_path: Path) 
     assert b"this is b" in second.body
     if known.type in VARIABLES:
         assert any("sk-0123456789" in value for value in second.headers.values())
+
+
+@pytest.mark.parametrize("name", ["anthropic", "google"])
+async def test_only_an_error_is_marked_as_one_not_a_command_that_exited_nonzero(
+    name: str, tmp_path: Path
+) -> None:
+    known = next(known for known in KNOWN if known.type == name)
+    bad: tuple[Part, ...] = (
+        ToolCall("", "call_a", "bash", json.dumps({"command": "echo seen; exit 3"})),
+        ToolCall("", "call_b", "read", json.dumps({"path": "nowhere"})),
+    )
+    steps = [Answer(bad, StopReason.TOOL_CALLS), Answer((Text("I see."),))]
+    async with WireServer(play(known.server, steps)) as server:
+        flags = {"providers": {"p": {"type": name, "base_url": server.url}}}
+        environ = {VARIABLES[name]: "sk-0123456789", "PATH": "/usr/bin:/bin"}
+        async with Planck(tmp_path / "home", tmp_path, environ=environ, flags=flags) as planck:
+            session = await planck.start(model=f"p/{known.model}", mode="full")
+            await session.run("try")
+        shown = server.asked[-1].json
+    if name == "anthropic":
+        blocks = shown["messages"][-1]["content"]
+        assert [block["is_error"] for block in blocks] == [False, True]
+        assert blocks[0]["content"][0]["text"] == "seen\n[exit code 3]"
+    else:
+        answers = [part["functionResponse"]["response"] for part in shown["contents"][-1]["parts"]]
+        assert [list(answer) for answer in answers] == [["output"], ["error"]]

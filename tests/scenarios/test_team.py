@@ -282,6 +282,21 @@ async def test_an_ask_is_answered_at_once_by_send_response(tmp_path: Path) -> No
     assert tool_outputs(brains.last("lead"))[0] == "quick"
 
 
+async def test_of_two_answers_to_one_ask_in_one_step_the_second_is_told_that_it_went_nowhere(
+    tmp_path: Path,
+) -> None:
+    answers = [("send_response", {"response": text}) for text in ("one", "two")]
+    brains = Brains(
+        {"lead": [chat.calls(ask("bob")), chat.text("done")], "bob": [chat.calls(*answers), chat.text("")]}
+    )
+    _, recorded = await run_team(tmp_path, brains)
+    assert tool_outputs(brains.last("lead")) == ["one"]
+    sent = [
+        data["output"] for type, data in recorded if (type, data.get("name")) == ("tool_end", answers[0][0])
+    ]
+    assert sent == ["Response sent.", "not_found: No delegator to respond to."]
+
+
 async def test_without_a_delegator_there_is_nobody_to_respond_to(tmp_path: Path) -> None:
     brains = Brains({"lead": [chat.calls(("send_response", {"response": "x"})), chat.text("ok")]})
     await run_team(tmp_path, brains)
@@ -360,7 +375,9 @@ async def test_spawn_grants_what_is_held_and_lists_what_is_ignored(tmp_path: Pat
     ("change", "output"),
     [
         ({"provider": "nowhere"}, "invalid_args: Unknown provider: nowhere."),
-        ({"provider": "openai", "model_id": "none"}, "not_found: Model not found."),
+        ({"provider": "openai", "model_id": "none"}, "not_found: Model not found.\n{"),
+        ({"model_id": ""}, "not_found: Model not found.\n{"),
+        ({"provider": "ollama", "model_id": "", "base_url": "http://127.0.0.1:9"}, "not_found: Model not f"),
         ({"name": "user"}, "invalid_args: "),
         ({"name": "s\u0443stem"}, "invalid_args: "),
         ({"name": "le\u200bad"}, "invalid_args: "),
@@ -376,10 +393,48 @@ async def test_spawns_that_are_refused(tmp_path: Path, change: dict[str, str], o
     assert tool_outputs(brains.last("lead"))[0].startswith(output)
 
 
+async def test_the_system_prompt_is_agents_md_the_prompt_and_the_skills_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    skill = tmp_path / "work" / ".planck" / "skills" / "tidy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: tidy\ndescription: Tidies up.\n---\nSweep.\n")
+    lead = {"type": "orchestrator", "name": "lead", "skills": ["tidy"]}
+    dora, eve = spawned("dora"), spawned("eve", skills=["tidy"])
+    brains = Brains(
+        {
+            "lead": [chat.calls(dora, eve), chat.calls(ask("dora"), ask("eve")), chat.text("ok")],
+            "dora": [chat.text("d")],
+            "eve": [chat.text("e")],
+        }
+    )
+    await run_team(tmp_path, brains, lead)
+    systems = sorted({text for text in brains.systems if text.startswith("be ")})
+    assert systems[0] == "be dora"
+    prompt, blank, skills = systems[1].split("\n", 2)
+    assert (prompt, blank) == ("be eve", "")
+    assert skills.startswith("Skills: ")
+    assert "tidy" in skills
+
+    (tmp_path / "work" / "AGENTS.md").write_text("House rules.\n")
+    again = Brains({"House rules.": [chat.text("ok")]})
+    await run_team(tmp_path, again, {"type": "orchestrator", "name": "lead", "system_prompt": "You lead."})
+    assert again.systems == ["House rules.\n\nYou lead."]
+
+
 async def test_neither_itself_nor_the_orchestrator_can_be_destroyed(tmp_path: Path) -> None:
     brains = Brains({"lead": [chat.calls(target("destroy_agent", "lead")), chat.text("ok")]})
     await run_team(tmp_path, brains)
     assert tool_outputs(brains.last("lead"))[0].startswith("permission_denied: ")
+
+
+async def test_an_orchestrator_can_not_interrupt_itself_and_with_it_the_run(tmp_path: Path) -> None:
+    calls = chat.calls(target("interrupt_agent", "lead"), ask("bob"))
+    brains = Brains({"lead": [calls, chat.text("done")], "bob": [chat.text("here")]})
+    result, _ = await run_team(tmp_path, brains)
+    refused, answer = tool_outputs(brains.last("lead"))
+    assert refused.startswith("permission_denied: ")
+    assert (answer, result.status, result.exit_code) == ("here", "completed", 0)
 
 
 async def test_workers_hold_no_orchestrator_tool(tmp_path: Path) -> None:
@@ -434,6 +489,54 @@ async def test_a_ping_pong_of_delegations_ends_at_the_hop_limit(tmp_path: Path) 
     tasks = [data for type, data in recorded if type == "message" and data["kind"] == "task"]
     assert [task["hops"] for task in tasks] == list(range(1, 17))
     assert result.status is TurnStatus.COMPLETED
+
+
+async def test_a_flood_of_tasks_fills_an_inbox_and_no_more(tmp_path: Path) -> None:
+    """A13: what is over the limit is refused at once, what was taken is done once."""
+    release = asyncio.Event()
+    brains = Brains(
+        {
+            "lead": [chat.calls(*(delegate("bob", f"task {n}") for n in range(12))), chat.text("waiting")]
+            + [chat.text("noted")] * 12,
+            "bob": [Reply([release, *chat.text("done").pieces]), *[chat.text("done")] * 11],
+        }
+    )
+    asyncio.get_running_loop().call_later(0.3, release.set)
+    _, recorded = await run_team(tmp_path, brains, limits={"inbox": 3})
+    outputs = tool_outputs(brains.last("lead"))
+    refused = [output for output in outputs if output.startswith("limit_exceeded: ")]
+    tasks = [data for type, data in recorded if type == "message" and data["kind"] == "task"]
+    assert len(outputs) == 12
+    assert len(tasks) == 12 - len(refused)
+    assert 3 <= len(tasks) <= 5
+    begun = [data["text"] for type, data in recorded if type == "turn_end" and data["text"] == "done"]
+    assert len(begun) == len(tasks)
+
+
+async def test_storms_of_interrupts_and_destroys_end_a_worker_once(tmp_path: Path) -> None:
+    """A18."""
+    brains = Brains(
+        {
+            "lead": [
+                chat.calls(delegate("ann"), WAIT),
+                chat.calls(*[target("interrupt_agent", "bob")] * 8),
+                chat.calls(*[target("destroy_agent", "bob")] * 8),
+                chat.calls(target("interrupt_agent", "bob")),
+                *[chat.text("ok")] * 3,
+            ],
+            "ann": [chat.calls(ask("bob")), chat.text("no answer")],
+            "bob": [Reply([*STALLED, asyncio.Event()]), chat.text("alive")],
+        }
+    )
+    recorded = await run_until_bob_streams(tmp_path, brains, {"type": "ann"}, WORKERS[1])
+    outputs = tool_outputs(brains.last("lead"))
+    first_words = [output.splitlines()[0].partition(":")[0] for output in outputs[2:]]
+    assert first_words[:8] == ["Agent interrupted."] * 8
+    assert sorted(first_words[8:16]) == ["Agent destroyed.", *["not_found"] * 7]
+    assert first_words[16] == "not_found"
+    assert [type for type, _ in recorded].count("agent_ended") == 1
+    ends = [data for type, data in recorded if type == "tool_end" and data["name"] == "ask_agent"]
+    assert [end["error"]["kind"] for end in ends] == ["interrupted"]
 
 
 async def test_a_message_beyond_the_limit_is_refused_with_a_way_out(tmp_path: Path) -> None:

@@ -101,12 +101,16 @@ def test_tools_are_read_at_every_call() -> None:
 def test_a_tool_that_raises_is_an_internal_error() -> None:
     class Raising(Sidecar):
         def tools(self) -> Sequence[Tool]:
-            return [Tool("bad", "", {"type": "object"}, lambda agent, call, args: 1 / 0)]
+            return [
+                Tool("bad", "", {"type": "object"}, lambda agent, call, args: 1 / 0),
+                Tool("leaves", "", {"type": "object"}, lambda agent, call, args: sys.exit(3)),
+            ]
 
-    outcome = execute_tool(Raising, "bad", "a", "c", {})
-    assert isinstance(outcome, Err)
-    assert outcome.kind is ErrorKind.INTERNAL_ERROR
-    assert "ZeroDivisionError" in outcome.message
+    for name, raised in (("bad", "ZeroDivisionError"), ("leaves", "SystemExit")):
+        outcome = execute_tool(Raising, name, agent_id="a", call_id="c", args={})
+        assert isinstance(outcome, Err)
+        assert outcome.kind is ErrorKind.INTERNAL_ERROR
+        assert raised in outcome.message
 
 
 def test_the_native_form_gets_a_context() -> None:

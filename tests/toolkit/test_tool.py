@@ -65,6 +65,8 @@ async def test_a_closure_gets_the_agent_the_call_and_the_arguments() -> None:
     [
         ("text", Ok({"output": "text"})),
         (("ok", "text"), Ok({"output": "text"})),
+        (["ok", "text"], Ok({"output": '["ok","text"]'})),
+        ([True, 1], Ok({"output": "[true,1]"})),
         ((True, "text"), Ok({"output": "text"})),
         (Ok("text"), Ok({"output": "text"})),
         (Ok({"output": "text", "exit_code": 1}), Ok({"output": "text", "exit_code": 1})),

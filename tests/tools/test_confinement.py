@@ -286,7 +286,20 @@ async def test_a_folder_is_not_read_or_written_as_a_file(room: Room) -> None:
     assert kind(await room.call("read", {"path": "sub"})) == "read_failed"
     for path in ("sub", "sub/", ".", "sub/.", "sub/..", "new/", "sub/new/"):
         assert kind(await room.call("write", {"path": path, "content": "x"})) == "write_failed", path
-    assert kind(await room.call("write", {"path": "sub/a.txt/b", "content": "x"})) == "not_found"
+    assert kind(await room.call("write", {"path": "sub/a.txt/b", "content": "x"})) == "write_failed"
+
+
+async def test_a_file_is_not_listed_or_entered_as_a_folder(room: Room) -> None:
+    for name, args in (
+        ("list_dir", {"path": "sub/a.txt"}),
+        ("glob", {"pattern": "*", "path": "sub/a.txt"}),
+        ("bash", {"command": "pwd", "cwd": "sub/a.txt"}),
+    ):
+        result = await room.call(name, args)
+        assert kind(result) == "read_failed", name
+        assert "'sub/a.txt' is no folder" in result.output, name
+    for path in ("sub/a.txt/b", "sub/a.txt/b/c"):
+        assert kind(await room.call("read", {"path": path})) == "not_found", path
 
 
 @pytest.mark.parametrize("name", ["write", "edit"])
@@ -520,4 +533,4 @@ def test_files_of_others_fail_cleanly() -> None:
         (room.ws / "closed").mkdir(mode=0o700)
         command = [sys.executable, "-c", script, str(base)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
-    assert done.stdout.split() == ["read_failed", "write_failed", "read_failed", "read_failed"], done.stderr
+    assert done.stdout.split() == ["read_failed", "write_failed", "write_failed", "read_failed"], done.stderr

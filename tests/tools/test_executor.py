@@ -16,6 +16,7 @@ from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.toolkit.toolset import ToolSet
+from planck.toolkit.truncate import truncate
 from planck.tools.executor import Executor
 from tests.tools.room import Room, details, kind, permitted, until, value
 from tests.virtual_time import run_virtual
@@ -145,6 +146,13 @@ async def test_an_unknown_key_is_refused_with_the_near_name(tmp_path: Path) -> N
     finished = await room.call("probe", {"path": "a", "itmes": []})
     assert kind(finished) == "invalid_args"
     assert "did you mean 'items'?" in finished.output
+
+
+@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"type": "object", "properties": {}}])
+async def test_a_key_for_a_tool_without_arguments_is_named(schema: dict[str, Any], tmp_path: Path) -> None:
+    finished = await Room(tmp_path, [tool(schema=schema)]).call("probe", {"x": 5})
+    unexpected = "Additional properties are not allowed ('x' was unexpected)"
+    assert finished.output.startswith(f"invalid_args: probe: {unexpected}; it takes no arguments")
 
 
 async def test_additional_properties_are_the_schemas_own_decision(tmp_path: Path) -> None:
@@ -497,13 +505,23 @@ async def test_whatever_a_tool_returns_can_be_stored_and_is_bounded(
     assert (finished.exit_code, finished.images) == (None, ())
 
 
-async def test_long_output_is_cut_once_with_the_marker_of_the_contract(tmp_path: Path) -> None:
+@pytest.mark.parametrize("total", [16_001, 17_000, 100_000])
+async def test_long_output_is_cut_once_with_the_marker_of_the_contract(total: int, tmp_path: Path) -> None:
     async def long(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        return Ok({"output": "x" * 100_000})
+        return Ok({"output": "x" * total})
 
     finished = await Room(tmp_path, [tool(long)]).call("probe")
-    assert finished.output == "x" * 16_000 + "\n…[truncated, showing up to 16000 of 100000 bytes]"
+    assert finished.output == "x" * 16_000 + f"\n…[truncated, showing up to 16000 of {total} bytes]"
     assert value(finished)["output"] == finished.output
+
+
+async def test_output_that_its_tool_has_bounded_is_not_cut_again(tmp_path: Path) -> None:
+    bounded = truncate("é" * 20_000) + "\n[the whole output: read path output:1]"
+
+    async def told(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return Ok({"output": bounded})
+
+    assert (await Room(tmp_path, [tool(told)]).call("probe")).output == bounded
 
 
 # --- one result per call, in order -----------------------------------------------------------------------

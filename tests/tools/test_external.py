@@ -75,7 +75,7 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "command is a list": (
         with_(command=["echo"]),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path} missing required fields: command (command must be a string)",
+        "TOOL.json at {path} missing required fields: command (command must be a string with a command)",
     ),
     "command is blank": (with_(command=" "), ErrorKind.INVALID_ARGS, "TOOL.json at {path} missing required"),
     "parameters are text": (

@@ -99,6 +99,7 @@ async def test_glob(args: dict[str, Any], expected: list[str], room: Room) -> No
         ({"pattern": "(TODO|nothing) ?t", "glob": "*.py"}, ["top.py:1:TODO top"]),
         ({"pattern": "-e"}, ["[no lines match]"]),
         ({"pattern": "last$"}, ["src/deep/c.txt:2:last"]),
+        ({"pattern": "text$"}, ["src/deep/c.txt:1:TODO text"]),
     ],
 )  # fmt: skip
 async def test_grep(args: dict[str, Any], expected: list[str], room: Room) -> None:

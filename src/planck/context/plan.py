@@ -33,7 +33,6 @@ def plan_tool() -> Tool:
             "required": ["steps"],
         },
         _update,
-        _update,
         effect=Effect.NONE,
     )
 

@@ -1,4 +1,4 @@
-"""How to work in a team: told to an agent only for the tools that it has."""
+"""How to work in a team: told for the tools that an agent has, unless it has a prompt of its own."""
 
 from collections.abc import Collection
 

@@ -93,8 +93,8 @@ def open_demo(folder: Path) -> Planck:
 def _answer(request: Request) -> Say:
     """The next line of whoever asks: the script goes by how often that agent has spoken already."""
     spoken = sum(isinstance(message, AssistantMessage) for message in request.history.messages)
-    for name, script in (("orchestrator", _lead), ("builder", _build), ("tester", _test)):
-        if f"You are {name}," in request.system:
+    for role, script in (("You lead", _lead), ("You change code", _build), ("You run the tests", _test)):
+        if role in request.system:
             return script(spoken, _last_output(request))
     return Say(text="This offline model knows the demo only.")
 

@@ -49,18 +49,21 @@ def resolve(config: Config, name: str) -> ModelSpec:
             return _from_entry(config, entry)
     provider, slash, model = name.partition("/")
     if not slash:
-        raise ModelError(ErrorKind.NOT_FOUND, f"Model not found. {name!r} is no alias in `models`.")
+        raise _not_found(f"{name!r} is no alias in `models`; write PROVIDER/MODEL, or add it there.")
     known = provider_entry(config, provider)
     entries = [entry for entry in config.models if entry.provider == provider and entry.model == model]
     if entries:
         return _from_entry(config, entries[0])
     found = _in_catalog(provider, known, model)
+    if not model:
+        raise _not_found(f"Say which model of {provider!r} it is to be; `planck models list` shows them.")
     if found is None and not known.base_url and known.type not in KEYLESS:
-        raise ModelError(
-            ErrorKind.NOT_FOUND,
-            f"Model not found. Add {model!r} to `models`, or a `base_url` to {provider!r}.",
-        )
+        raise _not_found(f"Add {model!r} to `models`, or a `base_url` to {provider!r}.")
     return _spec(known, found, ModelEntry(id="", model=model, provider=provider))
+
+
+def _not_found(hint: str) -> ModelError:
+    return ModelError(ErrorKind.NOT_FOUND, "Model not found.", {"hint": hint})
 
 
 def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
@@ -72,7 +75,7 @@ def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "
             provider_entry(config, entry.provider).type,
         ):
             return _from_entry(config, entry)
-    if base_url and provider in KEYLESS and provider not in config.providers:
+    if base_url and model_id and provider in KEYLESS and provider not in config.providers:
         return ModelSpec(provider=provider, model=model_id, base_url=base_url, context_window=_LOCAL_WINDOW)
     return resolve(config, f"{provider}/{model_id}")
 

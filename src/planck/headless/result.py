@@ -69,10 +69,7 @@ def summarise(
             case PermissionDecision(decision="deny") as denied if event.agent_id:
                 denials.append({"agent_id": event.agent_id, "tool": denied.tool, "reason": denied.reason})
             case ErrorEvent() as failed:
-                errors.append(
-                    {"agent_id": event.agent_id, "kind": failed.kind, "message": failed.message}
-                    | ({"details": failed.details} if failed.details else {})
-                )
+                errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))
             case TurnEnd() as end if event.agent_id == orchestrator_id:
                 status, text = end.status, end.text
             case _:
@@ -92,10 +89,17 @@ def summarise(
     )
 
 
-def failed(err: Err, exit_code: int, *, session_id: str = "", session_name: str = "") -> RunResult:
+def failed(
+    err: Err,
+    exit_code: int,
+    status: TurnStatus = TurnStatus.FAILED,
+    *,
+    session_id: str = "",
+    session_name: str = "",
+) -> RunResult:
     """The result of a run that could not begin or could not be recorded."""
     return RunResult(
-        status=TurnStatus.FAILED,
+        status=status,
         text="",
         session_id=session_id,
         session_name=session_name,
@@ -104,17 +108,18 @@ def failed(err: Err, exit_code: int, *, session_id: str = "", session_name: str 
         duration_ms=0,
         steps=0,
         denials=(),
-        errors=(
-            {"agent_id": None, "kind": err.kind, "message": err.message}
-            | ({"details": err.details} if err.details else {}),
-        ),
+        errors=(_error(None, err.kind, err.message, err.details),),
         exit_code=exit_code,
     )
 
 
+def _error(agent_id: str | None, kind: str, message: str, details: dict[str, Any]) -> dict[str, Any]:
+    return {"agent_id": agent_id, "kind": kind, "message": message, "details": details}
+
+
 def _exit_code(status: TurnStatus, text: str, denied: bool, errors: list[dict[str, Any]]) -> int:
     match status:
-        case TurnStatus.COMPLETED if text:
+        case TurnStatus.COMPLETED if text.strip():
             return Exit.DONE
         case TurnStatus.COMPLETED:
             return Exit.DENIED if denied else Exit.NO_TEXT

@@ -263,7 +263,7 @@ class ToolsChanged(View, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
 
 
-class ErrorEvent(View, frozen=True, kw_only=True):
+class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "error"
     kind: str
     message: str
@@ -284,6 +284,13 @@ class ToolProgress(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "tool_progress"
     id: str
     text: str
+
+
+class UsageDelta(View, frozen=True, kw_only=True):
+    """What the server has counted of the call in flight so far; the `usage` fact at its end is what holds."""
+
+    type: ClassVar[str] = "usage_delta"
+    usage: Usage
 
 
 class Compacting(View, frozen=True, kw_only=True):

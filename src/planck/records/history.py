@@ -85,7 +85,9 @@ class History:
             case AssistantSaid():
                 self._said(fact.message)
             case ToolEnd():
-                self._finish(ToolResult(fact.id, "", fact.name, fact.ok, fact.output, fact.images))
+                # A command that ran and exited nonzero is no error: the model reads its output and decides.
+                ran = fact.error is None
+                self._finish(ToolResult(fact.id, "", fact.name, ran, fact.output, fact.images))
             case TurnEnd():
                 self.close_open_calls()
             case Compacted():

@@ -104,8 +104,13 @@ class Err(msgspec.Struct, frozen=True):
             "error": {"kind": str(self.kind), "message": self.message, "details": self.details},
         }
 
+    @property
+    def told(self) -> str:
+        """For a person: the message, and the way out where a message of fixed wording has none of its own."""
+        return f"{self.message} {self.details['hint']}" if "hint" in self.details else self.message
+
     def __str__(self) -> str:
-        return f"{self.kind}: {self.message}"
+        return f"{self.kind}: {self.told}"
 
 
 def error(kind: ErrorKind | str, message: str, details: dict[str, Any] | None = None) -> Err:

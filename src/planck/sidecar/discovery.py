@@ -70,20 +70,22 @@ def list_tools(sidecar: Entry | None = None, /) -> list[ToolSpec]:
 
 @overload
 def execute_tool(
-    name: str, agent_id: str, call_id: str, args: dict[str, Any], /
+    name: str, agent_id: str, call_id: str, args: dict[str, Any]
 ) -> Outcome | Awaitable[Outcome]: ...
 @overload
 def execute_tool(
-    sidecar: Entry, name: str, agent_id: str, call_id: str, args: dict[str, Any], /
+    sidecar: Entry, /, name: str, agent_id: str, call_id: str, args: dict[str, Any]
 ) -> Outcome | Awaitable[Outcome]: ...
 
 
-def execute_tool(*call: Any) -> Outcome | Awaitable[Outcome]:
+def execute_tool(*call: Any, **named: Any) -> Outcome | Awaitable[Outcome]:
     """Run a named tool here, in this process; of an async tool the result is to be awaited.
 
     Nobody's schema, permission or clock is asked: that is done by whoever calls the sidecar.
     """
-    entry, (name, agent_id, call_id, args) = (call[0], call[1:]) if len(call) == 5 else (discover(), call)
+    explicit = bool(call) and not isinstance(call[0], str)
+    entry, values = (call[0], call[1:]) if explicit else (discover(), call)
+    name, agent_id, call_id, args = _arguments(*values, **named)
     if entry is None:
         return Err(ErrorKind.NOT_FOUND, "no sidecar entry module found")
     tool = next((tool for tool in tools_of(entry) if tool.name == name), None)
@@ -92,7 +94,7 @@ def execute_tool(*call: Any) -> Outcome | Awaitable[Outcome]:
     context = ToolContext(session_id="", agent_id=agent_id, call_id=call_id, workspace=Path.cwd())
     try:
         value = tool.execute(args, context)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         return _failed(name, problem)
     return _awaited(name, value) if inspect.isawaitable(value) else outcome_of(value)
 
@@ -150,11 +152,15 @@ def _leaves(parent: type[Sidecar]) -> Iterator[type[Sidecar]]:
 async def _awaited(name: str, value: Awaitable[Outcome]) -> Outcome:
     try:
         return outcome_of(await value)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         return _failed(name, problem)
 
 
-def _failed(name: str, problem: Exception) -> Err:
+def _arguments(name: str, agent_id: str, call_id: str, args: dict[str, Any]) -> tuple[Any, ...]:
+    return name, agent_id, call_id, args
+
+
+def _failed(name: str, problem: BaseException) -> Err:
     if isinstance(problem, PlanckError):
         return problem.err
     return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {type(problem).__name__}: {problem}")

@@ -35,6 +35,7 @@ class Mail:
         self._limits = limits
         self._live = live
         self._answers: dict[str, asyncio.Future[Outcome]] = {}
+        self._answering: set[str] = set()
 
     async def prompt(self, target: Member, text: str, *, steer: bool = False) -> Err | None:
         """From the user; returns once it would survive a power cut. Steering joins a running turn."""
@@ -210,10 +211,15 @@ class Mail:
         return target is not None
 
     async def _answer_now(self, caller: Member, ask: Envelope, text: str) -> Outcome:
-        if ask.id not in self._answers or self._answers[ask.id].done():
+        answer = self._answers.get(ask.id)
+        if answer is None or answer.done() or ask.id in self._answering:
             return NO_DELEGATOR
-        answered = Delivery(ids=(ask.id,), state="answered")
-        await self._journal.record(caller.id, caller.actor.agent.turn, answered)
+        self._answering.add(ask.id)  # a second call of the same step must not be told that it was sent
+        try:
+            answered = Delivery(ids=(ask.id,), state="answered")
+            await self._journal.record(caller.id, caller.actor.agent.turn, answered)
+        finally:
+            self._answering.discard(ask.id)
         self._resolve(ask.id, Ok({"output": text}))
         return Ok({"output": "Response sent."})
 

@@ -1,6 +1,7 @@
 """The teams of this process: a tool knows its team by id, and reaches no other."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from planck.records.outcome import Err, ErrorKind
@@ -30,14 +31,15 @@ def team_of(agent_id: str) -> "Team | None":
     return next((team for team in _teams.values() if team.member(agent_id)), None)
 
 
-def find(team: "Team", identifier: str, identifier_type: str) -> "Member | Err":
+def find(team: "Team | None", args: Mapping[str, Any]) -> "Member | Err":
     """A live member by id, name or type; of several with one type, the first that started."""
+    identifier, identifier_type = args.get("identifier"), args.get("identifier_type")
     if not identifier or identifier_type not in ("type", "name", "id"):
         return Err(
             ErrorKind.INVALID_ARGS,
             'Could not resolve target: provide identifier and identifier_type ("type", "name", or "id").',
         )
-    for member in team.members:
+    for member in team.members if team else ():
         if getattr(member.spec, identifier_type) == identifier:
             return member
     return GONE

@@ -76,7 +76,7 @@ def orchestrator_tools(
 
 def ask_agent(team_id: str) -> Tool:
     async def ask(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller:
@@ -107,7 +107,7 @@ def ask_agent(team_id: str) -> Tool:
 
 def delegate_task(team_id: str) -> Tool:
     async def delegate(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller:
@@ -249,7 +249,7 @@ async def _arrived(held: ToolSet, names: Iterable[str]) -> None:
 
 def destroy_agent(team_id: str) -> Tool:
     async def destroy(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
         if target is caller or target is team.orchestrator:
@@ -272,9 +272,11 @@ def destroy_agent(team_id: str) -> Tool:
 
 def interrupt_agent(team_id: str) -> Tool:
     async def interrupt(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args["identifier"], args["identifier_type"])
+        target = registry.find(team, args)
         if isinstance(target, Err):
             return target
+        if target is caller:
+            return Err(ErrorKind.PERMISSION_DENIED, "an agent can't interrupt itself; end your turn instead")
         target.actor.abort(TurnStatus.INTERRUPTED)
         return Ok({"output": "Agent interrupted."})
 
@@ -332,7 +334,8 @@ def _tool(
         team = registry.team(team_id)
         caller = team.member(ctx.agent_id) if team else None
         if team is None or caller is None:
-            return GONE
+            target = registry.find(team, args) if "identifier" in properties else GONE
+            return target if isinstance(target, Err) else GONE
         return await act(team, caller, args)
 
     # A dry run of a team still talks: every agent in it is dry.

@@ -171,6 +171,8 @@ async def _awaited(value: Awaitable[Any]) -> Outcome:
 
 
 def _closed(value: Any) -> Outcome:
+    if not isinstance(value, tuple):  # a list is a value, whatever it begins with
+        return outcome_of(value)
     match value:
         case (True | "ok", ok):
             return outcome_of(ok)

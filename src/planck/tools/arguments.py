@@ -155,6 +155,7 @@ def schema_problem(parameters: Mapping[str, Any]) -> str:
 def _compile(tool: Tool) -> Any:
     schema = dict(tool.parameters)
     schema.setdefault("type", "object")
+    schema.setdefault("properties", {})  # without it the validator says "False schema" of a key too many
     if not tool.plain_schema and "additionalProperties" not in schema:
         schema["additionalProperties"] = False
     try:
@@ -183,8 +184,9 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
     hint = ""
     unexpected = getattr(problem.kind, "unexpected", None)
     if unexpected and not path:
-        known = [*tool.parameters.get("properties", {}), *tool.always]
-        hint = "".join(near(str(name), known) for name in unexpected[:3]) or f"; known: {', '.join(known)}"
+        known = [*tool.parameters.get("properties", {}), *sorted(tool.always)]
+        there = f"; known: {', '.join(known)}" if known else "; it takes no arguments"
+        hint = "".join(near(str(name), known) for name in unexpected[:3]) or there
     where = {"path": path, "message": message}
     return (f"{path}: {message}{hint}" if path else f"{message}{hint}"), where
 

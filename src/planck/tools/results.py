@@ -12,6 +12,7 @@ from planck.toolkit.truncate import DEFAULT_MAX, repair, truncate
 
 _MARKER_ROOM = 1_024
 """A tool that bounds its own output adds a marker and a hint; that is not cut a second time."""
+_MARKER = "…[truncated, showing up to "
 _MAX_VALUE = 1 << 20
 _MAX_DETAILS = 4 * DEFAULT_MAX
 
@@ -56,9 +57,9 @@ def broken(name: str, problem: BaseException) -> Err:
 
 
 def bounded(text: str) -> str:
-    if len(text) <= DEFAULT_MAX + _MARKER_ROOM:
+    if len(text) <= DEFAULT_MAX + _MARKER_ROOM and _MARKER in text:
         text = repair(text)
-        if text.isascii() or len(text.encode()) <= DEFAULT_MAX + _MARKER_ROOM:
+        if len(text.encode()) <= DEFAULT_MAX + _MARKER_ROOM:
             return text
     return truncate(text)
 

@@ -171,7 +171,9 @@ class Root:
         try:
             return open_beneath(root, relative, flags)
         except OSError as problem:
-            raise self._failure(root, path, relative, problem) from None
+            if problem.errno == errno.ENOTDIR and not flags & os.O_DIRECTORY:
+                problem.errno = errno.ENOENT  # there is nothing below a file
+            raise self._failure(root, path, relative, problem, ErrorKind.READ_FAILED) from None
 
     def _open_parent(self, root: int, parent: str, path: str, create: bool) -> int:
         flags = os.O_RDONLY | os.O_DIRECTORY
@@ -179,7 +181,7 @@ class Root:
             return open_beneath(root, parent, flags)
         except OSError as problem:
             if problem.errno != errno.ENOENT or not create:
-                raise self._failure(root, path, parent, problem) from None
+                raise self._failure(root, path, parent, problem, ErrorKind.WRITE_FAILED) from None
         held = os.dup(root)
         steps = [step for step in parent.split("/") if step not in ("", ".")]
         for depth, step in enumerate(steps, 1):
@@ -194,7 +196,8 @@ class Root:
                     pass
                 deeper = open_beneath(root, "/".join(steps[:depth]), flags)
             except OSError as problem:
-                raise self._failure(root, path, "/".join(steps[:depth]), problem) from None
+                step = "/".join(steps[:depth])
+                raise self._failure(root, path, step, problem, ErrorKind.WRITE_FAILED) from None
             finally:
                 os.close(held)
             held = deeper
@@ -223,25 +226,21 @@ class Root:
             )
 
     def _outside(self, path: str, why: str = "") -> WorkspaceError:
-        reason = f"; {why}" if why else ""
-        return WorkspaceError(
-            ErrorKind.OUTSIDE_WORKSPACE,
-            f"{path!r} is outside the workspace{reason}; use a path relative to {str(self.path)!r}",
-        )
+        why = f"{why and '; '}{why}; use a path relative to {str(self.path)!r}"
+        return WorkspaceError(ErrorKind.OUTSIDE_WORKSPACE, f"{path!r} is outside the workspace{why}")
 
-    def _failure(self, root: int, path: str, relative: str, problem: OSError) -> WorkspaceError:
-        code = problem.errno
-        if code == errno.EXDEV:
+    def _failure(
+        self, root: int, path: str, relative: str, problem: OSError, kind: ErrorKind
+    ) -> WorkspaceError:
+        if problem.errno == errno.EXDEV:
             return self._outside(path, _link_note(root, relative, self.path))
-        if code == errno.ELOOP:
+        if problem.errno == errno.ELOOP:
             return self._outside(path, "its links form a loop or leave the workspace")
-        if code in (errno.ENOENT, errno.ENOTDIR):
-            return WorkspaceError(ErrorKind.NOT_FOUND, f"{path!r} does not exist")
-        if code in (errno.EACCES, errno.EPERM):
-            return WorkspaceError(ErrorKind.READ_FAILED, f"{path!r} may not be opened: {problem.strerror}")
-        if code in (errno.EISDIR, errno.ENXIO, errno.ENODEV):
-            return WorkspaceError(ErrorKind.READ_FAILED, f"{path!r} is not a regular file")
-        return WorkspaceError(ErrorKind.READ_FAILED, f"{path!r} can't be opened: {problem.strerror}")
+        if problem.errno == errno.ENOENT:
+            return WorkspaceError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; look with list_dir or glob")
+        if problem.errno == errno.ENOTDIR:
+            return WorkspaceError(kind, f"{relative!r} is no folder; list_dir shows what there is")
+        return WorkspaceError(kind, f"{path!r} can't be opened: {problem.strerror}")
 
 
 class Slot:
@@ -452,7 +451,7 @@ _CHUNK = 1 << 20
 def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED) -> os.stat_result:
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
-        what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        what = "a folder; list_dir shows it" if stat.S_ISDIR(found.st_mode) else "not a regular file"
         raise WorkspaceError(kind, f"{path!r} is {what}")
     return found
 

@@ -86,7 +86,7 @@ class Engine:
     def _search(self, start_at: str, pattern: str, ignore_case: bool, glob: str) -> list[str]:
         if self.program is None:
             return _worker({"start": start_at, "pattern": pattern, "ignore_case": ignore_case})
-        options = ["--null", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
+        options = ["--null", "--crlf", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
         if glob and not set(glob) & set("/,{}:"):
             options += ["--type-clear=planck", f"--type-add=planck:{glob}", "-tplanck"]  # -g would unignore
         return [*_rg_options(self.program), *options, "-e", pattern, "--", _dotted(start_at)]
