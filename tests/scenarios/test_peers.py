@@ -118,6 +118,20 @@ async def test_a_call_of_a_tool_that_is_still_on_its_way_waits_for_it(tmp_path: 
     assert descendants() - before == set()
 
 
+async def test_a_call_right_after_a_sidecar_died_waits_for_it_to_come_back(tmp_path: Path) -> None:
+    text = HEAD + "import os\nclass Mine(Sidecar):\n    def tools(self):\n        return [\n"
+    for name, body in (("die", "os._exit(9)"), ("live", "'alive'")):
+        text += f"            Tool({name!r}, '', {{'type': 'object'}}, lambda a, c, x: {body}),\n"
+    write(tmp_path / "side", text + "        ]\n")
+    app, _ = planck(tmp_path, [[("die", {})], [("live", {})], "done"], sidecar=str(tmp_path / "side"))
+    async with app:
+        session = await app.start(mode="full")
+        await session.run("go")
+        ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
+    assert [end.get("error", {}).get("kind") for end in ends] == ["peer_failed", None]
+    assert ends[1]["output"] == "alive"
+
+
 async def test_nothing_of_a_folder_that_is_not_trusted_starts(tmp_path: Path) -> None:
     mark = tmp_path / "started"
     write(tmp_path / "work" / ".planck" / "sidecar", f"open({str(mark)!r}, 'w').close()\n" + TOOLS)
