@@ -1,7 +1,7 @@
 """Sidecars and MCP servers of a workspace: started in the background, their tools put into each agent's set.
 
-Nothing from a project's own files starts unless the folder is trusted. A start delays no turn, but a sidecar's
-shortly the first one of a run (`SessionHandle.run`); a call of a tool that is on its way waits for it.
+Nothing from a project's own files starts unless the folder is trusted. A start delays no turn, but that of a
+sidecar shortly the first of a run (`SessionHandle.run`); a call of a tool that is on its way waits for it.
 """
 
 import asyncio
