@@ -1,5 +1,6 @@
 """Every exit code of the contract, provoked by the command line itself."""
 
+import asyncio
 import json
 import signal
 from pathlib import Path
@@ -7,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.command import Bench, finish, until
+from planck.records.outcome import ErrorKind
+from tests.command import WAIT, Bench, finish, until
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer, json_reply
 
@@ -50,13 +52,45 @@ async def test_2_usage_unknown_session_and_nothing_to_do(tmp_path: Path) -> None
         ("run", "go", "-m", "nothing/at-all"),
         ("run", "go", "--team", "nobody"),
         ("undo",),
+        ("tools",),
+        ("tools", "show"),
+        ("sessions", "nonsense"),
+        ("sessions", "replay", "x", "--from", "3", "--live"),
         ("serve",),
         ("acp",),
         ("config", "explain", "nonsense"),
     ):
         done = await bench.run(*args)
         assert (done.code, done.out) == (2, ""), args
-        assert done.err.strip(), args
+        kind = done.err.removeprefix("planck: ").partition(":")[0]
+        assert (kind in list(ErrorKind), done.err.count("\n")) == (True, 1), done.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("go", "--max-steps", "0"),
+        ("go", "--nonsense"),
+        ("go", "-r", "nobody"),
+        (),
+        ("go", "-C", "/nowhere"),
+    ],
+)
+async def test_2_has_a_result_in_the_format_that_was_asked_for(tmp_path: Path, args: tuple[str, ...]) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    whole = await bench.run("run", *args, "--output-format", "json")
+    stream = await bench.run("run", "--output-format=stream-json", *args)
+    assert (whole.code, stream.code, whole.result["exit_code"]) == (2, 2, 2)
+    assert [line["type"] for line in stream.lines] == ["init", "result"]
+    assert stream.result["errors"] == whole.result["errors"]
+
+
+async def test_2_when_a_resumed_session_is_not_to_be_kept(tmp_path: Path) -> None:
+    async with WireServer([chat.text("yes")]) as server:
+        bench = Bench(tmp_path, server.url)
+        assert (await bench.run("run", "go")).code == 0
+        assert (await bench.run("run", "more", "-c", "--no-session")).code == 2
+    assert len(server.asked) == 1
 
 
 async def test_3_could_not_go_on_because_of_a_denial(tmp_path: Path) -> None:
@@ -85,8 +119,9 @@ async def test_5_session_locked(tmp_path: Path) -> None:
     assert (second.code, undo.code) == (5, 5)
 
 
-async def test_6_no_final_text(tmp_path: Path) -> None:
-    assert (await code_of(tmp_path, [chat.text("")]))[0] == 6
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_6_no_final_text(tmp_path: Path, text: str) -> None:
+    assert (await code_of(tmp_path, [chat.text(text)]))[0] == 6
 
 
 async def test_75_when_it_is_worth_trying_again_later(tmp_path: Path) -> None:
@@ -111,3 +146,31 @@ async def test_130_and_143_for_signals(tmp_path: Path, number: signal.Signals, c
         process.send_signal(number)
         done = await finish(process)
     assert (done.code, json.loads(done.out)["status"]) == (code, "interrupted")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_signal_while_the_prompt_is_read_has_a_result_too(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    process = await bench.start("run", "--output-format", "json")
+    await reads_its_input(process.pid)
+    process.send_signal(number)
+    done = await finish(process)
+    assert (done.code, done.result["status"], done.result["exit_code"]) == (code, "interrupted", code)
+
+
+@pytest.mark.parametrize(
+    ("args", "kind"), [(("--timeout", "0.5"), "timeout"), (("--max-steps", "1"), "iteration_cap")]
+)
+async def test_an_ending_without_an_answer_says_why(tmp_path: Path, args: tuple[str, ...], kind: str) -> None:
+    async with WireServer([SLEEP if kind == "timeout" else TRUE]) as server:
+        done = await Bench(tmp_path, server.url).run("run", "go", *FULL, *args)
+    assert done.err.startswith(f"planck: {kind}: ")
+
+
+async def reads_its_input(pid: int) -> None:
+    """Wait until it sits in `read` on standard input: call 0 on x86-64, 63 on ARM."""
+    async with asyncio.timeout(WAIT):
+        while Path(f"/proc/{pid}/syscall").read_text().split()[:2] not in (["0", "0x0"], ["63", "0x0"]):
+            await asyncio.sleep(0.01)

@@ -1,9 +1,11 @@
 """The pages under docs/reference are what the code says now."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from planck.cli.main import COMMANDS, main
 from planck.cli.reference import pages
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -12,3 +14,17 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 @pytest.mark.parametrize("name", sorted(pages()))
 def test_a_page_is_current(name: str) -> None:
     assert (FOLDER / name).read_text() == pages()[name], "run: make reference"
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_and_each_of_its_actions_has_help_with_an_example(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    actions = re.search(r"^  ([a-z]+(?:\|[a-z]+)+)$", shown, re.M)
+    pages_of_help = [shown]
+    for action in actions[1].split("|") if actions else ():
+        assert main([name, action, "--help"]) == 0
+        pages_of_help.append(capsys.readouterr().out)
+    assert [page for page in pages_of_help if "example: planck" not in page] == []

@@ -40,6 +40,7 @@ DATA: dict[str, tuple[set[str], set[str]]] = {
     "tool_end": ({"id", "name", "ok", "output", "duration_ms"}, {"error", "exit_code"}),
     "turn_end": ({"status", "text", "usage"}, set()),
     "text_delta": ({"text"}, set()),
+    "usage_delta": ({"usage"}, set()),
     "tool_progress": ({"id", "text"}, set()),
     "permission_decision": ({"call_id", "tool", "decision", "reason"}, {"request_id", "scope"}),
 }
@@ -104,7 +105,7 @@ async def test_a_team_of_four_streams_every_event_of_every_agent(tmp_path: Path)
     for line in lines[1:-1]:
         must, may = DATA[line["type"]]
         assert must <= set(line["data"]) <= must | may, line
-        deltas = ("text_delta", "tool_progress")
+        deltas = ("text_delta", "tool_progress", "usage_delta")
         assert (line["seq"] is None) is (line["type"] in deltas)
         assert line["agent_id"] in names or line["type"] == "session_started"
     seqs = [line["seq"] for line in lines if line["seq"] is not None]

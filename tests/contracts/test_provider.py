@@ -24,6 +24,7 @@ from planck.records.events import (
     ToolEnd,
     TurnEnd,
     TurnStatus,
+    UsageDelta,
     View,
 )
 from planck.records.history import History
@@ -98,6 +99,7 @@ async def test_text_arrives_in_deltas_and_ends_with_one_message(
     assert (message.stop, message.model) == (StopReason.END, known.model)
     for count in known.counts:
         assert getattr(message.usage, count) == getattr(usage, count)
+    assert [item.usage for item in items if isinstance(item, UsageDelta)][-1] == message.usage
 
 
 async def test_thinking_is_told_apart_from_text_and_kept(known: Known, transport: HttpTransport) -> None:
@@ -196,7 +198,8 @@ async def test_closing_the_stream_closes_the_connection(known: Known, transport:
     whole = play(known.server, [Answer(())])
     async with WireServer(lambda asked: whole(asked) if asked.path == SHOW else stalled) as server:
         stream = known.provider(server.url, transport).stream(request())
-        assert await anext(stream) == TextDelta(text="a lon")
+        while (item := await anext(stream)) != TextDelta(text="a lon"):
+            assert isinstance(item, UsageDelta)
         await stream.aclose()
         async with asyncio.timeout(30):
             await server.closed_early.wait()

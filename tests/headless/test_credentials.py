@@ -276,8 +276,8 @@ async def test_the_command_line_signs_in_shows_and_signs_out(tmp_path: Path) -> 
     [
         (("login", "nobody"), b"k", "invalid_args: Unknown provider: nobody.", 2),
         (("login",), b"k", "invalid_args", 2),
-        (("login", "anthropic"), b"", "invalid_args", 1),
-        (("login", "anthropic"), b"two words\n", "invalid_args", 1),
+        (("login", "anthropic"), b"", "invalid_args", 2),
+        (("login", "anthropic"), b"two words\n", "invalid_args", 2),
         (("login", "anthropic", "--device"), b"", "device_code_unsupported", 1),
     ],
 )

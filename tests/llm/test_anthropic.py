@@ -102,6 +102,21 @@ async def test_a_reason_without_a_meaning_for_us_is_an_end(reason: str) -> None:
     assert (message.usage.input_tokens, message.usage.output_tokens) == (3, 2)
 
 
+async def test_a_call_that_comes_whole_at_its_start_keeps_its_arguments() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}}
+    message = (
+        await streamed(
+            sse({"type": "message_start", "message": {}}),
+            sse({"type": "content_block_start", "index": 0, "content_block": call}),
+            sse({"type": "content_block_stop", "index": 0}),
+            sse({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+            sse({"type": "message_stop"}),
+        )
+    )[-1]
+    assert isinstance(message, AssistantMessage)
+    assert message.tool_calls == (ToolCall("", "t1", "read", '{"path":"a"}'),)
+
+
 async def test_a_result_that_failed_says_so_and_an_empty_one_is_not_empty() -> None:
     told = history("go")
     call = ToolCall("t1", "c1", "read", "{}")

@@ -88,6 +88,13 @@ async def test_a_stream_cut_at_any_byte_is_cut_or_whole(known: Known, broken: bo
     assert failed > 1000
 
 
+async def test_an_end_without_its_line_end_changes_nothing(known: Known) -> None:
+    for answer in answers(known):
+        bare = MemoryTransport(play(known.server, [answer]), alter=bytes.rstrip)
+        whole = MemoryTransport(play(known.server, [answer]))
+        assert await outcome(known, answer, bare) == await outcome(known, answer, whole)
+
+
 async def test_chunks_of_one_byte_change_nothing(known: Known) -> None:
     for answer in answers(known):
         one = MemoryTransport(play(known.server, [answer]), piece=1)

@@ -84,6 +84,13 @@ async def test_an_answer_that_the_model_broke_off_can_be_tried_again(reason: str
     assert caught.value.err.kind == ErrorKind.STREAM_CUT
 
 
+async def test_null_arguments_are_none() -> None:
+    call = {"functionCall": {"id": "own", "name": "now", "args": None}}
+    message = (await streamed(candidate(call, finishReason="STOP")))[-1]
+    assert isinstance(message, AssistantMessage)
+    assert message.tool_calls == (ToolCall("", "own", "now", "{}"),)
+
+
 async def test_a_blocked_prompt_is_filtered_and_says_nothing() -> None:
     message = (await streamed({"promptFeedback": {"blockReason": "SAFETY"}}))[-1]
     assert isinstance(message, AssistantMessage)

@@ -17,6 +17,16 @@ def error(message: str, code: str | None = None, type: str = "invalid_request_er
     return {"error": {"message": message, "type": type, "code": code}}
 
 
+def quota(id: str) -> dict[str, Any]:
+    """Google's words are the same for a minute's quota and for a day's; both say when to come back."""
+    violation = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": id}]}
+    wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"}
+    said = "You exceeded your current quota, please check your plan and billing details."
+    return {
+        "error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": said, "details": [violation, wait]}
+    }
+
+
 CASES: list[tuple[int, Any, K]] = [
     (401, error(f"Incorrect API key provided: {KEY}."), K.NOT_AUTHENTICATED),
     (403, {"error": "forbidden"}, K.NOT_AUTHENTICATED),
@@ -28,6 +38,8 @@ CASES: list[tuple[int, Any, K]] = [
     (402, error("Insufficient Balance"), K.USAGE_LIMIT_REACHED),
     (429, error("Rate limit reached for gpt-5 in organization on tokens per min"), K.RATE_LIMITED),
     (429, error("You exceeded your current quota", "insufficient_quota"), K.USAGE_LIMIT_REACHED),
+    (429, quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"), K.RATE_LIMITED),
+    (429, quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), K.USAGE_LIMIT_REACHED),
     (400, error("Your credit balance is too low to access the Anthropic API."), K.USAGE_LIMIT_REACHED),
     (429, b"", K.RATE_LIMITED),
     (503, error("Service unavailable."), K.OVERLOADED),
@@ -40,6 +52,7 @@ CASES: list[tuple[int, Any, K]] = [
     ),
     (404, {"error": "model 'llama9' not found"}, K.MODEL_NOT_SUPPORTED),
     (400, error("Invalid model name passed in model=foo. No such model"), K.MODEL_NOT_SUPPORTED),
+    (400, error("acme/gpt-9 is not a valid model ID"), K.MODEL_NOT_SUPPORTED),
     (404, b"404 page not found", K.PROVIDER_HTTP_ERROR),
     (
         413,
@@ -83,6 +96,7 @@ def test_each_refusal_has_one_kind(status: int, body: Any, kind: K) -> None:
     shown = f"{failure.err.message} {failure.err.details}"
     assert KEY not in shown
     assert shown.isprintable()
+    assert failure.err.message.rpartition("; ")[2].startswith(("set ", "check ", "see ", "try ", "the conv"))
 
 
 def test_a_flood_of_words_is_cut_and_a_key_at_the_cut_is_still_hidden() -> None:

@@ -6,7 +6,8 @@ import pytest
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, Provider, ProviderError, Request
-from planck.records.events import AssistantSaid, TextDelta, ThinkingDelta, ToolEnd
+from planck.records import codec
+from planck.records.events import AssistantSaid, TextDelta, ThinkingDelta, ToolEnd, UsageDelta
 from planck.records.messages import (
     AssistantMessage,
     Image,
@@ -52,6 +53,7 @@ async def test_thinking_text_and_calls_arrive_and_a_call_gets_an_id() -> None:
     assert items == [
         ThinkingDelta(text="hm"),
         TextDelta(text="I look."),
+        UsageDelta(usage=Usage(9, 4)),
         AssistantMessage((*parts[:2], call), "ollama", "small", StopReason.TOOL_CALLS, Usage(9, 4)),
     ]
 
@@ -80,12 +82,46 @@ async def test_a_prompt_that_would_be_cut_is_refused_here() -> None:
     assert [asked.path for asked in transport.asked] == ["/api/show"]
 
 
-@pytest.mark.parametrize("shown", [{}, {"model_info": {}}, {"model_info": {"x.context_length": "9"}}, [7]])
-async def test_a_server_that_does_not_say_its_context_is_not_trusted(shown: Any) -> None:
-    transport = MemoryTransport(script(Answer((Text("ok"),)), shown=shown))
-    with pytest.raises(ProviderError) as caught:
-        await collect(ollama(transport), request())
-    assert caught.value.err.kind is ErrorKind.INVALID_RESPONSE
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        (200, {}),
+        (200, {"model_info": {}}),
+        (200, {"model_info": {"x.context_length": "9"}}),
+        (200, [7]),
+        (404, "404 page not found"),
+        (405, ""),
+    ],
+)
+@pytest.mark.parametrize(("window", "num_ctx"), [(4096, 4096), (0, 32_768)])
+async def test_a_server_that_does_not_say_its_context_is_told_one(
+    status: int, shown: Any, window: int, num_ctx: int
+) -> None:
+    chat = play(Ollama(), [Answer((Text("ok"),))])
+    told = json_reply(shown, status)
+    transport = MemoryTransport(lambda asked: told if asked.path == "/api/show" else chat(asked))
+    await collect(ollama(transport, context_window=window), request())
+    assert transport.asked[-1].json["options"] == {"num_ctx": num_ctx}
+
+
+@pytest.mark.parametrize(("sent", "arguments"), [(None, "{}"), ('{"path":"x"}', '{"path":"x"}')])
+async def test_arguments_that_are_null_or_a_text_are_the_object_that_they_mean(
+    sent: Any, arguments: str
+) -> None:
+    call = {"function": {"name": "read", "arguments": sent}}
+    line = codec.encode({"message": {"role": "assistant", "tool_calls": [call]}, "done": True})
+    shown = json_reply(SHOWN)
+    transport = MemoryTransport(lambda asked: shown if asked.path == "/api/show" else Reply([line]))
+    *_, message = await collect(ollama(transport), request())
+    assert isinstance(message, AssistantMessage)
+    assert [call.arguments for call in message.tool_calls] == [arguments]
+
+
+async def test_an_address_in_the_openai_form_is_the_same_server() -> None:
+    transport = MemoryTransport(script(Answer((Text("ok"),))))
+    endpoint = Endpoint("local", "ollama", base_url="http://here/v1")
+    await collect(open_provider(endpoint, ModelSpec(provider="local", model="small"), transport), request())
+    assert [asked.path for asked in transport.asked] == ["/api/show", "/api/chat"]
 
 
 async def test_an_unknown_model_and_a_broken_stream_have_their_kinds() -> None:

@@ -18,6 +18,7 @@ from planck.records.events import (
     TextDelta,
     ThinkingDelta,
     ToolEnd,
+    UsageDelta,
 )
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
@@ -67,6 +68,7 @@ async def test_text_arrives_in_deltas_and_ends_with_one_message(transport: HttpT
         ThinkingDelta(text="hm"),
         TextDelta(text="Hel"),
         TextDelta(text="lo"),
+        UsageDelta(usage=USAGE),
         AssistantMessage(parts, "openai_chat", "m", StopReason.END, USAGE),
     ]
     asked = server.asked[0]
@@ -230,6 +232,14 @@ ODD_CALLS = {
         ],
         [("a", "read", "{}")],
     ),
+    "the same index for all": (
+        [
+            fragment(index=0, id="a", function={"name": "read", "arguments": '{"n":'}),
+            fragment(index=0, id="other", function={"arguments": "1}"}),
+            fragment(index=0, id="b", function={"name": "read", "arguments": '{"n":2}'}),
+        ],
+        [("a", "read", '{"n":1}'), ("b", "read", '{"n":2}')],
+    ),
     "indices that do not begin at nought": (
         [fragment(index=7, id="a", function={"name": "read", "arguments": "{}"})],
         [("a", "read", "{}")],
@@ -261,6 +271,18 @@ async def test_events_and_fields_that_nobody_knows_are_passed_over(transport: Ht
         items = await collect(provider(server, transport), request("hi"))
     message = AssistantMessage((Text("hi"),), "openai_chat", "m", StopReason.END)
     assert items == [TextDelta(text="hi"), message]
+
+
+async def test_a_text_that_is_cut_inside_a_character_loses_that_character_alone(
+    transport: HttpTransport,
+) -> None:
+    texts = [rb"a\\ud83d \ud83d\ude00 \ud83d", rb"\ude00z"]
+    events = [b'data: {"choices":[{"delta":{"content":"' + text + b'"}}]}\n\n' for text in texts]
+    end = chat.sse({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    async with WireServer([Reply([*events, end])]) as server:
+        *_, message = await collect(provider(server, transport), request("hi"))
+    assert isinstance(message, AssistantMessage)
+    assert message.text == "a\\ud83d \N{GRINNING FACE} \ufffd\ufffdz"
 
 
 async def test_a_refusal_is_text_with_its_own_stop(transport: HttpTransport) -> None:

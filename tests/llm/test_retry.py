@@ -10,10 +10,11 @@ from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.retry import Retrying
 from planck.llm.retry_after import retry_after
 from planck.llm.scripted import Say, ScriptedProvider
-from planck.records.events import Status, TextDelta
+from planck.records.events import Status, TextDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import ModelSpec
+from planck.records.usage import Usage
 from tests.virtual_time import run_virtual
 from tests.wire import chat
 from tests.wire.known import request
@@ -161,6 +162,12 @@ def test_the_first_sign_of_life_may_take_longer_than_the_next() -> None:
     provider = Paced([(500, WORD), (99, WORD), (99, DONE)])
     run = Run(provider, idle_timeout=100, first_timeout=600)
     assert (run.states, run.items[-1], run.seconds) == ([], DONE, 698)
+
+
+def test_a_prompt_that_is_counted_may_still_take_long_to_read() -> None:
+    provider = Paced([(1, UsageDelta(usage=Usage(9))), (500, WORD), (99, DONE)])
+    run = Run(provider, idle_timeout=100, first_timeout=600)
+    assert (run.states, run.items[-1], run.seconds) == ([], DONE, 600)
 
 
 def test_a_slow_consumer_is_no_stall() -> None:

@@ -21,4 +21,4 @@ def exit_code(failure: PlanckError) -> Exit:
     usage = isinstance(
         failure, UsageError | ConfigError | ModelError | SessionError | TeamFileError | UndoError
     )
-    return Exit.USAGE if usage else Exit.FAILURE
+    return Exit.USAGE if usage or failure.err.kind is ErrorKind.INVALID_ARGS else Exit.FAILURE

@@ -72,12 +72,13 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     import logging
     from importlib import import_module
 
+    from planck.cli.parser import Parser
     from planck.records.outcome import PlanckError
 
     logger = logging.getLogger("planck")
     logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     module = import_module(COMMANDS[name][0])
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"planck {name}" if name != "chat" else "planck",
         description=COMMANDS[name][1],
         epilog=f"example: {module.EXAMPLE}",
@@ -88,6 +89,8 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
         options = parser.parse_args(args)
     except SystemExit as leaving:
         return int(leaving.code or 0)
+    except PlanckError as failure:
+        return int(module.refused(args, failure)) if name == "run" else _fail(str(failure.err))
     try:
         return int(module.run(options))
     except PlanckError as failure:

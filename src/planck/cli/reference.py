@@ -52,7 +52,7 @@ def _options(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[str]
             for name, sub in action.choices.items():
                 yield f"- **{prefix}{name}**"
                 yield from (f"  {row}" for row in _options(sub) if "`-h, --help`" not in row)
-        else:
+        elif action.help != argparse.SUPPRESS:
             names = ", ".join(action.option_strings) or action.metavar or action.dest
             takes = "" if not action.option_strings or action.nargs == 0 else f" {_value(action)}"
             values = f" {'|'.join(map(str, action.choices))}" if action.choices and not takes else ""

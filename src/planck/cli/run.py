@@ -5,10 +5,11 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -57,11 +58,51 @@ def session_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    options.begun = False
+    signal.signal(signal.SIGINT, partial(_stopped, Exit.SIGINT))
+    signal.signal(signal.SIGTERM, partial(_stopped, Exit.SIGTERM))
     try:
         prompt = _prompt(options.prompt)
         return asyncio.run(_run(options, prompt))
     except PlanckError as failure:
-        return _report(options, failed(failure.err, exit_code(failure)))
+        return _not_begun(options, failed(failure.err, exit_code(failure)))
+    except _Stopped as stopped:
+        err = Err(ErrorKind.INTERRUPTED, "stopped by a signal before the run began; start it again")
+        return _not_begun(options, failed(err, stopped.exit, TurnStatus.INTERRUPTED))
+
+
+def refused(args: Sequence[str], failure: PlanckError) -> int:
+    """A command line that can't be read has a result too, in the format that it asks for."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--output-format", default="text")
+    parser.add_argument("-C", dest="directory", default=".")
+    try:
+        options = parser.parse_known_args(args)[0]
+    except argparse.ArgumentError:
+        options = argparse.Namespace(output_format="text", directory=".")
+    options.begun = options.no_session = False
+    return _not_begun(options, failed(failure.err, exit_code(failure)))
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal while there is no turn to end; the event loop lets a `KeyboardInterrupt` through."""
+
+    def __init__(self, exit: Exit) -> None:
+        self.exit = exit
+
+
+def _stopped(code: Exit, number: int, frame: object) -> NoReturn:
+    raise _Stopped(code)
+
+
+def _not_begun(options: argparse.Namespace, result: RunResult) -> int:
+    if options.output_format == "stream-json" and not options.begun:
+        workspace = str(Path(options.directory).absolute())
+        nothing = {"model": "", "tools": [], "agents": [], "version": planck.__version__}
+        _write(
+            frame_of("init", {"session_id": "", "session_name": "", "workspace": workspace, **nothing}, "")
+        )
+    return _report(options, result)
 
 
 def _prompt(argument: str | None) -> str:
@@ -72,7 +113,7 @@ def _prompt(argument: str | None) -> str:
             ErrorKind.STDIN_ERROR,
             f"standard input can't be read as UTF-8 text: {failure}; pass the prompt as an argument",
         ) from None
-    parts = [part for part in (argument or "", piped.strip("\n")) if part.strip()]
+    parts = [part for part in (argument or "", piped.strip("\r\n")) if part.strip()]
     if not parts:
         raise UsageError(ErrorKind.NO_PROMPT, 'no prompt; say what to do: planck run "..."')
     return "\n\n".join(parts)
@@ -91,6 +132,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
         watch = None
         if options.output_format == "stream-json":
             _write(frame_of("init", _init(session, planck_), session.id))
+            options.begun = True
             watch = Watch(session, lambda event: _write(event.frame()))
         result = await _until_signal(session, prompt, options.timeout)
         if watch:
@@ -139,6 +181,10 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
     resumed = options.resume
     if options.newest:
         resumed = newest(planck_.sessions_dir, planck_.workspace).name.partition("_")[0]
+    if resumed and getattr(options, "no_session", False):
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "--no-session keeps nothing, and a resumed session is kept; leave out one"
+        )
     if options.fork and not resumed:
         raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
     if resumed and (options.team or (options.name and not options.fork)):
@@ -161,20 +207,22 @@ async def _until_signal(session: SessionHandle, prompt: str, timeout: float | No
     loop = asyncio.get_running_loop()
     caught: list[Exit] = []
     stops: set[asyncio.Task[None]] = set()
+    ended = False
 
     def stop(code: Exit) -> None:
         caught.append(code)
         if len(caught) > 2:
             os._exit(code)  # whatever hangs in the cleaning up must not hold the user
-        stops.add(loop.create_task(session.stop(TurnStatus.INTERRUPTED)))
+        if not ended:
+            stops.add(loop.create_task(session.stop(TurnStatus.INTERRUPTED)))
 
+    # They stay until the loop is closed: a signal while it cleans up must not take the result along.
     loop.add_signal_handler(signal.SIGINT, stop, Exit.SIGINT)
     loop.add_signal_handler(signal.SIGTERM, stop, Exit.SIGTERM)
     try:
         result = await session.run(prompt, timeout=timeout)
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        loop.remove_signal_handler(signal.SIGTERM)
+        ended = True
         if stops:
             await asyncio.wait(stops)
     if caught and result.status is TurnStatus.INTERRUPTED:
@@ -251,20 +299,33 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case _ if result.text and not answered:
             text = plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))
-    if result.exit_code != Exit.DONE:
-        for error in result.errors[-1:]:
-            told = Err(error["kind"], error["message"], error["details"])
-            print(f"planck: {_line(str(told))}", file=sys.stderr)
-        for denial in result.denials:
-            print(f"planck: permission_denied: {_line(denial['reason'])}", file=sys.stderr)
-        if any(error["details"].get("no_model") for error in result.errors):
-            print(no_model(), file=sys.stderr)
+    for line in _complaints(result):
+        print(f"planck: {line}", file=sys.stderr)
+    if any(error["details"].get("no_model") for error in result.errors):
+        print(no_model(), file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         print(
             f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}",
             file=sys.stderr,
         )
     return result.exit_code
+
+
+def _complaints(result: RunResult) -> list[str]:
+    """What went wrong, each with its kind and what to do next."""
+    last = [
+        _line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
+    ]
+    match result.exit_code:
+        case Exit.DONE:
+            return []
+        case Exit.TIMEOUT:
+            return ["timeout: the time was up before the answer; go on with -c and a larger --timeout"]
+        case Exit.SIGINT | Exit.SIGTERM if result.session_id:
+            return ["interrupted: a signal ended the turn; go on with -c"]
+        case Exit.NO_TEXT:
+            return ["invalid_response: the model ended without a text; ask again with -c, or another model"]
+    return last + [f"permission_denied: {_line(denial['reason'])}" for denial in result.denials]
 
 
 def no_model() -> str:

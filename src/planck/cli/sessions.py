@@ -36,6 +36,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
     parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
     parser.add_argument("--json", action="store_true", help="for programs")
+    for option in ("--verify", "--live"):  # of `replay`, so that it can say itself that it is not built
+        parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--from", dest="start", help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:

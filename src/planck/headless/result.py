@@ -89,10 +89,17 @@ def summarise(
     )
 
 
-def failed(err: Err, exit_code: int, *, session_id: str = "", session_name: str = "") -> RunResult:
+def failed(
+    err: Err,
+    exit_code: int,
+    status: TurnStatus = TurnStatus.FAILED,
+    *,
+    session_id: str = "",
+    session_name: str = "",
+) -> RunResult:
     """The result of a run that could not begin or could not be recorded."""
     return RunResult(
-        status=TurnStatus.FAILED,
+        status=status,
         text="",
         session_id=session_id,
         session_name=session_name,
@@ -112,7 +119,7 @@ def _error(agent_id: str | None, kind: str, message: str, details: dict[str, Any
 
 def _exit_code(status: TurnStatus, text: str, denied: bool, errors: list[dict[str, Any]]) -> int:
     match status:
-        case TurnStatus.COMPLETED if text:
+        case TurnStatus.COMPLETED if text.strip():
             return Exit.DONE
         case TurnStatus.COMPLETED:
             return Exit.DENIED if denied else Exit.NO_TEXT

@@ -201,6 +201,8 @@ class _Block(msgspec.Struct, frozen=True):
     thinking: str = ""
     signature: str = ""
     data: str = ""
+    input: dict[str, Any] | None = None
+    """Empty while fragments follow; a server that has the whole call at once may send it here."""
 
 
 class _Delta(msgspec.Struct, frozen=True):
@@ -250,7 +252,7 @@ class _Answer:
         self._model = model
         self._blocks: dict[int, _Open] = {}
         self._stop: str | None = None
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         event = _decode(data)
@@ -284,7 +286,7 @@ class _Answer:
             raise cut()
         blocks = sorted(self._blocks.items())
         parts = [part for at, block in blocks if (part := _part(block, f"{self._fallback_id}_{at}"))]
-        return concluded(parts, stop, DIALECT, self._model, self._usage)
+        return concluded(parts, stop, DIALECT, self._model, self.usage)
 
     def _start(self, index: int, block: _Block) -> Sequence[Item]:
         self._blocks[index] = _Open(block)
@@ -315,8 +317,8 @@ class _Answer:
         """Counts are cumulative: a later one replaces an earlier one, a missing one leaves it."""
         if spent is None:
             return
-        was, thinking = self._usage, (spent.details or {}).get("thinking_tokens")
-        self._usage = Usage(
+        was, thinking = self.usage, (spent.details or {}).get("thinking_tokens")
+        self.usage = Usage(
             _newer(spent.input_tokens, was.input_tokens),
             _newer(spent.output_tokens, was.output_tokens),
             _newer(spent.cache_read_input_tokens, was.cache_read_tokens),
@@ -346,6 +348,7 @@ def _part(block: _Open, fallback_id: str) -> Part | None:
         case "redacted_thinking":
             return Thinking(data=block.block.data)
         case "tool_use":
-            return ToolCall("", block.block.id or fallback_id, block.block.name, text or "{}")
+            arguments = text or codec.encode_str(block.block.input or {})
+            return ToolCall("", block.block.id or fallback_id, block.block.name, arguments)
         case _:
             return None

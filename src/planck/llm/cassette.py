@@ -9,7 +9,7 @@ import msgspec
 
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records import codec
-from planck.records.events import Status, TextDelta, ThinkingDelta
+from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage, Message
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
@@ -202,6 +202,7 @@ def _drift(agent_id: str, what: str) -> ProviderError:
 _ITEMS: dict[str, type[Any]] = {
     "text": TextDelta,
     "thinking": ThinkingDelta,
+    "usage": UsageDelta,
     "status": Status,
     "message": AssistantMessage,
 }

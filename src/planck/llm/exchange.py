@@ -1,6 +1,7 @@
 """One model call over HTTP: what every dialect shares, so that each is only an encoding and an answer."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol
@@ -11,13 +12,16 @@ from planck.llm.provider import Item, ProviderError
 from planck.llm.sse import Sse
 from planck.llm.transport import Response, Transport, read_all
 from planck.records import codec
-from planck.records.events import Status
+from planck.records.events import Status, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
+from planck.records.usage import Usage
 
 
 class Splitter(Protocol):
     def feed(self, chunk: bytes) -> list[bytes]: ...
+
+    def rest(self) -> bytes | None: ...
 
 
 class Answer(Protocol):
@@ -25,6 +29,8 @@ class Answer(Protocol):
 
     ended: bool
     """The server has said its last word; what follows is not read."""
+    usage: Usage
+    """What the server has counted so far; another object when it counted again."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
         """The deltas of one event; an event it does not know gives none. Raises `codec.DecodeError`."""
@@ -49,7 +55,7 @@ async def exchange(
     splitter: Splitter | None = None,
 ) -> AsyncGenerator[Item, None]:
     """Deltas as they arrive, then the message. Closing it closes the connection."""
-    feed = (splitter or Sse()).feed
+    events = splitter or Sse()
     response = await transport.send("POST", url, headers, body)
     async with aclosing(response):
         if response.status != 200:
@@ -57,16 +63,20 @@ async def exchange(
         now = asyncio.get_running_loop().time
         alive = now()
         checked = splitter is not None
+        counted = answer.usage
         async for chunk in response.chunks():
             if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
                 raise await _no_stream(chunk, response, endpoint)
             silent = True
-            for number, data in enumerate(feed(chunk), 1):
+            for number, data in enumerate(events.feed(chunk), 1):
                 if number % _FAIR == 0:
                     await asyncio.sleep(0)
                 for item in _read(answer, data):
                     silent = False
                     yield item
+                if answer.usage is not counted:
+                    counted = answer.usage
+                    yield UsageDelta(usage=counted)
                 if answer.ended:
                     break
             if not silent:
@@ -77,6 +87,9 @@ async def exchange(
             if answer.ended:
                 response.release()
                 break
+    if not answer.ended and (rest := events.rest()) is not None:
+        for item in _read_rest(answer, rest):
+            yield item
     yield answer.message()
 
 
@@ -92,14 +105,37 @@ async def _no_stream(begun: bytes, response: Response, endpoint: Endpoint) -> Pr
     return provider_error(0, response.headers, begun + rest, endpoint)
 
 
+def _read_rest(answer: Answer, data: bytes) -> Sequence[Item]:
+    """Many a server leaves out the last line end; half an event says nothing, and `message` knows."""
+    try:
+        return _read(answer, data)
+    except ProviderError as error:
+        if error.err.kind is ErrorKind.STREAM_CUT:
+            return ()
+        raise
+
+
 def _read(answer: Answer, data: bytes) -> Sequence[Item]:
     try:
         return answer.feed(data)
-    except (codec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE:
+        pass
+    try:
+        return answer.feed(_ESCAPES.sub(_whole_characters, data))
+    except _UNREADABLE as error:
         raise ProviderError(
             ErrorKind.STREAM_CUT,
             f"the server sent an event that can't be read: {error}; it can be tried again",
         ) from None
+
+
+_UNREADABLE = (codec.DecodeError, UnicodeDecodeError, RecursionError)
+_ESCAPES = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..|\\.", re.S)
+
+
+def _whole_characters(escape: re.Match[bytes]) -> bytes:
+    """A server that cuts its text inside a surrogate pair loses that character, and not the answer."""
+    return rb"\ufffd" if len(escape[0]) == len(rb"\ufffd") else escape[0]
 
 
 def cut() -> ProviderError:

@@ -10,7 +10,7 @@ from planck.llm.endpoint import Endpoint
 from planck.llm.exchange import cut, exchange
 from planck.llm.gemini_schema import declaration
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_object, unseen, wire_name
+from planck.llm.parts import concluded, json_arguments, json_object, unseen, wire_name
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -276,14 +276,14 @@ class _Answer:
         self._thinking = False
         self._calls = 0
         self._stop: StopReason | None = None
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         chunk = _decode(data)
         if chunk.error:
             raise provider_error(0, {}, data, self._endpoint)
         if chunk.usage_metadata:
-            self._usage = _usage(chunk.usage_metadata)
+            self.usage = _usage(chunk.usage_metadata)
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:
             self._stop = StopReason.FILTER
         if not chunk.candidates:
@@ -299,7 +299,7 @@ class _Answer:
         if self._stop is None:
             raise cut()
         self._flush()
-        return concluded(self._parts, self._stop, DIALECT, self._model, self._usage)
+        return concluded(self._parts, self._stop, DIALECT, self._model, self.usage)
 
     def _part(self, part: _WirePart) -> Item | None:
         if part.function_call:
@@ -328,7 +328,7 @@ class _Answer:
             self._parts.append(Thinking(signature=signature))
         id = call.id or f"{self._id_prefix}{self._calls}"
         self._calls += 1
-        self._parts.append(ToolCall("", id, call.name, bytes(call.args).decode()))
+        self._parts.append(ToolCall("", id, call.name, json_arguments(call.args)))
 
     def _flush(self, signature: str = "") -> None:
         text, self._fragments = "".join(self._fragments), []

@@ -25,13 +25,13 @@ async def refusal(response: Response, endpoint: Endpoint) -> ProviderError:
 def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoint: Endpoint) -> ProviderError:
     """`status` 0 is an error inside a stream that began well."""
     code, said = _said(body)
-    kind = _kind(status, code, said)
+    kind = _kind(status, code, said, passes=bool(_delay(body)) and b"PerDay" not in body)
     said = _printable(redact(said, endpoint.secrets)) or "no explanation"
     where = f"{endpoint.name!r} answered {status}" if status else f"{endpoint.name!r} broke off"
     details: dict[str, Any] = {"provider": endpoint.name, "status": status}
     if code:
         details["code"] = _printable(redact(code, endpoint.secrets))
-    message = f"{where}: {said}{_HINTS.get(kind, '')}"
+    message = f"{where}: {said}{_HINTS.get(kind) or _hint(status)}"
     asked = {"retry-after": delay, **headers} if (delay := _delay(body)) else headers
     return ProviderError(kind, message, details, retry_after=retry_after(asked))
 
@@ -41,8 +41,17 @@ _HINTS = {
     ErrorKind.USAGE_LIMIT_REACHED: "; check the account's plan and credit",
     ErrorKind.MODEL_NOT_SUPPORTED: "; see `planck models list`",
     ErrorKind.CONTEXT_OVERFLOW: "; the conversation must be compacted",
+    ErrorKind.RATE_LIMITED: "; try again later",
+    ErrorKind.OVERLOADED: "; try again later",
 }
 _MAX_MESSAGE = 600
+
+
+def _hint(status: int) -> str:
+    later = status == 0 or status >= 500
+    return "; try again later" if later else "; check the model's settings, `planck models test` tries them"
+
+
 # Compiled when something fails: compiling all of them would be the most of this import.
 _OVERFLOW = (
     r"context.?(length|window|size|limit)|maximum context|(prompt|input) is too long|too many (input )?tokens"
@@ -55,17 +64,19 @@ _QUOTA = (
 )
 _NO_MODEL = (
     r"model.?not.?found|model .{0,200}(does not exist|not found|not supported|is not available|not a valid)"
-    r"|(unknown|invalid|unsupported|no such) model|not_found_error model:|models/.{0,200}is not found"
+    r"|not a valid model|(unknown|invalid|unsupported|no such) model|not_found_error model:"
+    r"|models/.{0,200}is not found"
 )
 _BUSY = r"overloaded|server (is )?busy|at capacity|temporarily unavailable"
 _RATE = r"rate.?limit|too many requests|resource.?exhausted"
 _AUTH = r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated"
 
 
-def _kind(status: int, code: str, said: str) -> ErrorKind:
+def _kind(status: int, code: str, said: str, *, passes: bool = False) -> ErrorKind:
+    """`passes`: it says when to come back, as Google does for a minute's quota, in the words for a day's."""
     text = f"{code} {said}"
     if status in (0, 400, 402, 429):
-        if status == 402 or _has(_QUOTA, text):
+        if status == 402 or (_has(_QUOTA, text) and not passes):
             return ErrorKind.USAGE_LIMIT_REACHED
         if status == 429 or (status == 0 and _has(_RATE, text)):
             return ErrorKind.RATE_LIMITED

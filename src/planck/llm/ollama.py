@@ -9,7 +9,7 @@ import msgspec
 from planck.llm.endpoint import OLLAMA_ROOT, Endpoint
 from planck.llm.exchange import cut, exchange
 from planck.llm.http_errors import provider_error, refusal
-from planck.llm.parts import concluded, json_object, unseen
+from planck.llm.parts import concluded, json_arguments, json_object, unseen
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.sse import Lines
 from planck.llm.tool_bytes import ToolBytes
@@ -41,11 +41,11 @@ class Ollama:
         self._endpoint = endpoint
         self._model = model
         self._transport = transport
-        self._root = endpoint.base_url or OLLAMA_ROOT
+        self._root = (endpoint.base_url or OLLAMA_ROOT).removesuffix("/v1")
         self._headers = endpoint.bearer
         self._tools = ToolBytes(_tool)
         self._wire_key = f"{DIALECT}:{model.model}"
-        self._longest = 0
+        self._longest: int | None = None
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         window = await self._window(request)
@@ -60,11 +60,13 @@ class Ollama:
 
     async def _window(self, request: Request) -> int:
         """The context to ask for, within what the model can take; a prompt beyond it is refused here."""
-        if not self._longest:
+        if self._longest is None:
             self._longest = await self._ask_longest()
         params = {**self._model.params, **request.params}
         wanted = params.get("num_ctx", self._model.context_window)
-        window = min(wanted, self._longest) if isinstance(wanted, int) and wanted > 0 else self._longest
+        if not isinstance(wanted, int) or wanted <= 0:
+            wanted = self._longest or _UNTOLD
+        window = min(wanted, self._longest or wanted)
         tokens = request.history.tokens(fixed=len(request.system) // BYTES_PER_TOKEN)
         if tokens > window:
             raise ProviderError(
@@ -76,13 +78,16 @@ class Ollama:
         return window
 
     async def _ask_longest(self) -> int:
-        """The most that the model can take, from `/api/show`."""
+        """The most that the model can take, from `/api/show`; 0 where the server does not say."""
         question = codec.encode({"model": self._model.model})
         response = await self._transport.send("POST", f"{self._root}/api/show", self._headers, question)
         async with aclosing(response):
-            if response.status != 200:
-                raise await refusal(response, self._endpoint)
-            return _longest(await read_all(response, _LARGEST_SHOWN), self._endpoint)
+            if response.status == 200:
+                return _longest(await read_all(response, _LARGEST_SHOWN))
+            error = await refusal(response, self._endpoint)
+        if error.err.kind is ErrorKind.PROVIDER_HTTP_ERROR and response.status in _NOT_THERE:
+            return 0  # a stand-in for Ollama that has its chat alone
+        raise error
 
     def _body(self, request: Request, window: int) -> list[bytes]:
         """The messages come last, so that each request of a session is a prefix of the next."""
@@ -149,7 +154,12 @@ _LARGEST_SHOWN = 4_000_000
 """Bytes of an answer of `/api/show`, which lists every tensor."""
 
 
-def _longest(shown: bytes, endpoint: Endpoint) -> int:
+_NOT_THERE = frozenset({404, 405, 501})
+_UNTOLD = 32_768
+"""Asked for where neither the user nor the server names a length: never the server's own, silent default."""
+
+
+def _longest(shown: bytes) -> int:
     try:
         info = codec.decode_as(shown, _Shown).model_info or {}
     except codec.DecodeError:
@@ -157,10 +167,7 @@ def _longest(shown: bytes, endpoint: Endpoint) -> int:
     for name, value in info.items():
         if name.endswith(".context_length") and isinstance(value, int) and value > 0:
             return value
-    raise ProviderError(
-        ErrorKind.INVALID_RESPONSE,
-        f"{endpoint.name!r} does not say how long a context the model takes, and would cut in silence",
-    )
+    return 0
 
 
 class _Shown(msgspec.Struct):
@@ -214,7 +221,7 @@ class _Answer:
         self._thinking: list[str] = []
         self._calls: list[ToolCall] = []
         self._stop = StopReason.END
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         line = _decode(data)
@@ -224,7 +231,7 @@ class _Answer:
         if line.done:
             self.ended = True
             self._stop = StopReason.LENGTH if line.done_reason == "length" else StopReason.END
-            self._usage = Usage(line.prompt_eval_count or 0, line.eval_count or 0)
+            self.usage = Usage(line.prompt_eval_count or 0, line.eval_count or 0)
         return items
 
     def message(self) -> AssistantMessage:
@@ -232,7 +239,7 @@ class _Answer:
             raise cut()
         parts: list[Part] = [Thinking("".join(self._thinking))] if self._thinking else []
         parts += [Text("".join(self._text)), *self._calls]
-        return concluded(parts, self._stop, DIALECT, self._model, self._usage)
+        return concluded(parts, self._stop, DIALECT, self._model, self.usage)
 
     def _said(self, said: _Said) -> list[Item]:
         items: list[Item] = []
@@ -244,5 +251,5 @@ class _Answer:
             items.append(TextDelta(text=said.content))
         for call in said.tool_calls or ():
             id = call.id or f"{self._fallback_id}_{len(self._calls)}"
-            self._calls.append(ToolCall("", id, call.function.name, bytes(call.function.arguments).decode()))
+            self._calls.append(ToolCall("", id, call.function.name, json_arguments(call.function.arguments)))
         return items

@@ -206,7 +206,7 @@ class _Answer:
         self._by_index: dict[int, _OpenCall] = {}
         self._finish = ""
         self._refused = False
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         if data == b"[DONE]":
@@ -216,7 +216,7 @@ class _Answer:
         if chunk.error:
             raise provider_error(0, {}, data, self._endpoint)
         if chunk.usage is not None:
-            self._usage = _usage(chunk.usage)
+            self.usage = _usage(chunk.usage)
         if not chunk.choices:
             return ()
         choice = chunk.choices[0]
@@ -231,7 +231,7 @@ class _Answer:
         parts.append(Text("".join(self._text)))
         parts += [call.build(f"{self._fallback_id}_{n}") for n, call in enumerate(self._calls)]
         stop = StopReason.REFUSAL if self._refused else _STOPS.get(self._finish, StopReason.END)
-        return concluded(parts, stop, DIALECT, self._model, self._usage)
+        return concluded(parts, stop, DIALECT, self._model, self.usage)
 
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []
@@ -259,19 +259,28 @@ class _Answer:
             call.arguments.append(codec.encode_str(function.arguments))
 
     def _call_of(self, fragment: _CallDelta) -> "_OpenCall":
-        """By index; a server that leaves the index out begins a call with each new id."""
+        """By index; a server that leaves it out, or gives all calls the same, begins one with each new id."""
         if fragment.index is None:
             known = next((call for call in self._calls if fragment.id and call.id == fragment.id), None)
             if known is None and not fragment.id and self._calls:
                 known = self._calls[-1]
         else:
             known = self._by_index.get(fragment.index)
+            if known is not None and _is_another(fragment, known):
+                known = None
         if known is None:
             known = _OpenCall(fragment.id or "")
             self._calls.append(known)
             if fragment.index is not None:
                 self._by_index[fragment.index] = known
         return known
+
+
+def _is_another(fragment: _CallDelta, known: "_OpenCall") -> bool:
+    """Gemini's endpoint numbers every call 0; a new id without a name is one for the fragment."""
+    return bool(
+        known.id and fragment.id not in (None, "", known.id) and fragment.function and fragment.function.name
+    )
 
 
 class _OpenCall:

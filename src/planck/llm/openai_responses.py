@@ -241,7 +241,7 @@ class _Answer:
         self._summary = (-1, 0)
         self._items: dict[int, _OutputItem] = {}
         self._stop = StopReason.END
-        self._usage = Usage()
+        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         if data == b"[DONE]":
@@ -274,7 +274,7 @@ class _Answer:
                 parts += self._parts(item, index)
             else:
                 parts.append(Text("".join(self._texts[index])))
-        return concluded(parts, self._stop, DIALECT, self._model, self._usage)
+        return concluded(parts, self._stop, DIALECT, self._model, self.usage)
 
     def _text(self, event: _Delta) -> Sequence[Item]:
         self._texts.setdefault(event.output_index, []).append(event.delta)
@@ -289,11 +289,11 @@ class _Answer:
     def _end(self, response: _Response) -> None:
         self.ended = True
         if response.usage is not None:
-            self._usage = _usage(response.usage)
+            self.usage = _usage(response.usage)
         if response.incomplete_details is not None:
             filtered = response.incomplete_details.reason == "content_filter"
             self._stop = StopReason.FILTER if filtered else StopReason.LENGTH
-        elif 0 < self._most <= self._usage.output_tokens:
+        elif 0 < self._most <= self.usage.output_tokens:
             self._stop = StopReason.LENGTH  # llama.cpp calls an answer completed that it cut at the limit
         if not self._items:  # a server that sends no `done` for each item still sends them all here
             self._items = dict(enumerate(response.output or ()))

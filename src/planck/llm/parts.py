@@ -45,6 +45,14 @@ def json_text(arguments: str) -> str:
     return codec.encode_str({"invalid_arguments": arguments})
 
 
+def json_arguments(raw: msgspec.Raw) -> str:
+    """What a server sends as an object, as text: null is none, and a text is the object that it spells."""
+    value = bytes(raw)
+    if value == b"null":
+        return "{}"
+    return str(codec.decode(value)) if value.startswith(b'"') else value.decode()
+
+
 def json_object(arguments: str) -> msgspec.Raw:
     return msgspec.Raw(json_text(arguments).encode())
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from planck.records.events import Status, TextDelta, ThinkingDelta
+from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.history import History
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind, PlanckError
@@ -24,7 +24,7 @@ class Request(msgspec.Struct, frozen=True):
     """Empty: the model decides. `required`: it must call a tool."""
 
 
-Item = TextDelta | ThinkingDelta | Status | AssistantMessage
+Item = TextDelta | ThinkingDelta | UsageDelta | Status | AssistantMessage
 
 
 class Provider(Protocol):

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from planck.llm.provider import Item, Provider, ProviderError, Request
-from planck.records.events import Status
+from planck.records.events import Status, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
 
@@ -124,7 +124,7 @@ class _Watchdog:
             raise ProviderError(ErrorKind.STREAM_CUT, "the stream ended without a message") from None
         finally:
             self._task = None
-        if self._timeout != self._later:
+        if self._timeout != self._later and not isinstance(item, UsageDelta):  # counted, and yet unread
             self._shorten()
         return item
 

@@ -7,7 +7,7 @@ MAX_EVENT = 10_000_000
 
 
 class Sse:
-    """Feed it chunks, get the `data` of each complete event; what a cut left incomplete is never returned."""
+    """Feed it chunks, get the `data` of each event that a blank line ended; `rest` is what came after."""
 
     def __init__(self, limit: int = MAX_EVENT) -> None:
         self._limit = limit
@@ -37,6 +37,10 @@ class Sse:
         if self._scanned > self._limit:
             raise _too_large(self._limit)
         return events
+
+    def rest(self) -> bytes | None:
+        """The `data` of an event that only the end of the stream ended: whole, or half of one."""
+        return _data(bytes(self._buffer).rstrip(b"\n"))
 
     def _newlines(self, chunk: bytes) -> bytes:
         """CR, LF and CRLF all end a line; a CRLF may be cut in two by the chunks."""
@@ -74,6 +78,9 @@ class Lines:
         self._buffer = bytearray(rest)
         self._check()
         return [line for line in lines if line.strip()]
+
+    def rest(self) -> bytes | None:
+        return bytes(self._buffer) if self._buffer.strip() else None
 
     def _check(self) -> None:
         if len(self._buffer) > self._limit:

@@ -286,6 +286,13 @@ class ToolProgress(View, frozen=True, kw_only=True):
     text: str
 
 
+class UsageDelta(View, frozen=True, kw_only=True):
+    """What the server has counted of the call in flight so far; the `usage` fact at its end is what holds."""
+
+    type: ClassVar[str] = "usage_delta"
+    usage: Usage
+
+
 class Compacting(View, frozen=True, kw_only=True):
     """The history is being made to fit; `compacted` follows, or an error."""
 
