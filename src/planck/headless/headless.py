@@ -12,7 +12,7 @@ from planck.headless import config as configuration
 from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.auth import Auth
-from planck.headless.config import Config
+from planck.headless.config import Config, ConfigError
 from planck.headless.handle import SessionHandle
 from planck.headless.peers import EVERY_TOOL, Peers, Report
 from planck.headless.resources import Resources
@@ -28,6 +28,7 @@ from planck.records.events import (
     SessionStarted,
     View,
 )
+from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
@@ -152,6 +153,8 @@ class Planck:
         stored: bool = True,
     ) -> SessionHandle:
         """A new session; without a team it has one orchestrator with all built-in tools."""
+        if stored:
+            self._check_store()
         id = self._ids.new()
         wired = self._wiring.session(
             id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
@@ -188,6 +191,7 @@ class Planck:
 
         With a model, its orchestrator goes on with that one.
         """
+        self._check_store()
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
         store = SqliteStore.open(path, durability=self.config.durability)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
@@ -204,6 +208,13 @@ class Planck:
         if model:
             await handle.change_model(model)
         return handle
+
+    def _check_store(self) -> None:
+        if self.config.store:
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                "`store` is not built yet: sessions are files; leave it out, or choose a sessions_dir",
+            )
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:

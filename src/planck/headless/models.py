@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from planck.headless.config import Config, ModelEntry, ProviderEntry
-from planck.headless.credentials import KEYLESS, Keyring
+from planck.headless.credentials import Keyring
+from planck.headless.settings import KEYLESS
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel
 from planck.llm.local import discover
