@@ -1,5 +1,6 @@
 """`planck run` against a wire server on a real socket."""
 
+import asyncio
 import itertools
 import json
 import signal
@@ -148,6 +149,40 @@ async def test_a_timeout_says_124(tmp_path: Path) -> None:
         bench = Bench(tmp_path, server.url)
         done = await bench.run("run", "wait", *FULL, "--timeout", "1", "--output-format", "json")
     assert (done.code, done.result["status"]) == (124, "timed_out")
+
+
+async def test_of_many_that_want_a_name_at_once_one_gets_it(tmp_path: Path) -> None:
+    async with WireServer([chat.text("mine")]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await asyncio.gather(*(bench.run("run", "go", "--name", "same") for _ in range(4)))
+    assert sorted(each.code for each in done) == [0, 2, 2, 2]
+
+
+async def test_a_name_is_the_whole_name_and_a_workspace_is_the_same_by_any_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "work")
+    async with WireServer([chat.text("yes")]) as server:
+        bench = Bench(tmp_path, server.url)
+        assert (await bench.run("run", "go", "--name", "a_b")).code == 0
+        assert (await bench.run("run", "go", "-r", "b")).code == 2
+        for args in (("-c",), ("-r", "a_b")):
+            linked = await bench.run("run", "go", *args, "-C", str(tmp_path / "link"))
+            assert (linked.code, linked.err.split()[2]) == (0, "a_b;")
+        listed = await bench.run("sessions", "list", "--json", "-C", str(tmp_path / "link"))
+        assert [row["name"] for row in json.loads(listed.out)] == ["a_b"]
+        assert (await bench.run("run", "go", "--name", "b")).code == 0
+
+
+@pytest.mark.parametrize("option", ["-r", "--name"])
+async def test_an_empty_name_is_no_new_session(tmp_path: Path, option: str) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    assert (await bench.run("run", "go", option, "")).code == 2
+    assert not (bench.home / "sessions").exists()
+
+
+async def test_sessions_that_can_not_be_kept_say_so(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9", sessions_dir=str(tmp_path / "home" / "config.json" / "x"))
+    done = await bench.run("run", "go")
+    assert (done.code, done.err.split(":")[1]) == (1, " log_write_failed")
 
 
 async def test_a_taken_name_and_an_unknown_session_are_usage_errors(tmp_path: Path) -> None:
