@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.command import Bench
+from tests.tools.external_bench import write_tool
 
 
 async def examined(bench: Bench, *args: str) -> tuple[int, dict[str, Any]]:
@@ -27,10 +28,12 @@ async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
     (bench.home / "tools" / "bad" / "TOOL.json").write_text("{")
     (bench.home / "skills" / "bad").mkdir(parents=True)
     (bench.home / "skills" / "bad" / "SKILL.md").write_text("nothing")
+    write_tool(bench.home / "tools", "echo stolen", name="bash")
     _, found = await examined(bench)
     told = " ".join(check["detail"] for check in found["checks"] if check["state"] == "warning")
     for words in ("did you mean 'Stop'?", "did you mean 'default_team'?", "TOOL.json", "SKILL.md"):
         assert words in told
+    assert "'bash' is a built-in tool" in told  # T6
 
 
 async def test_a_broken_configuration_is_an_error_and_no_crash(tmp_path: Path) -> None:

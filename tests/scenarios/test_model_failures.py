@@ -4,6 +4,9 @@ import asyncio
 import signal
 from pathlib import Path
 
+from planck import Err, ErrorKind, Planck
+from planck.llm.provider import Request
+from planck.llm.scripted import Scripted, ScriptedProvider
 from tests.command import Bench, finish
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
@@ -40,3 +43,39 @@ async def test_an_interrupt_closes_the_connection_to_the_model(tmp_path: Path) -
             await server.closed_early.wait()
         done = await finish(process)
     assert (done.code, done.result["status"]) == (130, "interrupted")
+
+
+async def test_a_model_that_goes_in_circles_is_told_and_stopped(tmp_path: Path) -> None:
+    """L9: the notice comes with the third equal result; the cap ends it."""
+    async with WireServer([chat.calls(("read", {"path": "missing"}))] * 9) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "go", "--max-steps", "5", "--output-format", "json")
+    assert (done.code, done.result["status"], len(server.asked)) == (4, "capped", 5)
+    answers = [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "tool"]
+    assert ["[notice: read was called" in answer for answer in answers] == [False, False, True, True]
+
+
+async def test_a_model_for_which_nothing_is_short_enough_is_asked_a_few_times(tmp_path: Path) -> None:
+    """L10: each refusal takes something out, then the turn fails with what the model said."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
+    full = False
+
+    def answer(request: Request) -> Scripted:
+        nonlocal full
+        if "memory of a coding agent" in request.system:
+            return Err(ErrorKind.CONTEXT_OVERFLOW, "prompt is too long")
+        full = full or len(request.history.messages) > 12
+        return (
+            Err(ErrorKind.CONTEXT_OVERFLOW, "prompt is too long") if full else [("read", {"path": "big.txt"})]
+        )
+
+    double = ScriptedProvider(answer)
+    async with Planck(tmp_path / "home", tmp_path / "work", environ={}, providers={"double": double}) as p:
+        session = await p.start(model="double/m", mode="full")
+        result = await session.run("read it again and again")
+        assert (result.status, result.errors[-1]["kind"]) == ("failed", "context_overflow")
+        assert len(double.asked) < 40
+        asked = len(double.asked)
+        assert (await session.run("and again")).status == "failed"
+        assert len(double.asked) - asked < 20

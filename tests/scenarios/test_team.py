@@ -491,6 +491,54 @@ async def test_a_ping_pong_of_delegations_ends_at_the_hop_limit(tmp_path: Path) 
     assert result.status is TurnStatus.COMPLETED
 
 
+async def test_a_flood_of_tasks_fills_an_inbox_and_no_more(tmp_path: Path) -> None:
+    """A13: what is over the limit is refused at once, what was taken is done once."""
+    release = asyncio.Event()
+    brains = Brains(
+        {
+            "lead": [chat.calls(*(delegate("bob", f"task {n}") for n in range(12))), chat.text("waiting")]
+            + [chat.text("noted")] * 12,
+            "bob": [Reply([release, *chat.text("done").pieces]), *[chat.text("done")] * 11],
+        }
+    )
+    asyncio.get_running_loop().call_later(0.3, release.set)
+    _, recorded = await run_team(tmp_path, brains, limits={"inbox": 3})
+    outputs = tool_outputs(brains.last("lead"))
+    refused = [output for output in outputs if output.startswith("limit_exceeded: ")]
+    tasks = [data for type, data in recorded if type == "message" and data["kind"] == "task"]
+    assert len(outputs) == 12
+    assert len(tasks) == 12 - len(refused)
+    assert 3 <= len(tasks) <= 5
+    begun = [data["text"] for type, data in recorded if type == "turn_end" and data["text"] == "done"]
+    assert len(begun) == len(tasks)
+
+
+async def test_storms_of_interrupts_and_destroys_end_a_worker_once(tmp_path: Path) -> None:
+    """A18."""
+    brains = Brains(
+        {
+            "lead": [
+                chat.calls(delegate("ann"), WAIT),
+                chat.calls(*[target("interrupt_agent", "bob")] * 8),
+                chat.calls(*[target("destroy_agent", "bob")] * 8),
+                chat.calls(target("interrupt_agent", "bob")),
+                *[chat.text("ok")] * 3,
+            ],
+            "ann": [chat.calls(ask("bob")), chat.text("no answer")],
+            "bob": [Reply([*STALLED, asyncio.Event()]), chat.text("alive")],
+        }
+    )
+    recorded = await run_until_bob_streams(tmp_path, brains, {"type": "ann"}, WORKERS[1])
+    outputs = tool_outputs(brains.last("lead"))
+    first_words = [output.splitlines()[0].partition(":")[0] for output in outputs[2:]]
+    assert first_words[:8] == ["Agent interrupted."] * 8
+    assert sorted(first_words[8:16]) == ["Agent destroyed.", *["not_found"] * 7]
+    assert first_words[16] == "not_found"
+    assert [type for type, _ in recorded].count("agent_ended") == 1
+    ends = [data for type, data in recorded if type == "tool_end" and data["name"] == "ask_agent"]
+    assert [end["error"]["kind"] for end in ends] == ["interrupted"]
+
+
 async def test_a_message_beyond_the_limit_is_refused_with_a_way_out(tmp_path: Path) -> None:
     brains = Brains(
         {"lead": [chat.calls(delegate("bob", "x" * 300_000), ask("bob", "y" * 300_000)), chat.text("ok")]}

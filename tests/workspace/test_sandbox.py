@@ -304,6 +304,28 @@ async def test_a_folder_of_the_user_is_never_taken_for_a_stub(place: Place) -> N
     assert (place.ws / ".agents").is_dir()
 
 
+async def test_what_a_killed_runtime_left_in_the_workspace_goes_with_the_next_command(place: Place) -> None:
+    script = f"""
+import asyncio, os, sys
+from planck.records.authority import Confinement, Mode
+from planck.workspace.process import shell, start
+async def main():
+    rights = Confinement(Mode.WORKSPACE, ({str(place.ws)!r},), ({str(place.ws)!r},))
+    start(shell("touch began; sleep 60"), cwd={str(place.ws)!r}, environment={{}}, confinement=rights)
+    while not os.path.exists({str(place.ws / "began")!r}):
+        await asyncio.sleep(0.01)
+    os.kill(os.getpid(), 9)
+asyncio.run(main())
+"""
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
+    assert await killed.wait() == -signal.SIGKILL
+    left = {path.name for path in place.ws.glob(".*")}
+    assert left == {".git", ".planck", ".agents", ".mcp.json"}
+    (place.ws / ".agents" / "mine").touch()  # the user took it over
+    assert (await place.run(Mode.WORKSPACE, "true")).exit_code == 0
+    assert {path.name for path in place.ws.glob(".*")} == {".git", ".agents"}
+
+
 async def test_a_protected_link_can_not_be_protected_so_nothing_runs(place: Place) -> None:
     (place.ws / ".planck").symlink_to("mine")
     with pytest.raises(SandboxError) as refused:

@@ -13,9 +13,11 @@ from planck.headless.settings import KEYS, Config, ModelEntry, Permissions, Prov
 from planck.permissions.policy import Mode, stricter
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits
+from planck.workspace.regular import read_regular
 
 __all__ = ["KEYS", "Config", "Limits", "ModelEntry", "Permissions", "ProviderEntry"]
 
+_MAX_BYTES = 4 << 20
 MERGED = ("providers", "permissions", "limits")
 """Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""
 
@@ -92,7 +94,7 @@ def load(
 
 def _read(path: Path, notices: list[str]) -> dict[str, Any]:
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path, _MAX_BYTES).decode()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as failure:

@@ -14,8 +14,8 @@ import planck
 from planck.headless import config as configuration
 from planck.headless import hooks
 from planck.headless.config import ConfigError
-from planck.headless.external import external_tools
 from planck.headless.headless import Planck
+from planck.headless.tools import BUILT_IN, ToolBox
 from planck.records.outcome import PlanckError
 from planck.workspace import containment, sandbox
 
@@ -44,10 +44,10 @@ async def examine(
         ]
     async with planck_:
         model = await _model(planck_)
-        return [*checks, model, *_configured(planck_, environ)]
+        return [*checks, model, *_configured(planck_, environ, trust)]
 
 
-def _configured(planck_: Planck, environ: Mapping[str, str]) -> Iterator[Check]:
+def _configured(planck_: Planck, environ: Mapping[str, str], trust: bool) -> Iterator[Check]:
     resources = planck_.resources
     sources = ", ".join(layer.source for layer in resources.loaded.layers) or "built-in values only"
     yield Check("configuration", "ok", sources)
@@ -64,9 +64,10 @@ def _configured(planck_: Planck, environ: Mapping[str, str]) -> Iterator[Check]:
     skills = resources.skills()
     yield Check("skills", "ok", f"{len(skills.skills)} found, {len(skills.shadowed)} shadowed")
     yield from (Check("skill", "warning", problem) for problem in skills.problems)
-    tools = external_tools(resources, environ, planck_.sessions_dir, ())
-    hidden = f", {len(tools.untrusted)} of the project wait for trust" if tools.untrusted else ""
-    yield Check("TOOL.json tools", "ok", f"{len(tools.tools)} found{hidden}")
+    tools = ToolBox(planck_.workspace, home=planck_.home, environ=environ, trust=trust).inventory()
+    files = [entry.trusted for entry in tools.entries if entry.source != BUILT_IN]
+    hidden = f", {files.count(False)} of the project wait for trust" if False in files else ""
+    yield Check("TOOL.json tools", "ok", f"{files.count(True)} found{hidden}")
     yield from (
         Check("tool", "warning", f"{problem.path}: {problem.error.message}", "correct or remove it")
         for problem in tools.problems

@@ -70,6 +70,7 @@ class Planck:
             self.workspace,
             environ,
             lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=self.trust.holds),
+            self.trust.files,
         )
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()

@@ -127,7 +127,7 @@ SECRETS = (
     *(".mozilla", ".config/google-chrome", ".config/chromium", ".config/op"),
 )
 """In the user's home: no command of an agent reads them."""
-_READABLE = frozenset({"tools", "skills", "teams", "sidecar"})
+_READABLE = frozenset({"tools", "skills", "teams", "sidecar", "cache"})
 """In Planck's own home: what agents may use. All else is ours: keys, sessions, approvals."""
 
 

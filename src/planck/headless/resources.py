@@ -11,6 +11,7 @@ from planck.context.prompt import system_prompt
 from planck.context.skills import Catalog, Place, Skill
 from planck.headless import config as configuration
 from planck.headless.config import Config, ConfigError, Loaded
+from planck.headless.trust import trust_file
 from planck.records.specs import AgentSpec
 
 log = logging.getLogger(__name__)
@@ -25,14 +26,21 @@ class Resources:
     """Owns the configuration in force; a file that became wrong leaves the last good values, and a notice."""
 
     def __init__(
-        self, home: Path, workspace: Path, environ: Mapping[str, str], load: Callable[[], Loaded]
+        self,
+        home: Path,
+        workspace: Path,
+        environ: Mapping[str, str],
+        load: Callable[[], Loaded],
+        trusted_files: Callable[[], Iterable[Path]] = tuple,
     ) -> None:
+        """`load` looks anew whether the folder is trusted, and is asked again when `trusted_files` change."""
         self.home = home
         self.workspace = workspace
         self.loaded = load()
         self.problem = ""
         """Why the newest state of the configuration is not the one in force."""
         self._load = load
+        self._trusted_files = trusted_files
         self._user_home = Path(environ.get("HOME") or Path.home())
         self._stamps = self._config_stamps()
         self._skills = _Kept(lambda: skills.discover(self.skill_places()))
@@ -41,6 +49,12 @@ class Resources:
     @property
     def config(self) -> Config:
         return self.loaded.config
+
+    @property
+    def now(self) -> Config:
+        """By the files as they are at this moment: for what runs something."""
+        self.refresh()
+        return self.config
 
     def refresh(self) -> None:
         """Take in what changed on disk since the last turn."""
@@ -118,7 +132,10 @@ class Resources:
         return agents_md.find(self.workspace, self.workspace, chain=mode == "chain")
 
     def _config_stamps(self) -> tuple[Any, ...]:
-        return stamps(configuration.config_files(self.home, self.workspace))
+        files = [*configuration.config_files(self.home, self.workspace), trust_file(self.home)]
+        if self.loaded.trusted:
+            files += self._trusted_files()
+        return (*files, *stamps(files))
 
 
 class _Kept(Generic[T]):

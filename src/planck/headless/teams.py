@@ -12,6 +12,9 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
+from planck.workspace.regular import read_regular
+
+_MAX_BYTES = 4 << 20
 
 ResolveMember = Callable[[str, str, str], ModelSpec]
 """(provider, model id, base_url) -> the model; raises where there is none."""
@@ -62,7 +65,7 @@ def find(alias_or_path: str, dirs: Sequence[Path]) -> Path:
 
 def read(path: Path) -> TeamFile:
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path, _MAX_BYTES)
     except OSError as failure:
         raise TeamFileError(ErrorKind.READ_FAILED, f"cannot read {path}: {failure.strerror}") from None
     try:
@@ -132,7 +135,7 @@ def _with_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
             ErrorKind.OUTSIDE_WORKSPACE, f"the prompt {text!r} of {entry.type!r} lies outside {folder}"
         )
     try:
-        return msgspec.structs.replace(entry, system_prompt=path.read_text("utf-8").strip())
+        return msgspec.structs.replace(entry, system_prompt=read_regular(path, _MAX_BYTES).decode().strip())
     except (OSError, UnicodeDecodeError) as failure:
         raise TeamFileError(
             ErrorKind.READ_FAILED, f"cannot read the prompt {text!r} of {entry.type!r}: {failure}"

@@ -22,6 +22,7 @@ class ToolFiles:
 
     @property
     def tools(self) -> dict[str, Tool]:
+        self._resources.refresh()  # a file that changed is not the one that was trusted
         seen = self._stamps()
         if seen != self._seen:
             self._seen = seen

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,12 @@ class Trust:
         sound = not content.unsound or self._this_run is not None
         return Standing(not changed and sound, content, changed)
 
+    def files(self) -> Iterator[Path]:
+        """Those that it is for and that end it by a change: a sidecar's are taken over as they are saved."""
+        own = [self._workspace / name for name in (FOLDERS[1], *_named_folders(self._workspace, "sidecar"))]
+        files = (path for path in _files(self._workspace) if not any(map(path.is_relative_to, own)))
+        return islice(files, MAX_FILES + 1)
+
     @property
     def holds(self) -> bool:
         return self.standing().trusted
@@ -130,11 +137,11 @@ def _files(workspace: Path) -> Iterator[Path]:
                 yield Path(folder, entry)
 
 
-def _named_folders(workspace: Path) -> list[str]:
+def _named_folders(workspace: Path, *keys: str) -> list[str]:
     """Folders of the workspace that its own configuration makes tools, teams or sidecars of."""
     config = _object(_read(workspace / FILES[0], MAX_BYTES)[1])
     named: list[Any] = []
-    for key in ("tools_dirs", "teams_dirs", "sidecar"):
+    for key in keys or ("tools_dirs", "teams_dirs", "sidecar"):
         value = config.get(key)
         named += value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
     places = {os.path.normpath(workspace / text) for text in named if isinstance(text, str) and text}
@@ -185,14 +192,18 @@ def _object(content: bytes) -> dict[str, Any]:
 _FILE = "trust.json"
 
 
+def trust_file(home: Path) -> Path:
+    return home / _FILE
+
+
 def _stored(home: Path) -> dict[str, dict[str, str]]:
     try:
-        return codec.decode_as((home / _FILE).read_bytes(), dict[str, dict[str, str]])
+        return codec.decode_as(trust_file(home).read_bytes(), dict[str, dict[str, str]])
     except FileNotFoundError:
         return {}
     except (OSError, codec.DecodeError) as problem:
         raise TrustError(
-            ErrorKind.READ_FAILED, f"{str(home / _FILE)!r} can't be read: {problem}; move it away"
+            ErrorKind.READ_FAILED, f"{str(trust_file(home))!r} can't be read: {problem}; move it away"
         ) from None
 
 

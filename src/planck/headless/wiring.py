@@ -140,7 +140,7 @@ class SessionWiring:
         self._specs: dict[str, AgentSpec] = {}
         self._journal: Journal | None = None
         self.hooks = Hooks(
-            lambda: {} if options.dry_run else wiring.config.hooks,
+            lambda: {} if options.dry_run else wiring.resources.now.hooks,
             wiring.workspace,
             wiring.environ,
             session_id,

@@ -7,10 +7,10 @@
 What was loaded is what runs: a file that is changed later changes nothing until it is loaded again.
 """
 
+import errno
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from planck.tools.command_outcome import command_outcome
 from planck.tools.template import Template, compile_template
 from planck.workspace.paths import Root, escape
 from planck.workspace.process import allowed, run, shell
+from planck.workspace.regular import read_regular
 
 TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 600_000
@@ -191,27 +192,18 @@ def _clash(tool: ExternalTool, found: Mapping[str, ExternalTool], taken: set[str
 
 
 def _read(path: str, shown: str) -> bytes:
-    """A regular file of a sane size; a FIFO or a device is not waited for."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_regular(path, MAX_FILE_BYTES)
     except OSError as problem:
-        kind = ErrorKind.NOT_FOUND if isinstance(problem, FileNotFoundError) else ErrorKind.READ_FAILED
+        kind = _KINDS.get(problem.errno or 0, ErrorKind.READ_FAILED)
         raise ToolError(kind, f"cannot read {shown}: {_reason(problem)}") from None
     except ValueError:
         raise ToolError(
             ErrorKind.INVALID_ARGS, f"cannot read {shown!r}: a path holds no NUL character"
         ) from None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise ToolError(ErrorKind.READ_FAILED, f"cannot read {shown}: it is not a regular file")
-        if status.st_size > MAX_FILE_BYTES:
-            why = f"it has {status.st_size} bytes, at most {MAX_FILE_BYTES} are read"
-            raise ToolError(ErrorKind.LIMIT_EXCEEDED, f"cannot read {shown}: {why}")
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(MAX_FILE_BYTES)
-    finally:
-        os.close(fd)
+
+
+_KINDS = {errno.ENOENT: ErrorKind.NOT_FOUND, errno.EFBIG: ErrorKind.LIMIT_EXCEEDED}
 
 
 def _definition(content: bytes, shown: str) -> Definition:
