@@ -12,7 +12,7 @@ from planck.headless import config as configuration
 from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.auth import Auth
-from planck.headless.config import Config
+from planck.headless.config import Config, ConfigError
 from planck.headless.handle import SessionHandle
 from planck.headless.peers import EVERY_TOOL, Peers, Report
 from planck.headless.resources import Resources
@@ -28,6 +28,7 @@ from planck.records.events import (
     SessionStarted,
     View,
 )
+from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
@@ -273,6 +274,9 @@ class Planck:
     def _options(
         self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
     ) -> Options:
+        if mode and mode not in list(Mode):
+            known = ", ".join(Mode)
+            raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
         return Options(
             mode=Mode(mode) if mode else self.config.permissions.mode,
             max_steps=max_steps or self.config.limits.steps,
