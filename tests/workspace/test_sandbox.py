@@ -276,6 +276,35 @@ async def test_one_command_can_not_end_the_protection_of_another(place: Place) -
     assert {path.name for path in place.ws.glob(".*")} == {".git"}
 
 
+async def test_what_is_shown_of_a_private_place_shows_no_socket_and_no_secret(place: Place) -> None:
+    """A peer sees what it is made of; `/tmp` as a whole, a socket and what is masked below stay away."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, socket.socket(socket.AF_UNIX) as open_one:
+        shown = Path(folder, "shown")
+        shown.mkdir()
+        for name in ("file", "secret"):
+            (shown / name).write_text(f"{name}\n")
+        open_one.bind(str(shown / "open"))
+        open_one.listen()
+        for path in (Path(folder), *shown.iterdir()):
+            path.chmod(0o755)
+        os.chmod(shown / "open", 0o777)
+        rights = Confinement(
+            Mode.READ_ONLY,
+            (str(place.ws),),
+            masked=(str(shown / "secret"),),
+            seen=("/tmp", str(shown), str(shown / "open"), "/tmp/gone"),
+        )
+        look = "cat file; test -S open || echo away; cat secret 2>&1; ls /tmp; touch new 2>&1"
+        done = await run(
+            shell(f"cd {shown}; {look}"), cwd=place.ws, environment={}, timeout=30, confinement=rights
+        )
+    assert done.output.splitlines()[:2] == ["file", "away"]
+    assert "secret\n" not in done.output.splitlines(keepends=True)
+    assert done.output.splitlines().count(Path(folder).name) == 1
+    assert len(done.output.splitlines()) == 5
+    assert done.output.endswith("Read-only file system\n")
+
+
 async def test_a_socket_that_goes_while_a_command_starts_is_no_failure(place: Place) -> None:
     """Seen when the mounts were chosen, gone when they are made: bubblewrap gives up, we try once more."""
     with socket.socket(socket.AF_UNIX) as passing:

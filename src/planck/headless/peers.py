@@ -222,9 +222,7 @@ class Peers:
 
     def _project_servers(self) -> dict[str, Any]:
         file = self._resources.workspace / ".mcp.json"
-        if not file.is_file():
-            return {}
-        if not self._trusted:
+        if not self._trusted or not file.is_file() or not file.stat().st_size:
             return {}
         try:
             raw = json.loads(file.read_text("utf-8"))

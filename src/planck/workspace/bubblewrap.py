@@ -50,14 +50,14 @@ class Bubblewrap:
                 words += ("--tmpfs", folder)
         if confinement.network:
             words += _names_of_hosts()
-        for place in sorted(confinement.seen):
-            if inside(place, _PRIVATE) and os.path.lexists(place):
-                words += ("--ro-bind", place, place)
+        seen = sorted(place for place in confinement.seen if _to_be_shown(place))
+        for place in seen:
+            words += ("--ro-bind", place, place)
         for root in sorted(roots):
             words += ("--ro-bind", root, root)
         for root in sorted(writable):
             words += ("--bind", root, root)
-        words += _masks((*confinement.masked, *_sockets(roots)), roots)
+        words += _masks((*confinement.masked, *_sockets(roots)), roots, seen)
         stubs = Stubs(writable)
         try:
             for root in sorted(writable):
@@ -229,9 +229,19 @@ def _nested(root: str, names: Sequence[str]) -> Iterator[str]:
                 folders.append(entry.path)
 
 
-def _masks(places: Sequence[str], roots: Sequence[str]) -> Iterator[str]:
+def _to_be_shown(place: str) -> bool:
+    """In a private place, but not all of it, and nothing that could be talked to."""
+    if not inside(place, _PRIVATE) or place in _PRIVATE:
+        return False
+    try:
+        return not stat.S_ISSOCK(os.stat(place).st_mode)
+    except OSError:
+        return False
+
+
+def _masks(places: Sequence[str], roots: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
     for place in sorted(set(places)):
-        if inside(place, _PRIVATE) and not inside(place, roots):
+        if inside(place, _PRIVATE) and not inside(place, (*roots, *seen)):
             continue  # nobody sees it anyway
         try:
             found = os.stat(place)
