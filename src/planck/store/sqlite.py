@@ -166,16 +166,22 @@ class SqliteStore:
             raise self._refusal()
         batch = _Batch(drafts)
         self._queue.append(batch)
-        if len(self._queue) == 1:
-            # One commit for all that is handed in during this iteration of the loop, by the first who did:
-            # a callback and a future for it would be one more iteration, 3 us of 34.
-            try:
+        # One commit for all that is handed in during this iteration of the loop, by the first who did:
+        # a callback and a future for it would be one more iteration, 3 us of 34.
+        first = len(self._queue) == 1
+        try:
+            if first:
                 await asyncio.sleep(0)
-            finally:
-                self._flush()
-        else:
-            batch.committed = asyncio.get_running_loop().create_future()
-            await batch.committed
+            else:
+                batch.committed = asyncio.get_running_loop().create_future()
+                await batch.committed
+        except BaseException:  # a cancelled caller must know whether its facts are in the log
+            self._flush()
+            if batch.failure:
+                raise batch.failure from None
+            raise
+        if first:
+            self._flush()
         if batch.failure:
             raise batch.failure
         return batch.events

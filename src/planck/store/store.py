@@ -17,7 +17,8 @@ class Store(Protocol):
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
         """Number and commit the batch, all or nothing; returns once it survives the death of the process.
 
-        A batch handed in is committed even if the caller is cancelled meanwhile.
+        A batch handed in is committed even if the caller is cancelled meanwhile; a failure to do so stands in
+        the place of the cancellation.
         """
 
     async def barrier(self) -> None:
