@@ -51,6 +51,6 @@ class Store(Protocol):
         """What opening the log found wrong with it; the user is told."""
 
     def checkpoint(self) -> None:
-        """Tidy up between turns; may take a few milliseconds."""
+        """Tidy up at the end of a turn; may take a few milliseconds."""
 
     def close(self) -> None: ...
