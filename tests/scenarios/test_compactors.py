@@ -210,6 +210,8 @@ async def test_a_history_is_not_compacted_under_a_turn(tmp_path: Path) -> None:
     async with open_planck(tmp_path, model, "") as app:
         session = await app.start("talk", mode="full")
         await session.prompt("talk")
+        while not model.provider.asked:
+            await asyncio.sleep(0)
         with pytest.raises(AgentError) as refused:
             await session.compact()
         assert refused.value.err.kind is ErrorKind.INVALID_ARGS
