@@ -241,6 +241,42 @@ async def test_words_in_a_file_can_not_carry_a_secret_out(tmp_path: Path) -> Non
     assert not [path for path in written if "c4n4ry" in path.read_text(errors="replace")]
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+async def test_no_name_in_a_shared_folder_can_be_foretold(tmp_path: Path) -> None:
+    """E20: of what two equal runs make in the temporary folder, no name is the same, and nothing stays."""
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o777)
+    names = []
+    for number in range(2):
+        log = tmp_path / f"trace{number}"
+        trace = (
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            str(log),
+            "-e",
+            "trace=openat,openat2,mkdir,mkdirat,symlinkat,linkat",
+        )
+        if subprocess.run([*trace, "true"], capture_output=True, check=False).returncode:
+            pytest.skip("strace is not permitted")
+        calls = [chat.calls(("bash", {"command": "seq 9999"})), chat.calls(("grep", {"pattern": "x"}))]
+        async with WireServer([*calls, chat.text("ok")]) as server:
+            (tmp_path / str(number)).mkdir()
+            hooks = {"PreToolUse": [{"command": "true"}]}
+            bench = Bench(tmp_path / str(number), server.url, hooks=hooks)
+            mode = ("--permission-mode", "workspace")
+            done = await bench.run("run", "go", *mode, before=trace, env={"TMPDIR": str(shared)})
+        assert done.code == 0, done.err
+        made = [line for line in log.read_text().splitlines() if re.search("O_CREAT|mkdir|link", line)]
+        names.append(
+            {name for line in made for name in re.findall(f'"({shared}/[^"]+|/tmp/planck[^"]+)"', line)}
+        )
+    assert all(names)
+    assert names[0] & names[1] == set()
+    assert list(shared.iterdir()) == []
+
+
 def test_the_runtime_calls_no_git_at_all() -> None:
     """Any git command in a checkout can run what its configuration says; so there is none to harden."""
     source = Path(__file__).parents[2] / "src" / "planck"
