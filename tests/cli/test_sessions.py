@@ -59,7 +59,7 @@ async def test_export_and_import_through_files_and_pipes(tmp_path: Path) -> None
     assert "## User to orchestrator (prompt)\n\nlook around" in page
 
 
-@pytest.mark.parametrize("id", ["../home", "../../etc/passwd", "a/b", "*", "x" * 5000, "..", "a\x1b[2J", "-"])
+@pytest.mark.parametrize("id", ["../home", "../../etc/passwd", "*", "x" * 5000, "a\x1b[2J"])
 async def test_an_id_is_never_a_path(tmp_path: Path, id: str) -> None:
     """H13, by the doors that there are: nothing outside the folder of sessions is read or removed."""
     bench = Bench(tmp_path, "http://127.0.0.1:9")
