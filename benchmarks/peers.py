@@ -12,6 +12,7 @@ from typing import Any
 
 from planck.headless.system import SystemClock
 from planck.mcp.peer import Peer
+from planck.records.authority import Confinement
 from planck.records.messages import ToolCall
 from planck.records.outcome import Ok
 from planck.sidecar.host import sidecar_tool, way_to
@@ -77,7 +78,11 @@ async def _measure(folder: Path) -> None:
     peer = Peer("bench", way, clock=SystemClock(), kind="sidecar", ours=True)
     peer.start()
     await peer.settled()
-    theirs = _executor(sidecar_tool(peer, peer.tools.tools[0]))
+
+    async def reach(confinement: Confinement | None) -> Peer:
+        return peer
+
+    theirs = _executor(sidecar_tool(reach, peer.tools.tools[0]))
     await theirs(1)
     cold = time.perf_counter() - began
     try:

@@ -50,6 +50,7 @@ async def test_2_usage_unknown_session_and_nothing_to_do(tmp_path: Path) -> None
         ("run", "go", "--fork"),
         ("run", "go", "-C", "/nowhere"),
         ("run", "go", "-m", "nothing/at-all"),
+        ("run", "go", "-m", "local/"),
         ("run", "go", "--team", "nobody"),
         ("undo",),
         ("tools",),
@@ -124,6 +125,12 @@ async def test_6_no_final_text(tmp_path: Path, text: str) -> None:
     assert (await code_of(tmp_path, [chat.text(text)]))[0] == 6
 
 
+async def test_6_shows_the_last_text_that_there_was(tmp_path: Path) -> None:
+    said = chat.stream([{"content": "I look."}, *_deltas("read", '{"path": "x"}')], "tool_calls")
+    code, result = await code_of(tmp_path, [said, chat.text("")])
+    assert (code, result["status"], result["text"]) == (6, "completed", "I look.")
+
+
 async def test_75_when_it_is_worth_trying_again_later(tmp_path: Path) -> None:
     busy = json_reply({"error": {"message": "slow down"}}, 429, {"retry-after": "0"})
     code, result = await code_of(tmp_path, [busy])
@@ -167,6 +174,11 @@ async def test_an_ending_without_an_answer_says_why(tmp_path: Path, args: tuple[
     async with WireServer([SLEEP if kind == "timeout" else TRUE]) as server:
         done = await Bench(tmp_path, server.url).run("run", "go", *FULL, *args)
     assert done.err.startswith(f"planck: {kind}: ")
+
+
+def _deltas(name: str, arguments: str) -> list[dict[str, Any]]:
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}
+    return [{"tool_calls": [call]}]
 
 
 async def reads_its_input(pid: int) -> None:

@@ -69,10 +69,37 @@ def test_providers_merge_by_key_models_concatenate_and_other_lists_replace(tmp_p
         ("PLANCK_SIDECAR", "./side", "sidecar", "./side"),
         ("PLANCK_MCPSERVERS", '{"x": {"command": "c"}}', "mcpServers", {"x": {"command": "c"}}),
         ("PLANCK_AGENTS_MD", "chain", "agents_md", "chain"),
+        ("PLANCK_DURABILITY", "power", "durability", "power"),
     ],
 )
 def test_every_key_has_a_variable(tmp_path: Path, variable: str, value: str, key: str, expected: Any) -> None:
     assert getattr(opened(tmp_path, environ={variable: value}).config, key) == expected
+
+
+@pytest.mark.parametrize("command", [("config", "show"), ("auth", "status")])
+async def test_a_key_is_had_by_all_but_ollama_and_llama_cpp(tmp_path: Path, command: tuple[str, str]) -> None:
+    here = "http://127.0.0.1:9"
+    entries: dict[str, Any] = {
+        "anthropic": {"type": "anthropic"},
+        "near": {"type": "openai", "base_url": here},
+        "open": {"type": "openai", "base_url": here, "has_api_key": False},
+        "o": {"type": "ollama"},
+        "l": {"type": "llama_cpp", "base_url": here},
+        "paid": {"type": "ollama", "base_url": here, "identifier": "PAID"},
+    }
+    done = await Bench(tmp_path, here, providers=entries).run(*command, "--json")
+    found = json.loads(done.out)["providers"]
+    rows = {row["provider"]: row for row in found} if isinstance(found, list) else found
+    without = {name for name in entries if not rows[name]["has_api_key"]}
+    assert without == {"open", "o", "l"}
+
+
+async def test_a_store_that_is_not_built_says_so(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9", store="postgresql://nobody@127.0.0.1/sessions")
+    for args in (("run", "hello"), ("run", "hello", "-r", "x")):
+        done = await bench.run(*args)
+        assert (done.code, "not built yet" in done.err) == (2, True)
+    assert not (bench.home / "sessions").exists()
 
 
 def test_an_untrusted_project_can_only_narrow(tmp_path: Path) -> None:

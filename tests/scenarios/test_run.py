@@ -1,5 +1,6 @@
 """`planck run` against a wire server on a real socket."""
 
+import asyncio
 import itertools
 import json
 import signal
@@ -150,6 +151,40 @@ async def test_a_timeout_says_124(tmp_path: Path) -> None:
     assert (done.code, done.result["status"]) == (124, "timed_out")
 
 
+async def test_of_many_that_want_a_name_at_once_one_gets_it(tmp_path: Path) -> None:
+    async with WireServer([chat.text("mine")]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await asyncio.gather(*(bench.run("run", "go", "--name", "same") for _ in range(4)))
+    assert sorted(each.code for each in done) == [0, 2, 2, 2]
+
+
+async def test_a_name_is_the_whole_name_and_a_workspace_is_the_same_by_any_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "work")
+    async with WireServer([chat.text("yes")]) as server:
+        bench = Bench(tmp_path, server.url)
+        assert (await bench.run("run", "go", "--name", "a_b")).code == 0
+        assert (await bench.run("run", "go", "-r", "b")).code == 2
+        for args in (("-c",), ("-r", "a_b")):
+            linked = await bench.run("run", "go", *args, "-C", str(tmp_path / "link"))
+            assert (linked.code, linked.err.split()[2]) == (0, "a_b;")
+        listed = await bench.run("sessions", "list", "--json", "-C", str(tmp_path / "link"))
+        assert [row["name"] for row in json.loads(listed.out)] == ["a_b"]
+        assert (await bench.run("run", "go", "--name", "b")).code == 0
+
+
+@pytest.mark.parametrize("option", ["-r", "--name"])
+async def test_an_empty_name_is_no_new_session(tmp_path: Path, option: str) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    assert (await bench.run("run", "go", option, "")).code == 2
+    assert not (bench.home / "sessions").exists()
+
+
+async def test_sessions_that_can_not_be_kept_say_so(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9", sessions_dir=str(tmp_path / "home" / "config.json" / "x"))
+    done = await bench.run("run", "go")
+    assert (done.code, done.err.split(":")[1]) == (1, " log_write_failed")
+
+
 async def test_a_taken_name_and_an_unknown_session_are_usage_errors(tmp_path: Path) -> None:
     async with WireServer([chat.text("ok")]) as server:
         bench = Bench(tmp_path, server.url)
@@ -291,11 +326,17 @@ async def test_a_prompt_given_to_planck_alone_in_a_script_says_how_it_went(tmp_p
     assert done.code == 1
 
 
-async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Path) -> None:
-    async with WireServer([chat.calls(("bash", {"command": "true"}))]) as server:
+@pytest.mark.parametrize("used", [100, 10_000_000], ids=["little", "more than the window"])
+async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Path, used: int) -> None:
+    usage = {"prompt_tokens": used, "completion_tokens": 5}
+    reply = chat.calls(("bash", {"command": "true"}))
+    reply = Reply([*reply.pieces[:-2], chat.sse(chat.chunk(usage=usage)), reply.pieces[-1]])
+    async with WireServer([reply]) as server:
         bench = Bench(tmp_path, server.url)
         budget = ("-m", "local/gpt-5", "--max-budget-usd", "0.00001")
-        done = await bench.run("run", "loop", *FULL, *budget, "--output-format", "json")
+        done = await bench.run("run", "loop", *FULL, *budget, "--output-format", "stream-json")
     assert (done.code, done.result["status"], len(server.asked)) == (4, "capped", 1)
     assert done.result["errors"][-1]["kind"] == "budget_exceeded"
     assert done.result["cost_usd"] > 0.00001
+    (spent,) = [line["data"] for line in done.lines if line["type"] == "budget"]
+    assert spent == {"limit_usd": 0.00001, "spent_usd": done.result["cost_usd"]}

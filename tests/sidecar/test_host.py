@@ -10,7 +10,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from planck.mcp.peer import State
+from planck.mcp.peer import Peer, State
 from planck.records.messages import (
     AssistantMessage,
     Image,
@@ -34,7 +34,10 @@ pytestmark = pytest.mark.serial
 
 
 def tools_of(one: Watched) -> dict[str, Tool]:
-    return {listed.name: sidecar_tool(one.peer, listed) for listed in one.peer.tools.tools}
+    async def reach(confinement: object) -> Peer:
+        return one.peer
+
+    return {listed.name: sidecar_tool(reach, listed) for listed in one.peer.tools.tools}
 
 
 async def test_its_tools_are_listed_called_timed_and_dry_run_and_nothing_it_prints_breaks_that(

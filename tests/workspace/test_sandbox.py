@@ -276,6 +276,35 @@ async def test_one_command_can_not_end_the_protection_of_another(place: Place) -
     assert {path.name for path in place.ws.glob(".*")} == {".git"}
 
 
+async def test_what_is_shown_of_a_private_place_shows_no_socket_and_no_secret(place: Place) -> None:
+    """A peer sees what it is made of; `/tmp` as a whole, a socket and what is masked below stay away."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, socket.socket(socket.AF_UNIX) as open_one:
+        shown = Path(folder, "shown")
+        shown.mkdir()
+        for name in ("file", "secret"):
+            (shown / name).write_text(f"{name}\n")
+        open_one.bind(str(shown / "open"))
+        open_one.listen()
+        for path in (Path(folder), *shown.iterdir()):
+            path.chmod(0o755)
+        os.chmod(shown / "open", 0o777)
+        rights = Confinement(
+            Mode.READ_ONLY,
+            (str(place.ws),),
+            masked=(str(shown / "secret"),),
+            seen=("/tmp", str(shown), str(shown / "open"), "/tmp/gone"),
+        )
+        look = "cat file; test -S open || echo away; cat secret 2>&1; ls /tmp; touch new 2>&1"
+        done = await run(
+            shell(f"cd {shown}; {look}"), cwd=place.ws, environment={}, timeout=30, confinement=rights
+        )
+    assert done.output.splitlines()[:2] == ["file", "away"]
+    assert "secret\n" not in done.output.splitlines(keepends=True)
+    assert done.output.splitlines().count(Path(folder).name) == 1
+    assert len(done.output.splitlines()) == 5
+    assert done.output.endswith("Read-only file system\n")
+
+
 async def test_a_socket_that_goes_while_a_command_starts_is_no_failure(place: Place) -> None:
     """Seen when the mounts were chosen, gone when they are made: bubblewrap gives up, we try once more."""
     with socket.socket(socket.AF_UNIX) as passing:
@@ -302,6 +331,28 @@ async def test_a_folder_of_the_user_is_never_taken_for_a_stub(place: Place) -> N
     (place.ws / ".agents").mkdir()
     await place.run(Mode.WORKSPACE, "true")
     assert (place.ws / ".agents").is_dir()
+
+
+async def test_what_a_killed_runtime_left_in_the_workspace_goes_with_the_next_command(place: Place) -> None:
+    script = f"""
+import asyncio, os, sys
+from planck.records.authority import Confinement, Mode
+from planck.workspace.process import shell, start
+async def main():
+    rights = Confinement(Mode.WORKSPACE, ({str(place.ws)!r},), ({str(place.ws)!r},))
+    start(shell("touch began; sleep 60"), cwd={str(place.ws)!r}, environment={{}}, confinement=rights)
+    while not os.path.exists({str(place.ws / "began")!r}):
+        await asyncio.sleep(0.01)
+    os.kill(os.getpid(), 9)
+asyncio.run(main())
+"""
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
+    assert await killed.wait() == -signal.SIGKILL
+    left = {path.name for path in place.ws.glob(".*")}
+    assert left == {".git", ".planck", ".agents", ".mcp.json"}
+    (place.ws / ".agents" / "mine").touch()  # the user took it over
+    assert (await place.run(Mode.WORKSPACE, "true")).exit_code == 0
+    assert {path.name for path in place.ws.glob(".*")} == {".git", ".agents"}
 
 
 async def test_a_protected_link_can_not_be_protected_so_nothing_runs(place: Place) -> None:

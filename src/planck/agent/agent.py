@@ -9,8 +9,10 @@ import msgspec
 from planck.agent.journal import Entry, Journal
 from planck.agent.repeats import Repeats
 from planck.llm.provider import Provider, Request
+from planck.permissions.budget import Budget
 from planck.records.events import (
     AssistantSaid,
+    BudgetSpent,
     Compacted,
     Delivery,
     Envelope,
@@ -61,6 +63,7 @@ class Agent:
         cost: Cost,
         max_steps: int,
         make_room: MakeRoom | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.spec = spec
         self.provider = provider
@@ -81,6 +84,7 @@ class Agent:
         self._system_text = ""
         self._cost = cost
         self._make_room = make_room
+        self._budget = budget
 
     @property
     def id(self) -> str:
@@ -139,8 +143,11 @@ class Agent:
         self.usage += message.usage
         self.turn_text = message.text or self.turn_text
         model, cost = self.spec.model.label, self._cost(message.usage)
+        budget = self._budget
         await self.record(
-            AssistantSaid(message=message), UsageSpent(model=model, usage=message.usage, cost_usd=cost)
+            AssistantSaid(message=message),
+            UsageSpent(model=model, usage=message.usage, cost_usd=cost),
+            *((BudgetSpent(limit_usd=budget.limit, spent_usd=budget.spent),) if budget else ()),
         )
 
     async def finished(self, done: Finished) -> None:

@@ -22,14 +22,15 @@ class Metered:
         self._model = model
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        self._admit()
+        self.admit()
         async with aclosing(self._provider.stream(request)) as stream:
             async for item in stream:
                 if isinstance(item, AssistantMessage):
                     self._budget.spend(self._cost(item.usage) or 0.0)
                 yield item
 
-    def _admit(self) -> None:
+    def admit(self) -> None:
+        """Raises `budget_exceeded` where no further call may leave."""
         if self._cost(Usage(input_tokens=1)) is None:
             raise ProviderError(
                 ErrorKind.BUDGET_EXCEEDED,

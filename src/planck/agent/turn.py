@@ -12,6 +12,9 @@ _SMALLER_WINDOWS = 3
 """Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
 
 
+_CAPPED = "stopped after {} model calls in one turn; resume it, or raise --max-steps or limits.steps"
+
+
 class TurnError(PlanckError):
     """The turn can't go on; the actor records the kind."""
 
@@ -26,7 +29,7 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
         if not answer.tool_calls:
             return _final_text(answer)
         await _run_tools(agent, answer.tool_calls)
-    raise TurnError(ErrorKind.ITERATION_CAP, f"stopped after {agent.max_steps} model calls in one turn")
+    raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(agent.max_steps))
 
 
 async def _ask_within_window(agent: Agent) -> AssistantMessage:
@@ -66,7 +69,14 @@ async def _run_tools(agent: Agent, calls: tuple[ToolCall, ...]) -> None:
 def _final_text(answer: AssistantMessage) -> str:
     match answer.stop:
         case StopReason.LENGTH:
-            raise TurnError(ErrorKind.LIMIT_EXCEEDED, "the answer was cut at the model's output limit")
+            raise TurnError(
+                ErrorKind.LIMIT_EXCEEDED,
+                "the answer was cut at the model's output limit; "
+                "resume and ask for it in parts, or raise max_output",
+            )
         case StopReason.REFUSAL | StopReason.FILTER:
-            raise TurnError(ErrorKind.PROVIDER_HTTP_ERROR, f"the model stopped with {answer.stop!s}")
+            raise TurnError(
+                ErrorKind.PROVIDER_HTTP_ERROR,
+                f"the model stopped with {answer.stop!s}; say it otherwise, or use another model",
+            )
     return answer.text

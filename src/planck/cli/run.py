@@ -48,9 +48,11 @@ def session_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
     )
-    which.add_argument("-r", "--resume", default="", metavar="ID|NAME", help="resume this session")
+    which.add_argument(
+        "-r", "--resume", type=_given, default=None, metavar="ID|NAME", help="resume this session"
+    )
     parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
-    parser.add_argument("--name", default="", help="a name for the new session")
+    parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
     parser.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
     parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
     parser.add_argument("--max-budget-usd", type=_amount, default=None, metavar="X")
@@ -190,13 +192,13 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
     if resumed and (options.team or (options.name and not options.fork)):
         raise UsageError(ErrorKind.INVALID_ARGS, "--team and --name are for a new session, without -c and -r")
     if options.fork:
-        resumed = (await planck_.archive.fork(resumed, name=options.name)).id
+        resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
     if resumed:
         return await planck_.resume(resumed, model=options.model, **settings)
     return await planck_.start(
         options.team or None,
         model=options.model,
-        name=options.name,
+        name=options.name or "",
         stored=not getattr(options, "no_session", False),
         **settings,
     )
@@ -351,6 +353,13 @@ def _line(text: str) -> str:
 def _write(line: bytes) -> None:
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _given(text: str) -> str:
+    """An empty variable of a script must not become another session without a word."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def _positive(text: str) -> int:

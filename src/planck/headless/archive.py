@@ -7,7 +7,14 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from planck.headless.sessions import SessionError, find, free_name, new_path, valid_name
+from planck.headless.sessions import (
+    SessionError,
+    find,
+    free_name,
+    new_path,
+    same_place,
+    valid_name,
+)
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.why import why_blocked
 from planck.records import codec
@@ -89,7 +96,7 @@ class Archive:
         found = [
             info
             for path in log_files(self._folder)
-            if (info := _info(path)) and (everywhere or info.workspace == str(self._workspace))
+            if (info := _info(path)) and (everywhere or same_place(info.workspace, self._workspace))
         ]
         return sorted(found, key=lambda info: info.updated, reverse=True)
 

@@ -156,7 +156,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-_TEXTS = frozenset({"default_model", "default_team", "sessions_dir", "store", "agents_md", "locale"})
+_TEXTS = frozenset(
+    {"default_model", "default_team", "sessions_dir", "durability", "store", "agents_md", "locale"}
+)
 _LISTS = frozenset({"skills_dirs", "teams_dirs", "tools_dirs"})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.settings import ProviderEntry
+from planck.headless.settings import KEYLESS, ProviderEntry
 from planck.llm import oauth
 from planck.llm.endpoint import Endpoint
 from planck.llm.oauth import AuthError, Client, Grant
@@ -27,7 +27,6 @@ from planck.records.ports import Clock, later
 from planck.workspace.paths import Root, WorkspaceError
 
 FILE = "credentials.json"
-KEYLESS = frozenset({"ollama", "llama_cpp"})
 _VARIABLES = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
@@ -291,13 +290,12 @@ def status(ring: Keyring, providers: Mapping[str, ProviderEntry]) -> list[dict[s
     rows = []
     for name, entry in providers.items():
         source = ring.source(name, entry)
-        needed = not (entry.type in KEYLESS and not entry.identifier)
         rows.append(
             {
                 "provider": name,
                 "type": entry.type,
-                "has_api_key": needed,
-                "authenticated": bool(source) or not needed,
+                "has_api_key": entry.has_api_key,
+                "authenticated": bool(source) or not entry.has_api_key,
                 "source": source,
                 "variables": list(variables(entry)),
                 "device_code": entry.oauth is not None and not entry.withhold_key,

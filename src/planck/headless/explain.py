@@ -11,6 +11,7 @@ from planck.headless.headless import Planck
 from planck.headless.permit import authorised, ceiling, effective, surroundings
 from planck.headless.system import RandomIds
 from planck.headless.tools import ToolBox
+from planck.mcp.client import prefix
 from planck.permissions.policy import judge
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -89,8 +90,9 @@ def _kind(planck: Planck, tool: str, trust: bool) -> tuple[Effect, bool]:
     )
     if not isinstance(entry, Err):
         return entry.tool.effect, entry.tool.confinable
-    if tool.startswith("mcp__"):
-        return Effect.COMMAND, False  # a server need not run to know what its tools may
+    if tool.startswith("mcp__"):  # a server need not run to know what its tools may
+        servers = [(name, entry) for component, name, entry in planck.peers.plan if component == "mcp"]
+        return Effect.COMMAND, any(tool.startswith(prefix(name)) and "url" not in e for name, e in servers)
     raise ExplainError(entry.kind, entry.message)
 
 

@@ -12,7 +12,7 @@ from planck.headless import config as configuration
 from planck.headless import hooks, models, sessions, teams, undo
 from planck.headless.archive import Archive
 from planck.headless.auth import Auth
-from planck.headless.config import Config
+from planck.headless.config import Config, ConfigError
 from planck.headless.handle import SessionHandle
 from planck.headless.peers import EVERY_TOOL, Peers, Report
 from planck.headless.resources import Resources
@@ -28,6 +28,7 @@ from planck.records.events import (
     SessionStarted,
     View,
 )
+from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import session as session_module
@@ -153,23 +154,15 @@ class Planck:
         stored: bool = True,
     ) -> SessionHandle:
         """A new session; without a team it has one orchestrator with all built-in tools."""
+        if stored:
+            self._check_store()
         id = self._ids.new()
         wired = self._wiring.session(
             id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
         )
         specs = wired.authorised(await self._specs(team, model, wired))
-        name = sessions.free_name(self.sessions_dir, name, self.workspace, lambda: new_name(self._ids))
+        store, name = self._new_store(id, name) if stored else (MemoryStore(), self._free_name(name))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
-        store: Store
-        if stored:
-            path = sessions.new_path(self.sessions_dir, id, name)
-            store = SqliteStore.create(
-                path,
-                {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()},
-                durability=self.config.durability,
-            )
-        else:
-            store = MemoryStore()
         journal = self._journal(store)
         async with _closed_on_failure(store):
             session = await session_module.start(started, specs, store, journal, wired.team(journal))
@@ -189,6 +182,7 @@ class Planck:
 
         With a model, its orchestrator goes on with that one.
         """
+        self._check_store()
         path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
         store = SqliteStore.open(path, durability=self.config.durability)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
@@ -205,6 +199,24 @@ class Planck:
         if model:
             await handle.change_model(model)
         return handle
+
+    def _new_store(self, id: str, wanted: str) -> tuple[Store, str]:
+        """The log of a new session, under a name that no other of this workspace has."""
+        with sessions.naming(self.sessions_dir):
+            name = self._free_name(wanted)
+            meta = {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()}
+            path = sessions.new_path(self.sessions_dir, id, name)
+            return SqliteStore.create(path, meta, durability=self.config.durability), name
+
+    def _free_name(self, wanted: str) -> str:
+        return sessions.free_name(self.sessions_dir, wanted, self.workspace, lambda: new_name(self._ids))
+
+    def _check_store(self) -> None:
+        if self.config.store:
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                "`store` is not built yet: sessions are files; leave it out, or choose a sessions_dir",
+            )
 
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from planck.headless.config import Config, ModelEntry, ProviderEntry
-from planck.headless.credentials import KEYLESS, Keyring
+from planck.headless.credentials import Keyring
+from planck.headless.settings import KEYLESS
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel
 from planck.llm.local import discover
@@ -47,8 +48,8 @@ def resolve(config: Config, name: str) -> ModelSpec:
     for entry in config.models:
         if entry.id == name:
             return _from_entry(config, entry)
-    provider, slash, model = name.partition("/")
-    if not slash:
+    provider, _, model = name.partition("/")
+    if not model:
         raise _not_found(f"{name!r} is no alias in `models`; write PROVIDER/MODEL, or add it there.")
     known = provider_entry(config, provider)
     entries = [entry for entry in config.models if entry.provider == provider and entry.model == model]

@@ -1,7 +1,7 @@
 """Sidecars and MCP servers of a workspace: started in the background, their tools put into each agent's set.
 
-Nothing from a project's own files starts unless the folder is trusted. A start never delays a turn; a call of
-a tool that is still on its way waits for it.
+Nothing from a project's own files starts unless the folder is trusted. A start delays no turn, but that of a
+sidecar shortly the first of a run (`SessionHandle.run`); a call of a tool that is on its way waits for it.
 """
 
 import asyncio
@@ -10,12 +10,15 @@ import logging
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planck.agent.journal import Journal
 from planck.headless.agreed import Agreed, Change
+from planck.headless.lives import Lives
 from planck.headless.resources import EVERY, Resources
+from planck.records.authority import Confinement
 from planck.records.events import Status, ToolsChanged, View
 from planck.records.messages import Message
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
@@ -25,7 +28,7 @@ from planck.toolkit.toolset import ToolSet
 
 if TYPE_CHECKING:  # most runs have no peer: they load nothing of this
     from planck.mcp.listing import Listed
-    from planck.mcp.peer import Peer
+    from planck.mcp.peer import Peer, Way
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +66,9 @@ class _Known:
     prefix: str = ""
     """Of its tools' names."""
     peer: "Peer | None" = None
+    lives: Lives | None = None
+    confinable: bool = True
+    """Whether it runs in the sandbox; an address does not."""
     problem: str = ""
     listed: "dict[str, Listed]" = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
@@ -139,10 +145,17 @@ class Peers:
         every = self._known or ()
         return [(known.component, known.name, tool) for known in every for tool in known.tools.values()]
 
-    async def settled(self) -> None:
-        """Waits until each is connected, or known not to be."""
-        peers = [known.peer for known in self._known or () if known.peer is not None]
-        await asyncio.gather(*(peer.settled() for peer in peers))
+    async def settled(self, only: str = "", within: float | None = None) -> None:
+        """Waits until each (of a component) is connected, or known not to be; or not for long."""
+        known = [known for known in self._known or () if only in ("", known.component)]
+        waiting = [asyncio.ensure_future(one.peer.settled()) for one in known if one.peer is not None]
+        if not waiting:
+            return
+        try:
+            await asyncio.wait(waiting, timeout=within)
+        finally:
+            for task in waiting:
+                task.cancel()
 
     async def compact(self, name: str, messages: Sequence[Message]) -> Ok[str] | Err:
         """What a sidecar's compactor puts in the place of messages; a sidecar that starts is waited for."""
@@ -181,7 +194,8 @@ class Peers:
             if known.asking is not None:
                 known.asking.cancel()
         peers = [known.peer for known in self._known or () if known.peer is not None]
-        await asyncio.gather(*(peer.aclose() for peer in peers))
+        lives = [known.lives for known in self._known or () if known.lives is not None]
+        await asyncio.gather(*(peer.aclose() for peer in peers), *(life.aclose() for life in lives))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5.0)
 
@@ -208,9 +222,7 @@ class Peers:
 
     def _project_servers(self) -> dict[str, Any]:
         file = self._resources.workspace / ".mcp.json"
-        if not file.is_file():
-            return {}
-        if not self._trusted:
+        if not self._trusted or not file.is_file() or not file.stat().st_size:
             return {}
         try:
             raw = json.loads(file.read_text("utf-8"))
@@ -234,23 +246,24 @@ class Peers:
         from planck.mcp.peer import Peer
         from planck.sidecar import host
 
-        way = host.way_to(
-            path,
-            self._resources.workspace,
-            cache=self._resources.home / "cache" / "sidecars",
-            environment=self._environ,
-            progress=lambda text: self._publish(known, "building", text),
-        )
-        peer = Peer(
-            known.name,
-            way,
-            clock=self._clock,
-            kind="sidecar",
-            ours=True,
+        def way(confinement: Confinement | None = None) -> "Way":
+            return host.way_to(
+                path,
+                self._resources.workspace,
+                cache=self._resources.home / "cache" / "sidecars",
+                environment=self._environ,
+                progress=lambda text: self._publish(known, "building", text),
+                confinement=confinement,
+            )
+
+        life = partial(Peer, known.name, clock=self._clock, kind="sidecar", ours=True)
+        peer = life(
+            way(),
             on_state=lambda state, detail: self._publish(known, state, detail),
             on_tools=lambda listing: self._listed(known, self._without_compactors(known, listing.tools)),
         )
-        known.make = lambda listed: host.sidecar_tool(peer, listed)
+        known.lives = lives = Lives(peer, lambda rights: life(way(rights)), partial(_ask_from_now_on, known))
+        known.make = lambda listed: host.sidecar_tool(lives.reach, listed, confinable=known.confinable)
         return peer
 
     def _server(self, known: _Known, entry: Any) -> "Peer":
@@ -266,15 +279,17 @@ class Peers:
         folder.mkdir(parents=True, exist_ok=True)
         known.prefix = client.prefix(known.name)
         known.agreed = agreed = Agreed(known.name)
-        peer = Peer(
-            known.name,
-            client.way_to(spec, folder, self._environ),
-            clock=self._clock,
-            prefix=known.prefix,
+        known.confinable = not spec.url
+        way = partial(client.way_to, spec, folder, self._environ)
+        life = partial(Peer, known.name, clock=self._clock, prefix=known.prefix)
+        peer = life(
+            way(),
             on_state=lambda state, detail: self._publish(known, state, detail),
             on_tools=lambda listing: self._listed(known, self._unchanged(known, agreed, listing.tools)),
         )
-        known.make = lambda listed: client.mcp_tool(peer, listed, spec.timeout / 1000 or client.TIMEOUT)
+        known.lives = lives = Lives(peer, lambda rights: life(way(rights)), partial(_ask_from_now_on, known))
+        timeout = spec.timeout / 1000 or client.TIMEOUT
+        known.make = lambda listed: client.mcp_tool(lives.reach, listed, timeout, confinable=known.confinable)
         return peer
 
     def _unchanged(self, known: _Known, agreed: Agreed, tools: "tuple[Listed, ...]") -> "tuple[Listed, ...]":
@@ -399,6 +414,13 @@ def _owners(plan: list[tuple[str, str, Any]], tool: str) -> list[tuple[str, str,
 
     servers = [p for p in plan if p[0] == "mcp" and tool.startswith(client.prefix(p[1]))]
     return servers or [p for p in plan if p[0] == "sidecar"]
+
+
+def _ask_from_now_on(known: _Known) -> None:
+    """What does not run in the sandbox is asked about, call by call, where that is not allowed otherwise."""
+    known.confinable = False
+    for tool in known.tools.values():
+        tool.confinable = False
 
 
 def _no_tool(listed: "Listed") -> Tool:

@@ -12,6 +12,7 @@ from planck.records.events import (
     Event,
     PermissionDecision,
     TurnEnd,
+    TurnStart,
     TurnStatus,
     UsageSpent,
     view,
@@ -57,11 +58,13 @@ def summarise(
     cost_known = True
     denials: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
-    status, text = TurnStatus.FAILED, ""
+    status, text, final = TurnStatus.FAILED, "", ""
     for event in events:
         match view(event):
-            case AssistantSaid():
+            case AssistantSaid() as said:
                 steps += 1
+                if event.agent_id == orchestrator_id:
+                    text = said.message.text or text
             case UsageSpent() as spent:
                 usage += spent.usage
                 cost_known = cost_known and spent.cost_usd is not None
@@ -70,8 +73,11 @@ def summarise(
                 denials.append({"agent_id": event.agent_id, "tool": denied.tool, "reason": denied.reason})
             case ErrorEvent() as failed:
                 errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))
+            case TurnStart() if event.agent_id == orchestrator_id:
+                text = ""
             case TurnEnd() as end if event.agent_id == orchestrator_id:
-                status, text = end.status, end.text
+                status, final = end.status, end.text
+                text = end.text or text
             case _:
                 pass
     return RunResult(
@@ -85,7 +91,7 @@ def summarise(
         steps=steps,
         denials=tuple(denials),
         errors=tuple(errors),
-        exit_code=_exit_code(status, text, bool(denials), errors),
+        exit_code=_exit_code(status, final, bool(denials), errors),
     )
 
 

@@ -1,7 +1,10 @@
 """Stored sessions on disk: their names, and how one is found."""
 
+import fcntl
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from planck.records.outcome import ErrorKind, PlanckError
@@ -22,6 +25,28 @@ def new_path(folder: Path, id: str, name: str) -> Path:
 
 def valid_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
+
+
+@contextmanager
+def naming(folder: Path) -> Iterator[None]:
+    """Of all processes one at a time, from `free_name` until the file is there: a free name stays free.
+
+    Nothing may be awaited in it: a second one of the same process would wait for ever.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(folder / ".naming", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as problem:
+        raise StoreError(
+            ErrorKind.LOG_WRITE_FAILED,
+            f"sessions can't be kept in {str(folder)!r}: {problem.strerror}; "
+            "choose another sessions_dir, or pass --no-session",
+        ) from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def free_name(folder: Path, wanted: str, workspace: Path, invent: Callable[[], str]) -> str:
@@ -62,7 +87,13 @@ def newest(folder: Path, workspace: Path) -> Path:
 
 
 def _named(folder: Path, name: str, workspace: Path) -> list[Path]:
-    return _in_workspace(folder.glob(f"*_{name}.db"), workspace)
+    found = (path for path in folder.glob(f"*_{name}.db") if path.stem.partition("_")[2] == name)
+    return _in_workspace(found, workspace)
+
+
+def same_place(recorded: str, workspace: Path) -> bool:
+    """Whatever link either was reached by."""
+    return recorded == str(workspace) or os.path.realpath(recorded) == os.path.realpath(workspace)
 
 
 def _in_workspace(paths: Iterable[Path], workspace: Path) -> list[Path]:
@@ -74,7 +105,7 @@ def _in_workspace(paths: Iterable[Path], workspace: Path) -> list[Path]:
         except StoreError:
             continue
         try:
-            if store.meta.get("workspace") == str(workspace):
+            if same_place(store.meta.get("workspace", ""), workspace):
                 found.append((store.meta.get("created", ""), path))
         finally:
             store.close()

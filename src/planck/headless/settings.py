@@ -19,6 +19,9 @@ class OAuthEntry(msgspec.Struct, frozen=True):
     )
 
 
+KEYLESS = frozenset({"ollama", "llama_cpp"})
+
+
 class ProviderEntry(msgspec.Struct, frozen=True):
     type: Annotated[str, Meta(description="anthropic, openai, google, ollama or llama_cpp")]
     api: Annotated[str, Meta(description="openai only: chat (default with a base_url) or responses")] = ""
@@ -26,9 +29,15 @@ class ProviderEntry(msgspec.Struct, frozen=True):
     identifier: Annotated[str, Meta(description="the key is read from <IDENTIFIER>_API_KEY")] = ""
     headers: Annotated[dict[str, str], Meta(description="sent with every request")] = {}
     oauth: Annotated[OAuthEntry | None, Meta(description="for `planck auth login` in a browser")] = None
-    has_api_key: Annotated[bool, Meta(description="false: a server that needs no key, and gets none")] = True
+    has_api_key: Annotated[
+        bool, Meta(description="false: a server that needs no key, and gets none, as ollama and llama_cpp")
+    ] = True
     withhold_key: bool = False
     """Set by the loader alone: this address came from a project's file, which must not see a key."""
+
+    def __post_init__(self) -> None:
+        if self.type in KEYLESS and not (self.identifier or self.oauth):
+            msgspec.structs.force_setattr(self, "has_api_key", False)
 
 
 class ModelEntry(msgspec.Struct, frozen=True):

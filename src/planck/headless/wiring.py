@@ -1,7 +1,7 @@
 """Hands each room what it needs from the others: the only place that knows them all."""
 
 import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,14 +26,14 @@ from planck.headless.tool_files import ToolFiles
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
-from planck.llm.provider import Provider
+from planck.llm.provider import Provider, Request
 from planck.llm.redact import Redactor
 from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
-from planck.records.events import Status, ToolProgress, View
+from planck.records.events import Compacted, Status, ToolProgress, View
 from planck.records.messages import Message
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
@@ -46,6 +46,9 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.workspace.jobs import Jobs
+
+_SIDECAR_MOMENT = 5.0
+"""Seconds: twice what one without a build takes on a busy machine."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,6 +179,10 @@ class SessionWiring:
     def _tools(self) -> dict[str, Tool]:
         return {**self._built_in, **self._files.tools}
 
+    async def sidecars(self) -> None:
+        """Gives those that start a moment."""
+        await self._wiring.peers.settled("sidecar", within=_SIDECAR_MOMENT)
+
     async def aclose(self) -> None:
         """End the commands that were left in the background, and the questions."""
         if self._journal:
@@ -252,15 +259,21 @@ class SessionWiring:
             cost=cost,
             max_steps=options.max_steps,
             make_room=make_room,
+            budget=self._budget,
         )
         wiring.peers.attach(tools, spec.tools, agent.record)
         return agent
 
     def mind(self, model: ModelSpec, compactor: str) -> tuple[Provider, Cost, MakeRoom | None]:
         """What changes with an agent's model: who answers, what it costs, how it is made to fit."""
-        provider = self._provider(model)
-        make_room = None if compactor == OFF else self.compactor(provider, model, compactor).make_room
-        return provider, partial(self._wiring.cost, model), make_room
+        provider, cost = self._provider(model), partial(self._wiring.cost, model)
+        if compactor == OFF:
+            return provider, cost, None
+        room = self.compactor(provider, model, compactor).make_room
+        if self._budget:  # before the window: what may not be sent need not fit
+            admit = Metered(provider, self._budget, cost, model.label).admit
+            return provider, cost, partial(_within_budget, admit, room)
+        return provider, cost, room
 
     def compactor(self, provider: Provider, model: ModelSpec, name: str) -> Compactor:
         """Its own, even for an agent that never compacts by itself: the user may still ask for it."""
@@ -315,6 +328,17 @@ class SessionWiring:
             return self._wiring.resolve_member(provider, model_id, base_url)
         except PlanckError as failure:
             return failure.err
+
+
+async def _within_budget(
+    admit: Callable[[], None],
+    make_room: MakeRoom,
+    request: Request,
+    overflowed: bool,
+    publish: Callable[[View], None],
+) -> Compacted | None:
+    admit()
+    return await make_room(request, overflowed, publish)
 
 
 def _network(environ: Mapping[str, str]) -> Network:

@@ -1,7 +1,9 @@
 """MCP servers of the configuration: read, opened, and their tools made ours under `mcp__<server>__<tool>`."""
 
+import os
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,9 @@ import msgspec
 
 from planck.mcp.links import PeerError, http_link, process_link
 from planck.mcp.listing import Listed
-from planck.mcp.peer import Peer, Way
-from planck.records.outcome import ErrorKind
+from planck.mcp.peer import Reach, Way
+from planck.records.authority import Confinement
+from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
 
@@ -57,22 +60,39 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     return spec
 
 
-def way_to(spec: ServerSpec, workspace: Path, environment: Mapping[str, str]) -> Way:
+def way_to(
+    spec: ServerSpec, workspace: Path, environment: Mapping[str, str], confinement: Confinement | None = None
+) -> Way:
     """A server's process knows the allowed names of our environment and what its own entry says."""
     if spec.url:
         return Way(lambda: http_link(spec.url, spec.headers))
     folder = workspace / spec.cwd if spec.cwd else workspace
     argv = (spec.command, *spec.args)
     env = {**allowed(environment), **spec.env}
-    return Way(lambda: process_link(argv, cwd=folder, environment=env))
+    made_of = _made_of(argv, env["PATH"]) if confinement else ()
+    return Way(
+        lambda: process_link(argv, cwd=folder, environment=env, confinement=confinement, made_of=made_of)
+    )
+
+
+def _made_of(argv: Sequence[str], path: str) -> tuple[str | Path, ...]:
+    """The program's own installation, and what it is started with."""
+    program = Path(shutil.which(argv[0], path=path) or argv[0])
+    folder = program.parent.parent
+    installed = (folder,) if (folder / "pyvenv.cfg").is_file() else ()
+    words = (word for word in argv[1:] if os.path.isabs(word))
+    return (program, os.path.realpath(program), *installed, *words)
 
 
 def prefix(server: str) -> str:
     return f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', server)}__"
 
 
-def mcp_tool(peer: Peer, listed: Listed, timeout: float = TIMEOUT) -> Tool:
+def mcp_tool(reach: Reach, listed: Listed, timeout: float = TIMEOUT, *, confinable: bool = False) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        peer = await reach(ctx.confinement)
+        if isinstance(peer, Err):
+            return peer
         return await peer.call(listed.name, args, timeout=timeout, progress=ctx.progress)
 
     return Tool(
@@ -83,6 +103,7 @@ def mcp_tool(peer: Peer, listed: Listed, timeout: float = TIMEOUT) -> Tool:
         effect=Effect.COMMAND,
         timeout=timeout + _LATER,
         plain_schema=True,
+        confinable=confinable,
     )
 
 

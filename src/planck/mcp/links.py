@@ -3,14 +3,17 @@
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from planck.mcp.framing import MAX_LINE
+from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.process import Job, start
 
@@ -23,8 +26,9 @@ if TYPE_CHECKING:
 _GRACE = 2.0
 """Seconds a peer may take to leave after its input ended."""
 _LAST_WORDS = 2_000
-_OPEN_AND_FORGET = 'exec 3>"$0"; /bin/rm -f -- "$0"; exec "$@" >&3 3>&-'
-"""The pipe has a name only until the peer has opened it: nobody else can then speak in its place."""
+_OPEN_AND_FORGET = 'exec 3>"$0"; /bin/rm -f -- "$0" 2>/dev/null; exec "$@" >&3 3>&-'
+"""The pipe has a name only until the peer has opened it: nobody else can then speak in its place. (In a
+sandbox it stays, in a folder that no other sandbox shows.)"""
 _DRAIN = 0.2
 
 
@@ -55,9 +59,17 @@ class Link(Protocol):
 
 @asynccontextmanager
 async def process_link(
-    argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    confinement: Confinement | None = None,
+    made_of: Iterable[str | Path] = (),
 ) -> AsyncGenerator[Link, None]:
-    """Start a program that speaks MCP on its standard input and output."""
+    """Start a program that speaks MCP on its standard input and output.
+
+    In a sandbox it sees what it is `made_of`, wherever that lies.
+    """
     import anyio
 
     from planck.mcp.wire import Wire
@@ -76,8 +88,16 @@ async def process_link(
         held_open = os.open(pipe, os.O_WRONLY | os.O_CLOEXEC)
         wire = Wire(our_input, our_output, on_first=partial(os.close, held_open))
         try:
-            command = ("/bin/sh", "-c", _OPEN_AND_FORGET, pipe, *argv)
-            job = start(command, cwd=cwd, environment=environment, stdin=their_input, keep=16_000)
+            if confinement is not None:
+                confinement = replace(confinement, seen=(pipe, *map(str, made_of)))
+            job = start(
+                ("/bin/sh", "-c", _OPEN_AND_FORGET, pipe, *argv),
+                cwd=cwd,
+                environment=environment,
+                stdin=their_input,
+                keep=16_000,
+                confinement=confinement,
+            )
         except PlanckError as failure:
             wire.end("not started")
             wire.close_output()

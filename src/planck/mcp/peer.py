@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from planck.mcp.calls import Call, Calls, Terms
 from planck.mcp.links import FinalError, Link
 from planck.mcp.listing import Listing
+from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.toolkit.tool import Outcome
@@ -233,10 +234,16 @@ class Peer:
         self.state, self.detail = state, detail
         if state in (State.CONNECTED, State.ERROR, State.EXITED):
             self._settled.set()
+        else:
+            self._settled.clear()  # it comes back: a call of its tools waits again
         self._on_state(state, detail)
 
     def _gone(self) -> Err:
         return Err(ErrorKind.PEER_FAILED, self.detail or f"{self.label} is closed")
+
+
+Reach = Callable[[Confinement | None], Awaitable[Peer | Err]]
+"""Finds the life of a peer in which a call with these rights may run."""
 
 
 class _End(Enum):

@@ -45,4 +45,6 @@ class Confinement(msgspec.Struct, frozen=True):
     protected: tuple[str, ...] = PROTECTED
     masked: tuple[str, ...] = ()
     """Canonical absolute files and folders that can't even be read."""
+    seen: tuple[str, ...] = ()
+    """Absolute paths that can be read though they lie in a private place: what a peer is made of."""
     network: bool = False

@@ -162,6 +162,14 @@ class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
     cost_usd: float | None = None
 
 
+class BudgetSpent(View, frozen=True, kw_only=True):
+    """Where the run has a budget: what the whole team has spent of it, after each answer."""
+
+    type: ClassVar[str] = "budget"
+    limit_usd: float
+    spent_usd: float
+
+
 class TurnEnd(View, frozen=True, kw_only=True, omit_defaults=False):
     type: ClassVar[str] = "turn_end"
     status: TurnStatus

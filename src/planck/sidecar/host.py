@@ -1,6 +1,7 @@
 """The runtime's side of a sidecar: built, started contained, watched; its tools are made ours."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 from planck.mcp import meta
 from planck.mcp.links import Link, process_link
 from planck.mcp.listing import Listed
-from planck.mcp.peer import Peer, Way
+from planck.mcp.peer import Reach, Way
+from planck.records.authority import Confinement
+from planck.records.outcome import Err
 from planck.sidecar.build import python_for, runtime_paths
 from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
 from planck.sidecar.project import fingerprint, read_project
@@ -31,9 +34,10 @@ def way_to(
     environment: Mapping[str, str],
     progress: Callable[[str], None] = lambda text: None,
     poll: float = _POLL,
+    confinement: Confinement | None = None,
 ) -> Way:
     """`progress` hears the build. When the sidecar's files change, it is started afresh between two calls."""
-    host = _Host(path, workspace, cache, environment, progress, poll)
+    host = _Host(path, workspace, cache, environment, progress, poll, confinement)
     return Way(host.open, prepare=host.prepare, changed=host.changed)
 
 
@@ -46,6 +50,7 @@ class _Host:
         environment: Mapping[str, str],
         progress: Callable[[str], None],
         poll: float,
+        confinement: Confinement | None,
     ) -> None:
         self._path = path
         self._workspace = workspace
@@ -53,6 +58,7 @@ class _Host:
         self._environment = environment
         self._progress = progress
         self._poll = poll
+        self._confinement = confinement
         self._python = ""
         self._started_with: tuple[object, ...] = ()
 
@@ -63,7 +69,13 @@ class _Host:
 
     def open(self) -> AbstractAsyncContextManager[Link]:
         argv = command(self._python, self._path, HOSTED)
-        return process_link(argv, cwd=self._workspace, environment=allowed(self._environment))
+        return process_link(
+            argv,
+            cwd=self._workspace,
+            environment=allowed(self._environment),
+            confinement=self._confinement,
+            made_of=(self._path, self._cache, sys.prefix, sys.base_prefix, *runtime_paths()),
+        )
 
     async def changed(self) -> None:
         while True:
@@ -83,7 +95,7 @@ def command(python: str, path: Path, *more: str) -> tuple[str, ...]:
     return (python, "-PB", "-c", boot, str(path), *more)
 
 
-def sidecar_tool(peer: Peer, listed: Listed) -> Tool:
+def sidecar_tool(reach: Reach, listed: Listed, *, confinable: bool = False) -> Tool:
     """With `timeout_ms`, which bounds the call; it reaches the tool only where the tool declared it."""
     parameters = listed.spec.parameters
     declared = "timeout_ms" in parameters.get("properties", {})
@@ -94,6 +106,9 @@ def sidecar_tool(peer: Peer, listed: Listed) -> Tool:
             args = {key: value for key, value in args.items() if key != "timeout_ms"}
         ids = {meta.SESSION_ID: ctx.session_id, meta.AGENT_ID: ctx.agent_id, meta.CALL_ID: ctx.call_id}
         told = {**ids, meta.TIMEOUT_MS: timeout_ms, meta.DRY_RUN: ctx.dry_run}
+        peer = await reach(ctx.confinement)
+        if isinstance(peer, Err):
+            return peer
         return await peer.call(listed.name, args, timeout=timeout_ms / 1000, meta=told, progress=ctx.progress)
 
     return Tool(
@@ -105,6 +120,7 @@ def sidecar_tool(peer: Peer, listed: Listed) -> Tool:
         effect=Effect.COMMAND,
         timeout=MAX_TIMEOUT_MS / 1000 + _LATER,
         always=() if declared else ("timeout_ms",),
+        confinable=confinable,
     )
 
 

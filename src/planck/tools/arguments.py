@@ -167,7 +167,7 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
     hint = ""
     unexpected = getattr(problem.kind, "unexpected", None)
     if unexpected and not path:
-        known = [*tool.parameters.get("properties", {}), *sorted(tool.always)]
+        known = list(dict.fromkeys([*tool.parameters.get("properties", {}), *sorted(tool.always)]))
         there = f"; known: {', '.join(known)}" if known else "; it takes no arguments"
         hint = "".join(near(str(name), known) for name in unexpected[:3]) or there
     where = {"path": path, "message": message}

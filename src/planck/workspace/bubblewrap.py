@@ -50,11 +50,14 @@ class Bubblewrap:
                 words += ("--tmpfs", folder)
         if confinement.network:
             words += _names_of_hosts()
+        seen = sorted(place for place in confinement.seen if _to_be_shown(place))
+        for place in seen:
+            words += ("--ro-bind", place, place)
         for root in sorted(roots):
             words += ("--ro-bind", root, root)
         for root in sorted(writable):
             words += ("--bind", root, root)
-        words += _masks((*confinement.masked, *_sockets(roots)), roots)
+        words += _masks((*confinement.masked, *_sockets(roots)), roots, seen)
         stubs = Stubs(writable)
         try:
             for root in sorted(writable):
@@ -91,7 +94,18 @@ class Stubs:
 
     def expect(self, path: str) -> None:
         self._made.append(path)
-        _STUBS.add(path)
+
+    def make(self, path: str) -> None:
+        """With the mode of a stub, by which it is known whoever made it: a killed runtime leaves some."""
+        try:
+            if path.endswith(".json"):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+                os.chmod(path, _STUB_FILE)
+            else:
+                os.mkdir(path, 0o700)
+                os.chmod(path, _STUB_FOLDER)
+        except OSError:
+            pass  # another command of this root came first, or bubblewrap will say what is wrong
 
     def release(self) -> None:
         try:
@@ -104,8 +118,14 @@ class Stubs:
             self._locks = []
 
 
-_STUBS: set[str] = set()
-"""Those of this process that may be on disk: an empty folder that is not among them is the user's."""
+_STUB_FOLDER, _STUB_FILE = 0o1755, 0o1644
+"""The sticky bit tells a mount point from an empty folder or file of the user's, who may still use it."""
+
+
+def _is_stub(path: str, found: os.stat_result) -> bool:
+    if stat.S_ISDIR(found.st_mode):
+        return stat.S_IMODE(found.st_mode) == _STUB_FOLDER and not os.listdir(path)
+    return stat.S_ISREG(found.st_mode) and (stat.S_IMODE(found.st_mode), found.st_size) == (_STUB_FILE, 0)
 
 
 def _locked(root: str) -> int | None:
@@ -135,11 +155,10 @@ def _remove_stub(path: str) -> None:
         found = os.lstat(path)
         if stat.S_ISDIR(found.st_mode):
             os.rmdir(path)  # refuses if anything is in it
-        elif stat.S_ISREG(found.st_mode) and found.st_size == 0:
+        elif _is_stub(path, found):
             os.unlink(path)
     except OSError:
         return  # another command's, or no stub any more
-    _STUBS.discard(path)
 
 
 def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
@@ -151,8 +170,9 @@ def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
         return
     except OSError as problem:
         raise _unprotected(path, str(problem.strerror)) from None
-    if path in _STUBS:
-        stubs.expect(path)  # left by a command that still runs, or that ended while we do
+    if _is_stub(path, found):
+        yield from _stub(path, stubs)  # left by a command that still runs, or by a runtime that was killed
+        return
     if stat.S_ISLNK(found.st_mode):
         raise _unprotected(path, "it is a link, which a command could replace")
     if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
@@ -166,6 +186,11 @@ def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
 def _absent(path: str, root: str, stubs: Stubs) -> Iterator[str]:
     if not os.access(root, os.W_OK):
         return  # then nobody can make it
+    stubs.make(path)
+    yield from _stub(path, stubs)
+
+
+def _stub(path: str, stubs: Stubs) -> Iterator[str]:
     stubs.expect(path)
     if path.endswith(".json"):
         yield from ("--ro-bind", "/dev/null", path)
@@ -204,9 +229,19 @@ def _nested(root: str, names: Sequence[str]) -> Iterator[str]:
                 folders.append(entry.path)
 
 
-def _masks(places: Sequence[str], roots: Sequence[str]) -> Iterator[str]:
+def _to_be_shown(place: str) -> bool:
+    """In a private place, but not all of it, and nothing that could be talked to."""
+    if not inside(place, _PRIVATE) or place in _PRIVATE:
+        return False
+    try:
+        return not stat.S_ISSOCK(os.stat(place).st_mode)
+    except OSError:
+        return False
+
+
+def _masks(places: Sequence[str], roots: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
     for place in sorted(set(places)):
-        if inside(place, _PRIVATE) and not inside(place, roots):
+        if inside(place, _PRIVATE) and not inside(place, (*roots, *seen)):
             continue  # nobody sees it anyway
         try:
             found = os.stat(place)

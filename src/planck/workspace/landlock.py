@@ -39,6 +39,8 @@ class Landlock:
             raise _unavailable("Landlock can't protect .git and .planck in a folder that may be written")
         if confinement.network:
             raise _unavailable("Landlock is used without network only")
+        if confinement.seen:
+            raise _unavailable("Landlock is used for commands only; install bubblewrap")
         private = tempfile.mkdtemp(prefix="planck-private-")
         hidden = (*_HIDDEN, *confinement.masked)
         readable = [*_readable("/", hidden)]

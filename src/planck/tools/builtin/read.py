@@ -181,7 +181,8 @@ def _page(fd: int, path: str, window: _Window, size: int, binary: bool = False) 
         return window.result(True, of)
     if not window.lines:
         raise _past_end(path, window, number - (0 if length else 1))
-    return window.result(False, of)
+    result = window.result(False, of)
+    return result if length else {**result, "output": result["output"] + "\n"}
 
 
 def _refuse_binary(content: bytes, path: str, size: int) -> None:

@@ -1,0 +1,176 @@
+"""Sidecars and MCP servers under the modes: a confined call runs in the sandbox, or is asked about."""
+
+import asyncio
+import json
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck import Planck
+from planck.llm.scripted import ScriptedProvider
+from planck.mcp.http import serve_http
+from planck.mcp.serve import mcp_server
+from planck.workspace.sandbox import find
+from tests.mcp.bench import FAKE, descendants
+from tests.mcp.test_http import Up
+from tests.sidecar.bench import HEAD, write
+
+sandbox = find().sandbox
+pytestmark = [
+    pytest.mark.serial,
+    pytest.mark.skipif(sandbox is None or not sandbox.writes, reason="bubblewrap is not installed"),
+]
+
+TOOLS = (
+    HEAD
+    + """
+import socket
+
+@tool
+def put(path: str) -> str:
+    '''Write a file.'''
+    with open(path, "a") as file:
+        file.write("x")
+    return "written"
+
+@tool
+def dial(port: int) -> str:
+    '''Open a connection.'''
+    socket.create_connection(("127.0.0.1", port), 5).close()
+    return "connected"
+
+@tool
+def count() -> str:
+    '''How often it was called.'''
+    Mine.calls += 1
+    return str(Mine.calls)
+
+class Mine(Sidecar):
+    calls = 0
+    def tools(self):
+        return [put, dial, count]
+"""
+)
+
+
+class Ran:
+    def __init__(self, result: Any, ends: list[dict[str, Any]]) -> None:
+        self.ok = [end["ok"] for end in ends]
+        self.outputs = [end["output"] for end in ends]
+        self.kinds = [end.get("error", {}).get("kind", "") for end in ends]
+        self.denied = [denial["tool"] for denial in result.denials]
+
+
+async def ran(
+    folder: Path, mode: str, calls: list[tuple[str, dict[str, Any]]], *, trust: bool = False, **config: Any
+) -> Ran:
+    """Each call in a step of its own; the sidecar and what it needs lie outside the workspace."""
+    before = descendants()
+    (folder / "work").mkdir(exist_ok=True)
+    script = ScriptedProvider([*([call] for call in calls), "done"])
+    app = Planck(
+        folder / "home",
+        folder / "work",
+        environ={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        flags={"default_model": "double/m", **config},
+        providers={"double": script},
+        trust=trust,
+    )
+    async with app:
+        session = await app.start(mode=mode)
+        result = await session.run("go")
+        ends = []
+        async with aclosing(session.events()) as events:
+            async for event in events:
+                if event.type == "tool_end":
+                    ends.append(event.data)
+                if event.seq == session.head:
+                    break
+    assert descendants() - before == set()
+    return Ran(result, ends)
+
+
+async def test_in_workspace_a_sidecar_s_call_runs_in_the_sandbox_without_a_question(tmp_path: Path) -> None:
+    side, work = str(write(tmp_path / "side", TOOLS)), tmp_path / "work"
+    paths = ["new.txt", str(tmp_path / "outside.txt"), ".planck/config.json", ".mcp.json"]
+    calls = [("put", {"path": path}) for path in paths]
+    done = await ran(tmp_path, "workspace", [*calls, ("count", {}), ("count", {})], sidecar=side)
+    assert done.ok == [True, True, False, False, True, True]  # a private /tmp is what it wrote to
+    assert done.denied == []
+    assert done.outputs[-2:] == ["1", "2"]  # one life for all calls
+    assert (work / "new.txt").read_text() == "x"
+    assert not (tmp_path / "outside.txt").exists()
+    assert [path.name for path in work.glob(".*")] == []  # what protects absent names goes with it
+
+
+async def test_what_protects_absent_names_meanwhile_is_no_change_of_what_is_trusted(tmp_path: Path) -> None:
+    project = tmp_path / "work" / ".planck"
+    write(project / "sidecar", TOOLS)
+    (project / "tools" / "hi").mkdir(parents=True)
+    (project / "tools" / "hi" / "TOOL.json").write_text(
+        json.dumps({"name": "hi", "description": "", "command": "echo hi", "parameters": {"type": "object"}})
+    )
+    done = await ran(tmp_path, "workspace", [("count", {}), ("hi", {}), ("count", {})], trust=True)
+    assert done.ok == [True, True, True], done.outputs
+    (tmp_path / "work" / ".mcp.json").touch()  # as a killed runtime may leave it
+    app = Planck(tmp_path / "home", tmp_path / "work", environ={}, trust=True)
+    assert not any(".mcp.json" in notice for notice in app.notices)
+
+
+async def test_in_read_only_it_can_change_nothing(tmp_path: Path) -> None:
+    side = str(write(tmp_path / "side", TOOLS))
+    done = await ran(tmp_path, "read-only", [("put", {"path": "new.txt"}), ("count", {})], sidecar=side)
+    assert done.ok == [False, True]
+    assert "Read-only file system" in done.outputs[0]
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+async def test_a_rule_gives_the_network_or_lets_it_out(tmp_path: Path, unused_tcp_port: int) -> None:
+    side = str(write(tmp_path / "side", TOOLS))
+    dial, out = ("dial", {"port": unused_tcp_port}), ("put", {"path": str(tmp_path / "outside.txt")})
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", unused_tcp_port)
+    async with server:
+        plain = await ran(tmp_path, "workspace", [dial, out], sidecar=side)
+        assert plain.ok == [False, True]
+        assert not (tmp_path / "outside.txt").exists()
+        rules = [
+            {"tool": "dial", "decision": "allow", "network": True},
+            {"tool": "put", "decision": "allow", "unconfined": True},
+        ]
+        ruled = await ran(tmp_path, "workspace", [dial, out], sidecar=side, permissions={"rules": rules})
+    assert ruled.ok == [True, True], ruled.outputs
+    assert (tmp_path / "outside.txt").exists()
+
+
+async def test_a_server_of_the_configuration_runs_there_too_and_an_address_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(serve_http(mcp_server("up", "1", Up()), 0, "t0ken", ready.set_result))
+    servers = {
+        "fake": {"command": sys.executable, "args": ["-S", "-E", str(FAKE)]},
+        "web": {"url": await ready, "headers": {"Authorization": "Bearer t0ken"}},
+    }
+    calls: list[tuple[str, dict[str, Any]]] = [("mcp__fake__echo", {"n": 1}), ("mcp__web__up", {"t": "abc"})]
+    done = await ran(tmp_path, "workspace", calls, mcpServers=servers)
+    serving.cancel()
+    await asyncio.wait({serving})
+    assert (done.ok, done.denied) == ([True, False], ["mcp__web__up"])
+    assert done.outputs[0] == json.dumps({"n": 1})
+
+
+async def test_one_that_does_not_start_in_the_sandbox_is_asked_about_from_then_on(
+    tmp_path: Path, unused_tcp_port: int
+) -> None:
+    text = f"import socket\nsocket.create_connection(('127.0.0.1', {unused_tcp_port}))\n" + TOOLS
+    side = str(write(tmp_path / "side", text))
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", unused_tcp_port)
+    async with server:
+        done = await ran(tmp_path, "workspace", [("count", {}), ("count", {})], sidecar=side)
+    assert done.kinds == ["sandbox_unavailable", "permission_denied"]
+    assert "does not run in the sandbox of mode 'workspace'" in done.outputs[0]
+    assert "ConnectionRefusedError" in done.outputs[0]
+    assert done.denied == ["count"]
