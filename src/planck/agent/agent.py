@@ -142,6 +142,7 @@ class Agent:
         self.turn_usage += message.usage
         self.usage += message.usage
         self.turn_text = message.text or self.turn_text
+        self.repeats.next_step()
         model, cost = self.spec.model.label, self._cost(message.usage)
         budget = self._budget
         await self.record(
