@@ -91,6 +91,7 @@ async def test_call_as_json_prints_the_whole_result_map(bench: Bench) -> None:
         (["call", "mine", "--args", '{"x": "v", "y": 1}'], "invalid_args"),
         (["call", "mine", "--args", '{"x": "v", "cwd": "/"}'], "outside_workspace"),
         (["call", "mnie", "--args", "{}"], "unknown_tool"),
+        (["call", "mnie", "--args", "{"], "invalid_args"),
         (["call", "read", "--args", '{"path": "/etc/passwd"}'], "outside_workspace"),
         (["call", "read", "--args", '{"path": "none"}'], "not_found"),
         (["call", "write", "--args", '{"path": ".git/config", "content": ""}'], "protected_path"),

@@ -485,3 +485,24 @@ def _alive(tag: str) -> list[str]:
         if b"sleep" in words and tag.encode() in words:
             found.append(folder.name)
     return found
+
+
+@pytest.mark.parametrize("mode", [Mode.READ_ONLY, Mode.WORKSPACE])
+async def test_roots_below_the_private_folders_are_seen_and_only_the_writable_written(
+    tmp_path: Path, mode: Mode
+) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for folder in (mine, other):
+        folder.mkdir()
+        (folder / "file").write_text("seen\n")
+    writable = (str(mine),) if mode is Mode.WORKSPACE else ()
+    done = await run(
+        shell(f"cat {mine}/file {other}/file; echo x > {mine}/new; echo x > {other}/new"),
+        cwd=mine,
+        environment=allowed({}),
+        timeout=30,
+        confinement=Confinement(mode, (str(mine), str(other)), writable),
+    )
+    assert done.output.startswith("seen\nseen\n")
+    assert (mine / "new").exists() is (mode is Mode.WORKSPACE)
+    assert not (other / "new").exists()

@@ -53,7 +53,7 @@ class Bubblewrap:
         seen = sorted(place for place in confinement.seen if _to_be_shown(place))
         for place in seen:
             words += ("--ro-bind", place, place)
-        for root in sorted(roots):
+        for root in sorted({*roots}.difference(writable)):  # each mount is 0.2 ms
             words += ("--ro-bind", root, root)
         for root in sorted(writable):
             words += ("--bind", root, root)
@@ -283,8 +283,7 @@ def _as_owner(roots: Sequence[str]) -> Iterator[str]:
     if os.geteuid() != 0 or not roots:
         return
     owner = os.stat(roots[0])
-    setpriv = system_program("setpriv")
-    if owner.st_uid != 0 and setpriv is not None:
+    if owner.st_uid != 0 and (setpriv := system_program("setpriv")) is not None:
         yield from (setpriv, "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid))
         yield from ("--clear-groups", "--")
 
