@@ -206,7 +206,7 @@ class SessionHandle:
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
         """What taking back a turn, an agent's work or a call would do to the files now."""
-        return undo.plan(self._store.read(), self._wired.workspace, selection, self._wired.redactor())
+        return undo.plan(self._store, self._wired.workspace, selection, self._wired.redactor())
 
     async def undo(self, plan: undo.Plan) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
