@@ -57,8 +57,8 @@ from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.workspace.jobs import Jobs
 
-_SIDECAR_MOMENT = 10.0
-"""Seconds: one without a build takes one or two, on a busy machine five."""
+_SIDECAR_MOMENT = 5.0
+"""Seconds: twice what one without a build takes on a busy machine."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
