@@ -108,7 +108,7 @@ def _said(body: bytes) -> tuple[str, str]:
         return "", str(inner or "")
     codes = [inner.get(key) for key in ("code", "type", "status")] + _google_reasons(inner)
     code = " ".join(text for text in codes if isinstance(text, str) and text != "error")
-    message = inner.get("message") or inner.get("detail") or ""
+    message = inner.get("message") or inner.get("detail") or found
     return code, message if isinstance(message, str) else codec.encode_str(message)
 
 

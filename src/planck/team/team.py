@@ -120,6 +120,10 @@ class Team:
     async def halt(self, status: TurnStatus) -> None:
         """End every turn and drive no further one; mail that waits stays in the log."""
         self._halted = True
+        # First whoever waits for mail: the end of another's turn sends some, and would wake it.
+        for member in self.members:
+            if not member.actor.working:
+                await self._stop(member)
         self.abort(status)
         while any(member.actor.working for member in self._members.values()):
             self._changed.clear()
