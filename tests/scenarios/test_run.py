@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from planck import Planck
 from tests.command import Bench, finish, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
@@ -340,3 +341,21 @@ async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Pa
     assert done.result["cost_usd"] > 0.00001
     (spent,) = [line["data"] for line in done.lines if line["type"] == "budget"]
     assert spent == {"limit_usd": 0.00001, "spent_usd": done.result["cost_usd"]}
+
+
+async def test_a_session_that_timed_out_goes_on_with_the_next_prompt(tmp_path: Path) -> None:
+    late = asyncio.Event()
+
+    def answer(asked: Asked) -> Reply:
+        hangs = asked.json["messages"][-1]["content"] == "one"
+        return Reply([late, *chat.text("late").pieces]) if hangs else chat.text("at last")
+
+    async with WireServer(answer) as server:
+        bench = Bench(tmp_path, server.url)
+        async with Planck(home=bench.home, workspace=bench.work) as planck:
+            session = await planck.start()
+            first = await session.run("one", timeout=0.2)
+            late.set()
+            second = await session.run("two")
+    assert (first.status, first.exit_code) == ("timed_out", 124)
+    assert (second.status, second.text) == ("completed", "at last")

@@ -176,6 +176,8 @@ class SessionHandle:
     async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more."""
         began, after = self._clock.monotonic(), self.head
+        self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
+        self._session.team.go_on()
         try:
             async with asyncio.timeout(timeout):
                 await self.prompt(prompt)

@@ -129,6 +129,14 @@ class Team:
             self._changed.clear()
             await self._changed.wait()
 
+    def go_on(self) -> None:
+        """After a halt: everybody takes mail again, beginning with what waits."""
+        if self._halted:
+            self._halted = False
+            for member in self.members:
+                if member.id not in self._tasks or self._tasks[member.id].done():
+                    self._start(member)
+
     async def destroy(self, member: Member, why: str) -> None:
         """End one agent for good: what it was asked is refused, what it was given is reported back."""
         if self._members.pop(member.id, None) is None:
