@@ -1,10 +1,11 @@
 """A runtime for teams of coding agents."""
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # checkers know the name; `typing` itself is an eighth of `planck --version`
 if TYPE_CHECKING:
+    from typing import Any
+
     from planck.headless.external import from_file as from_file
     from planck.headless.external import load_all as load_all
     from planck.headless.headless import Planck as Planck
@@ -59,7 +60,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'planck' has no attribute {name!r}")

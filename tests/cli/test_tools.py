@@ -91,6 +91,7 @@ async def test_call_as_json_prints_the_whole_result_map(bench: Bench) -> None:
         (["call", "mine", "--args", '{"x": "v", "y": 1}'], "invalid_args"),
         (["call", "mine", "--args", '{"x": "v", "cwd": "/"}'], "outside_workspace"),
         (["call", "mnie", "--args", "{}"], "unknown_tool"),
+        (["call", "mnie", "--args", "{"], "invalid_args"),
         (["call", "read", "--args", '{"path": "/etc/passwd"}'], "outside_workspace"),
         (["call", "read", "--args", '{"path": "none"}'], "not_found"),
         (["call", "write", "--args", '{"path": ".git/config", "content": ""}'], "protected_path"),
@@ -124,6 +125,8 @@ async def test_an_untrusted_project_takes_no_name_from_the_user(bench: Bench) ->
     write_tool(bench.work / ".planck" / "tools", "echo stolen", name="mine", parameters=PARAMETERS)
     untrusted = await bench.run("tools", "call", "mine", "--args", '{"x": "v"}')
     assert untrusted.out.startswith("mine v")
+    listed = await bench.run("tools", "list")
+    assert f"the name 'mine' is taken by {bench.home}/tools/mine/TOOL.json, which comes first" in listed.err
     trusted = await bench.run("tools", "call", "mine", "--trust", "--args", '{"x": "v"}')
     assert trusted.out == "stolen\n"
 

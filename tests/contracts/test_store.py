@@ -72,9 +72,22 @@ async def test_what_a_cancelled_caller_handed_in_is_committed_and_announced(stor
         task = tasks.create_task(hand_in())
         await asyncio.sleep(0)
         task.cancel()
-    await store.append([draft("b")])
+    await asyncio.wait_for(store.append([draft("b")]), 30)
     assert [e.seq for e in told] == [1, 2]
     assert plain(list(store.read())) == plain(told)
+
+
+async def test_others_of_the_same_iteration_do_not_wait_for_one_that_was_cancelled(store: Store) -> None:
+    callers = [asyncio.create_task(store.append([draft(name)])) for name in "abc"]
+    await asyncio.sleep(0)
+    callers[0].cancel()
+    ended = await asyncio.wait_for(asyncio.gather(*callers, return_exceptions=True), 30)
+    assert plain(list(store.read())) == [
+        (1, "a", b'{"t":"a"}'),
+        (2, "a", b'{"t":"b"}'),
+        (3, "a", b'{"t":"c"}'),
+    ]
+    assert [[e.seq for e in events] for events in ended[1:] if isinstance(events, list)] == [[2], [3]]
 
 
 async def test_commits_are_announced_before_the_caller_goes_on(store: Store) -> None:

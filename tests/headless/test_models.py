@@ -12,7 +12,7 @@ from planck.headless.models import ModelError, found_locally
 from planck.headless.settings import Config, ModelEntry, ProviderEntry
 from planck.headless.system import SystemClock
 from planck.records.messages import Text
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, PlanckError
 from tests.command import Bench
 from tests.wire.memory import MemoryTransport
 from tests.wire.openai_chat import OpenAIChat
@@ -62,6 +62,14 @@ async def test_a_name_that_means_nothing_says_so(
             await planck.model(name)
         assert caught.value.err.kind == kind
         assert caught.value.err.message == text
+        hint = caught.value.err.details.get("hint", "")
+        assert str(caught.value) == f"{kind}: {text}{hint and ' ' + hint}"
+
+
+async def test_a_mode_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    async with opened(tmp_path, providers=PROVIDERS) as planck:
+        with pytest.raises(PlanckError, match=r"invalid_args: 'bogus' .* read-only, ask, workspace, full"):
+            await planck.start(mode="bogus")
 
 
 async def test_a_window_that_nobody_knows_is_guessed_small_where_it_costs_the_users_memory(

@@ -149,12 +149,13 @@ DONE: AssistantMessage = AssistantMessage((), "x", "m", "end")  # type: ignore[a
 WORD = TextDelta(text="word")
 
 
-def test_a_silent_stream_is_given_up_and_tried_again() -> None:
-    provider = Paced([(1, WORD), (None, WORD)], [(1, WORD), (1, DONE)])
+@pytest.mark.parametrize("first", [1, 150])
+def test_a_silent_stream_is_given_up_and_tried_again(first: int) -> None:
+    provider = Paced([(first, WORD), (None, WORD)], [(1, WORD), (1, DONE)])
     run = Run(provider, idle_timeout=100)
     assert run.states == ["discarded", "retrying"]
     assert run.items[-1] == DONE
-    assert run.times[1] == 101
+    assert run.times[1] == first + 100
     assert provider.closed == 2
 
 

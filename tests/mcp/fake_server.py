@@ -65,6 +65,24 @@ def tools(listed: int) -> list[dict[str, Any]]:
             tool("hidden", "visible\u200b\u202e\U000e0041\x07 text"),
             tool("heavy", "", {"type": "object", "description": "s" * (1 << 20)}),
         ]
+    if "odd-tools" in BEHAVIOURS:
+        odd: list[Any] = [{"name": 5}, {"name": "bare"}, 7, {"name": "text", "inputSchema": "x"}]
+        ref = {
+            "type": "object",
+            "properties": {"n": {"$ref": "#/$defs/n"}},
+            "$defs": {"n": {"type": "integer"}},
+        }
+        return [
+            *odd,
+            {**tool("echo"), "annotations": 7, "outputSchema": []},
+            {"name": "untyped", "description": None, "inputSchema": {"properties": {"x": True}}},
+            tool("ref", "", ref),
+            tool("remote", "", {"type": "object", "$ref": "http://127.0.0.1:9/schema"}),
+            tool("list", "", {"type": "array"}),
+            tool("nonsense", "", {"type": "object", "properties": {"x": {"type": "nonsense"}}}),
+        ]
+    if "heavy" in BEHAVIOURS:
+        return [tool(f"t{n}", "", {"type": "object", "title": "s" * 60_000}) for n in range(100)]
     if "restless" in BEHAVIOURS:
         return [tool("echo", f"Echo, edition {listed}.")]
     if "shrinking" in BEHAVIOURS and listed > 0:
@@ -119,6 +137,18 @@ def call(id: Any, params: dict[str, Any]) -> None:
         for number in range(3):
             token = params["_meta"]["progressToken"]
             say({"method": "notifications/progress", "params": {"progressToken": token, "progress": number}})
+    if "many-parts" in BEHAVIOURS:
+        return say({"id": id, "result": {"content": [{"type": "text", "text": "p"}] * 50_000}})
+    if "odd-parts" in BEHAVIOURS:
+        parts = [
+            {"type": "image", "data": "not base64!", "mimeType": "image/png"},
+            {"type": "image", "data": "PGh0bWw+", "mimeType": "image/png"},
+            {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/svg"},
+            {"type": "hologram", "data": 7},
+            7,
+            {"type": "text", "text": "and a text", "annotations": "?"},
+        ]
+        return say({"id": id, "result": {"content": parts}})
     if "no-result" in BEHAVIOURS:
         return say({"id": id, "result": {"content": "not a list"}})
     say({"id": id, "result": text(json.dumps(arguments))})
@@ -127,6 +157,14 @@ def call(id: Any, params: dict[str, Any]) -> None:
     if BEHAVIOURS & {"changing", "restless", "shrinking", "repeating"}:
         say({"method": "notifications/tools/list_changed"})
     return None
+
+
+def flood() -> None:
+    if "flood-changes" in BEHAVIOURS:
+        raw(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n' * 20_000)
+    if "flood-asks" in BEHAVIOURS:
+        for number in range(5_000):
+            say({"id": f"s{number}", "method": "roots/list", "params": {}})
 
 
 def text(value: str) -> dict[str, Any]:
@@ -158,6 +196,10 @@ def main() -> None:
             die("list")
             say({"id": id, "result": {"tools": tools(listed)}})
             listed += 1
+            if listed == 1:
+                flood()
+        elif method == "tools/call" and message["params"]["name"] == "count":
+            say({"id": id, "result": text(str(listed))})
         elif method == "tools/call":
             die("call")
             call(id, message["params"])

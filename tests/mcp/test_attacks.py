@@ -10,8 +10,10 @@ from unittest.mock import ANY
 
 import pytest
 
-from planck.mcp.listing import MAX_DESCRIPTION, MAX_NAME, MAX_TOOLS
+from planck.mcp.listing import MAX_DESCRIPTION, MAX_NAME, MAX_TOOLS, MAX_TOTAL
 from planck.mcp.peer import State
+from planck.records import codec
+from planck.records.messages import Image
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.command import until
 from tests.mcp.bench import Leaping, descendants, fake, names
@@ -131,6 +133,69 @@ async def test_e7_names_and_descriptions_are_made_safe() -> None:
         assert len(described["big"]) == MAX_DESCRIPTION
         assert described["hidden"] == "visible text"
         assert len(listing.problems) == 2  # `a_b` clashes with `a b`; `heavy` is too large
+
+
+async def test_e7_what_is_no_tool_is_left_out_and_the_rest_is_taken() -> None:
+    async with fake("odd-tools") as one:
+        await one.until(State.CONNECTED)
+        assert names(one.listings[0]) == ["mcp__fake__echo", "mcp__fake__untyped", "mcp__fake__ref"]
+        assert one.listings[0].tools[1].spec.parameters == {"type": "object", "properties": {"x": True}}
+        told = [problem.split(":")[0] for problem in one.listings[0].problems]
+        assert told == [
+            "tool 1 has no name",
+            "'bare'",
+            "tool 3 has no name",
+            "'text'",
+            "'remote'",  # nothing is fetched, so what it means can't be known
+            "'list'",
+            "'nonsense'",
+        ]
+        assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+
+
+async def test_e7_all_tools_of_a_server_together_are_bounded() -> None:
+    async with fake("heavy") as one:
+        await one.until(State.CONNECTED)
+        assert sum(len(codec.encode(listed.spec)) for listed in one.listings[0].tools) <= MAX_TOTAL
+        assert "bytes of tools" in one.peer.detail
+
+
+@pytest.mark.parametrize("flood", ["flood-changes", "flood-asks"])
+async def test_e7_a_flood_of_notices_or_requests_starts_no_flood_of_work(flood: str) -> None:
+    async with fake(flood) as one:
+        await one.until(State.CONNECTED)
+        idle = len(asyncio.all_tasks())
+        call = asyncio.create_task(one.peer.call("count", {}, timeout=20))
+        most = 0
+        while not call.done():
+            most = max(most, len(asyncio.all_tasks()))
+            await asyncio.sleep(0)
+        outcome = await call
+        assert isinstance(outcome, Ok)
+        assert int(outcome.value["output"]) <= 5  # lists that it was asked for
+        assert most - idle < 40
+        assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+
+
+async def test_e5_too_many_parts_are_cut_and_odd_ones_named() -> None:
+    async with fake("many-parts") as one:
+        await one.until(State.CONNECTED)
+        outcome = await one.peer.call("echo", {}, timeout=20)
+        assert isinstance(outcome, Ok)
+        assert outcome.value["output"] == "p\n" * 1000 + "[49000 more parts are left out]"
+    async with fake("odd-parts") as one:
+        await one.until(State.CONNECTED)
+        outcome = await one.peer.call("echo", {}, timeout=20)
+        assert isinstance(outcome, Ok)
+        # An image that is none would make a vendor refuse every later request.
+        assert outcome.value["images"] == (Image("image/png", "iVBORw0KGgo="),)
+        assert outcome.value["output"].split("\n") == [
+            "[image/png, 11 bytes as base64, not shown]",
+            "[image/png, 8 bytes as base64, not shown]",
+            "[a part of type 'hologram' that is not understood]",
+            "[a part that is not understood]",
+            "and a text",
+        ]
 
 
 async def test_e9_what_a_server_starts_in_the_background_dies_with_it(tmp_path: Path) -> None:

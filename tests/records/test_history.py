@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planck.llm.provider import Request
+from planck.records import codec
 from planck.records.events import (
     USER,
     AssistantSaid,
@@ -292,3 +294,14 @@ def test_a_step_costs_the_same_however_long_the_history_is() -> None:
         sys.settrace(None)
         work.append((lines, encoded - before))
     assert set(work[1:]) == {work[1]}
+
+
+def test_the_bytes_of_messages_take_no_more_room_than_they_are_long() -> None:
+    history = History([user_text(f"{number} " + "x" * 2_000) for number in range(100)])
+    tracemalloc.start()
+    try:
+        wire = history.wire("x", codec.encode)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1.1 * sum(map(len, wire))

@@ -64,7 +64,9 @@ class Ran:
         self.denied = [denial["tool"] for denial in result.denials]
 
 
-async def ran(folder: Path, mode: str, calls: list[tuple[str, dict[str, Any]]], **config: Any) -> Ran:
+async def ran(
+    folder: Path, mode: str, calls: list[tuple[str, dict[str, Any]]], *, trust: bool = False, **config: Any
+) -> Ran:
     """Each call in a step of its own; the sidecar and what it needs lie outside the workspace."""
     before = descendants()
     (folder / "work").mkdir(exist_ok=True)
@@ -75,6 +77,7 @@ async def ran(folder: Path, mode: str, calls: list[tuple[str, dict[str, Any]]], 
         environ={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
         flags={"default_model": "double/m", **config},
         providers={"double": script},
+        trust=trust,
     )
     async with app:
         session = await app.start(mode=mode)
@@ -101,6 +104,20 @@ async def test_in_workspace_a_sidecar_s_call_runs_in_the_sandbox_without_a_quest
     assert (work / "new.txt").read_text() == "x"
     assert not (tmp_path / "outside.txt").exists()
     assert [path.name for path in work.glob(".*")] == []  # what protects absent names goes with it
+
+
+async def test_what_protects_absent_names_meanwhile_is_no_change_of_what_is_trusted(tmp_path: Path) -> None:
+    project = tmp_path / "work" / ".planck"
+    write(project / "sidecar", TOOLS)
+    (project / "tools" / "hi").mkdir(parents=True)
+    (project / "tools" / "hi" / "TOOL.json").write_text(
+        json.dumps({"name": "hi", "description": "", "command": "echo hi", "parameters": {"type": "object"}})
+    )
+    done = await ran(tmp_path, "workspace", [("count", {}), ("hi", {}), ("count", {})], trust=True)
+    assert done.ok == [True, True, True], done.outputs
+    (tmp_path / "work" / ".mcp.json").touch()  # as a killed runtime may leave it
+    app = Planck(tmp_path / "home", tmp_path / "work", environ={}, trust=True)
+    assert not any(".mcp.json" in notice for notice in app.notices)
 
 
 async def test_in_read_only_it_can_change_nothing(tmp_path: Path) -> None:

@@ -72,6 +72,20 @@ async def test_workspace_runs_commands_that_change_the_workspace_alone(tmp_path:
     assert not (tmp_path / "beside").exists()
 
 
+@pytest.mark.parametrize("mode", ["read-only", "ask", "workspace"])
+async def test_a_place_that_no_permission_opens_is_named_before_anybody_is_asked(
+    tmp_path: Path, mode: str
+) -> None:
+    places = (".git/config", ".planck/config.json", "sub/.agents/x", ".mcp.json", "../out", "~/out")
+    calls = [("write", {"path": path, "content": "x"}) for path in places]
+    calls.append(("edit", {"path": ".git/config", "old_string": "a", "new_string": "b"}))
+    bench, ends = await outputs(tmp_path, mode, chat.calls(*calls))
+    kinds = ["protected_path"] * 4 + ["outside_workspace"] * 2 + ["protected_path"]
+    assert [end["error"]["kind"] for end in ends] == kinds
+    assert _events(bench, "permission_request") + _events(bench, "permission_decision") == []
+    assert sorted(os.listdir(bench.work)) == [".git", "mine"]
+
+
 async def test_full_writes_what_is_protected_elsewhere(tmp_path: Path) -> None:
     bench, ends = await outputs(tmp_path, "full", chat.calls(("write", {"path": ".git/x", "content": "x"})))
     assert ends[0]["ok"]

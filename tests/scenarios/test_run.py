@@ -62,6 +62,18 @@ async def test_a_prompt_two_parallel_tools_and_an_answer(tmp_path: Path) -> None
     assert "from bash" in tool_messages[1]["content"]
 
 
+async def test_a_model_that_goes_in_circles_is_told_so_and_parallel_calls_are_no_circle(
+    tmp_path: Path,
+) -> None:
+    echo = ("bash", {"command": "echo hi"})
+    async with WireServer([chat.calls(*[echo] * 4), *[chat.calls(echo)] * 2, chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "go", *FULL, "--output-format", "stream-json")
+    *outputs, last = [line["data"]["output"] for line in done.lines if line["type"] == "tool_end"]
+    assert outputs == ["hi\n"] * 5
+    assert last.startswith("hi\n\n[notice: bash was called with these arguments in 3 steps of this turn ")
+
+
 async def test_killed_inside_a_tool_the_session_resumes_and_runs_nothing_twice(tmp_path: Path) -> None:
     command = "echo once >> ran.txt; touch started; sleep 600"
     async with WireServer([chat.calls(("bash", {"command": command})), chat.text("Going on.")]) as server:

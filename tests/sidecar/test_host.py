@@ -144,10 +144,18 @@ async def test_a_changed_file_starts_it_afresh_between_two_calls(tmp_path: Path)
         assert State.DISCONNECTED not in one.states
 
 
+SAYS = "class A(Sidecar):\n    def tools(self): "
 BROKEN = {
     "syntax": (HEAD + "class Mine(Sidecar:\n", "SyntaxError"),
     "import": ("import nowhere_to_be_found\n", "No module named 'nowhere_to_be_found'"),
     "exit": (HEAD + "sys.exit(4)\n", "SystemExit: 4"),
+    "tools-exit": (HEAD + SAYS + "sys.exit(4)\n", "SystemExit: 4"),
+    "tools-raise": (HEAD + SAYS + "raise ValueError('half \\udcff')\n", "ValueError: half ?"),
+    "tools-none": (HEAD + SAYS + "return None\n", "'NoneType' object is not iterable"),
+    "tools-async": (HEAD + SAYS.replace("def", "async def") + "return []\n", "'coroutine' object"),
+    "schema": (HEAD + SAYS + "return [Tool('a', '', {'type': 'nonsense'}, print)]\n", "the schema of 'a'"),
+    "schema-list": (HEAD + SAYS + "return [Tool('a', '', {'type': 'array'}, print)]\n", "no object"),
+    "init": (HEAD + "class A(Sidecar):\n    def __init__(self): 1 / 0\n", "ZeroDivisionError"),
     "two": (
         HEAD + "class A(Sidecar): pass\nclass B(Sidecar): pass\n",
         "more than one class implements Sidecar",
@@ -252,3 +260,41 @@ def _wheel(folder: Path, name: str, text: str) -> Path:
         )
         wheel.writestr(f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
     return path
+
+
+HOSTILE = (
+    HEAD
+    + """
+sys.stdout.close()
+sys.stderr.close()
+failing = []
+
+def fail(agent, call, args):
+    failing.append(1)
+    print("nobody reads this")
+
+class Mine(Sidecar):
+    def tools(self):
+        if failing[1:]:
+            raise RuntimeError("no more")
+        object_ = {"type": "object"}
+        return [
+            Tool("fine", "half \\udcff", object_, lambda agent, call, args: "a \\udcff"),
+            Tool("fail", "", object_, fail),
+        ]
+"""
+)
+
+
+async def test_half_characters_and_closed_streams_break_nothing_and_a_late_failure_is_told(
+    tmp_path: Path,
+) -> None:
+    async with sidecar(write(tmp_path / "side", HOSTILE)) as one:
+        await one.until(State.CONNECTED)
+        assert await one.peer.call("fine", {}, timeout=20) == Ok({"output": "a \ufffd"})
+        for _ in range(2):
+            assert await one.peer.call("fail", {}, timeout=20) == Err(ErrorKind.INTERNAL_ERROR, ANY)
+        gone = await one.peer.call("fine", {}, timeout=20)
+        assert isinstance(gone, Err)
+        assert "can't say which tools it has: RuntimeError: no more" in gone.message
+        assert one.peer.starts == 1

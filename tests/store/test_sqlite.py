@@ -329,7 +329,7 @@ async def main():
     print("ready", flush=True)
     os.kill(os.getpid(), signal.SIGSTOP)
     try:
-        await store.append([d])
+        await store.append([d] * int(sys.argv[2]))
         print("wrote")
     except StoreError as e:
         print(e.err.kind)
@@ -339,8 +339,11 @@ asyncio.run(main())
 
 
 @pytest.mark.serial
-async def test_a_stopped_process_is_fenced_once_another_took_over(path: Path) -> None:
-    stopped = subprocess.Popen([sys.executable, "-c", _STOPPED, str(path)], stdout=subprocess.PIPE, text=True)
+@pytest.mark.parametrize("events", [1, 100])
+async def test_a_stopped_process_is_fenced_once_another_took_over(path: Path, events: int) -> None:
+    stopped = subprocess.Popen(
+        [sys.executable, "-c", _STOPPED, str(path), str(events)], stdout=subprocess.PIPE, text=True
+    )
     assert stopped.stdout is not None
     assert stopped.stdout.readline() == "ready\n"
     os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
@@ -572,6 +575,8 @@ async def _append(path: Path, disk: Disk, acked: Acked) -> None:
         for n in range(store.head + 1, store.head + 6):
             with contextlib.suppress(StoreError):
                 acked += await store.append([draft(n)])
+        with contextlib.suppress(StoreError):
+            acked += await store.append([draft(n) for n in range(100)])
     finally:
         store.close()
 

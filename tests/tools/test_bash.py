@@ -87,7 +87,7 @@ async def test_a_long_output_is_shown_by_head_and_tail_and_can_be_paged_whole(ro
     while offset:
         page = value(await room.call("read", {"path": f"output:{call_id}", "offset": offset}))
         offset = page.get("next_offset", 0)
-        read += "".join(f"{line}\n" for line in page["output"].splitlines() if not line.startswith("["))
+        read += "".join(line for line in page["output"].splitlines(True) if not line.startswith("["))
     assert read == whole
 
 
@@ -104,7 +104,7 @@ async def test_a_background_command_runs_until_it_is_killed_by_its_handle(room: 
     await room.call("bash", {"command": f"sleep {tag}", "background": True})
     kept = room.spill / f"{first['handle'].removeprefix('bg_')}.txt"
     await until(lambda: kept.exists() and kept.stat().st_size > 0 and len(processes(tag)) >= 6)
-    assert (await room.call("read", {"path": f"output:{kept.stem}"})).output == "ready"
+    assert (await room.call("read", {"path": f"output:{kept.stem}"})).output == "ready\n"
     before = len(processes(tag))
     killed = await room.call("bash", {"command": f"kill {first['handle']}"})
     assert (kind(killed), "ready" in killed.output) == ("ok", True)

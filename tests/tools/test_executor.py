@@ -205,6 +205,11 @@ async def test_an_unknown_tool_is_a_result_that_names_the_near_ones(name: str, t
     assert len(finished.output) < 1_000
 
 
+async def test_arguments_that_can_not_be_read_come_before_an_unknown_tool(tmp_path: Path) -> None:
+    finished = await Room(tmp_path).call("nope", "{")
+    assert kind(finished) == "invalid_args"
+
+
 async def test_a_tool_removed_meanwhile_is_unknown(tmp_path: Path) -> None:
     room = Room(tmp_path)
     room.tools.remove("read")

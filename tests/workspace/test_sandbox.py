@@ -276,6 +276,35 @@ async def test_one_command_can_not_end_the_protection_of_another(place: Place) -
     assert {path.name for path in place.ws.glob(".*")} == {".git"}
 
 
+async def test_what_is_shown_of_a_private_place_shows_no_socket_and_no_secret(place: Place) -> None:
+    """A peer sees what it is made of; `/tmp` as a whole, a socket and what is masked below stay away."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, socket.socket(socket.AF_UNIX) as open_one:
+        shown = Path(folder, "shown")
+        shown.mkdir()
+        for name in ("file", "secret"):
+            (shown / name).write_text(f"{name}\n")
+        open_one.bind(str(shown / "open"))
+        open_one.listen()
+        for path in (Path(folder), *shown.iterdir()):
+            path.chmod(0o755)
+        os.chmod(shown / "open", 0o777)
+        rights = Confinement(
+            Mode.READ_ONLY,
+            (str(place.ws),),
+            masked=(str(shown / "secret"),),
+            seen=("/tmp", str(shown), str(shown / "open"), "/tmp/gone"),
+        )
+        look = "cat file; test -S open || echo away; cat secret 2>&1; ls /tmp; touch new 2>&1"
+        done = await run(
+            shell(f"cd {shown}; {look}"), cwd=place.ws, environment={}, timeout=30, confinement=rights
+        )
+    assert done.output.splitlines()[:2] == ["file", "away"]
+    assert "secret\n" not in done.output.splitlines(keepends=True)
+    assert done.output.splitlines().count(Path(folder).name) == 1
+    assert len(done.output.splitlines()) == 5
+    assert done.output.endswith("Read-only file system\n")
+
+
 async def test_a_socket_that_goes_while_a_command_starts_is_no_failure(place: Place) -> None:
     """Seen when the mounts were chosen, gone when they are made: bubblewrap gives up, we try once more."""
     with socket.socket(socket.AF_UNIX) as passing:
@@ -437,3 +466,24 @@ def _alive(tag: str) -> list[str]:
         if b"sleep" in words and tag.encode() in words:
             found.append(folder.name)
     return found
+
+
+@pytest.mark.parametrize("mode", [Mode.READ_ONLY, Mode.WORKSPACE])
+async def test_roots_below_the_private_folders_are_seen_and_only_the_writable_written(
+    tmp_path: Path, mode: Mode
+) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for folder in (mine, other):
+        folder.mkdir()
+        (folder / "file").write_text("seen\n")
+    writable = (str(mine),) if mode is Mode.WORKSPACE else ()
+    done = await run(
+        shell(f"cat {mine}/file {other}/file; echo x > {mine}/new; echo x > {other}/new"),
+        cwd=mine,
+        environment=allowed({}),
+        timeout=30,
+        confinement=Confinement(mode, (str(mine), str(other)), writable),
+    )
+    assert done.output.startswith("seen\nseen\n")
+    assert (mine / "new").exists() is (mode is Mode.WORKSPACE)
+    assert not (other / "new").exists()

@@ -21,6 +21,7 @@ from planck.records.events import (
     ModelChanged,
     ToolEnd,
     ToolsChanged,
+    ToolStart,
     TurnStart,
     UsageSpent,
     View,
@@ -139,15 +140,22 @@ class Agent:
         )
 
     async def answered(self, message: AssistantMessage) -> None:
+        """Record what the model said, what it cost and which calls begin, in one commit."""
         self.turn_usage += message.usage
         self.usage += message.usage
         self.turn_text = message.text or self.turn_text
+        self.repeats.next_step()
         model, cost = self.spec.model.label, self._cost(message.usage)
         budget = self._budget
+        starts = [
+            ToolStart(id=call.id, name=call.name, args=self.executor.arguments(call))
+            for call in message.tool_calls
+        ]
         await self.record(
             AssistantSaid(message=message),
             UsageSpent(model=model, usage=message.usage, cost_usd=cost),
             *((BudgetSpent(limit_usd=budget.limit, spent_usd=budget.spent),) if budget else ()),
+            *starts,
         )
 
     async def finished(self, done: Finished) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from planck.records.events import Event, View
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """A fact and whose it is."""
 
     agent_id: str | None

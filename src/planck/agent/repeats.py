@@ -8,19 +8,24 @@ _TOO_OFTEN = 3
 
 
 class Repeats:
-    """Counts within one turn."""
+    """Counts the steps of one turn: calls that stand beside each other are no circle."""
 
     def __init__(self) -> None:
         self._seen: Counter[tuple[str, str, str]] = Counter()
+        self._in_step: set[tuple[str, str, str]] = set()
+
+    def next_step(self) -> None:
+        self._in_step.clear()
 
     def notice(self, call: ToolCall, output: str) -> str:
         """What to tell the model with this result; empty as long as it does not go in circles."""
         key = (call.name, call.arguments, output)
-        self._seen[key] += 1
+        self._seen[key] += key not in self._in_step
+        self._in_step.add(key)
         times = self._seen[key]
         if times < _TOO_OFTEN:
             return ""
         return (
-            f"\n[notice: {call.name} was called {times} times in this turn with these arguments and gave the "
-            "same result; do something else, or say what stops you]"
+            f"\n[notice: {call.name} was called with these arguments in {times} steps of this turn and gave "
+            "the same result; do something else, or say what stops you]"
         )

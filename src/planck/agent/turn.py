@@ -4,7 +4,7 @@ from contextlib import aclosing
 
 from planck.agent.agent import Activity, Agent
 from planck.llm.provider import ProviderError
-from planck.records.events import Envelope, ToolStart
+from planck.records.events import Envelope
 from planck.records.messages import AssistantMessage, StopReason, ToolCall, with_own_ids
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -58,8 +58,6 @@ async def _ask_model(agent: Agent) -> AssistantMessage:
 
 async def _run_tools(agent: Agent, calls: tuple[ToolCall, ...]) -> None:
     agent.activity = Activity.EXECUTING_TOOLS
-    starts = [ToolStart(id=c.id, name=c.name, args=agent.executor.arguments(c)) for c in calls]
-    await agent.record(*starts)
     agent.current_tools = tuple(call.name for call in calls)
     async with aclosing(agent.executor.run(calls)) as results:
         async for finished in results:

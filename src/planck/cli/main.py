@@ -1,5 +1,6 @@
 """The dispatcher: finds the command, loads its module alone, and turns what it raises into one line."""
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -26,6 +27,10 @@ NOT_BUILT = [
     "serve",
     "acp",
 ]
+
+
+COLLECTOR = (10_000, 10, 10)
+"""Python's 700 lets the collector visit every live agent again and again: 0.8 of 2.8 s with 1,000 of them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,6 +80,7 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     from planck.cli.parser import Parser
     from planck.records.outcome import PlanckError
 
+    gc.set_threshold(*COLLECTOR)
     logger = logging.getLogger("planck")
     logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     module = import_module(COMMANDS[name][0])

@@ -42,8 +42,7 @@ def external_tools(
     theirs = [] if resources.loaded.trusted else [f for f in folders if _is_project(f, resources)]
     ours = [folder for folder in folders if folder not in theirs]
     used = external.discover(ours, environment=environ, spill=spill, taken=taken)
-    taken += [tool.name for tool in used.tools]
-    seen = external.discover(theirs, environment=environ, spill=spill, taken=taken)
+    seen = external.discover(theirs, environment=environ, spill=spill, taken=taken, before=used.tools)
     return External(used.tools, seen.tools, [*used.problems, *seen.problems])
 
 

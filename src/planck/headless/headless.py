@@ -292,6 +292,9 @@ class Planck:
     def _options(
         self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
     ) -> Options:
+        if mode and mode not in list(Mode):
+            known = ", ".join(Mode)
+            raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
         return Options(
             mode=Mode(mode) if mode else self.config.permissions.mode,
             max_steps=max_steps or self.config.limits.steps,

@@ -96,6 +96,9 @@ class Hooks:
 
         return decide
 
+    def has(self, event: str) -> bool:
+        return event in self.settings()
+
     async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
         return await self._fire("PreToolUse", tool, _of_call(agent, call_id, tool, args))
 
@@ -114,10 +117,9 @@ class Hooks:
         return await self._fire("Stop", "", {"stop_hook_active": active, "last_assistant_message": text})
 
     async def _fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
-        raw = self.settings()
-        if event not in raw:
+        if not self.has(event):
             return Verdict()
-        hooks, _ = parse(raw)
+        hooks, _ = parse(self.settings())
         told: list[str] = []
         for hook in hooks.get(event, ()):
             if not hook.wants(subject):
@@ -177,8 +179,10 @@ class HookedExecutor(Executor):
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Finished, None]:
         async with aclosing(super().run(calls)) as results:
             async for done in results:
-                verdict = await self.hooks.after_tool(self.agent, done, self.arguments(done.call))
-                said = verdict.reason or verdict.context
+                said = ""
+                if self.hooks.has("PostToolUse"):  # most have none, and the arguments are parsed for them
+                    verdict = await self.hooks.after_tool(self.agent, done, self.arguments(done.call))
+                    said = verdict.reason or verdict.context
                 if said:
                     done = msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(said)}")
                 yield done

@@ -201,6 +201,8 @@ class Gate:
     def permit(self, agent_id: str, name: str, authority: Authority, record: Record) -> Permit:
         async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
             verdict = self._judge(agent_id, authority, tool, args)
+            if verdict.decision is not Decision.ALLOW and (refused := _never(tool, args, authority, ctx)):
+                return refused
             match verdict.decision:
                 case Decision.ALLOW:
                     if verdict.by_rule:
@@ -303,6 +305,19 @@ class Gate:
         mine = self._session_rules.get(agent_id, ())
         self._session_rules[agent_id] = (*mine, *rules)
         return f", from now on: {rules[0]}"
+
+
+def _never(tool: Tool, args: Mapping[str, Any], authority: Authority, ctx: ToolContext) -> Err | None:
+    """Why no permission would let a file be written there; nobody is asked about such a place."""
+    path = args.get("path")
+    if tool.effect is not Effect.FILES or not isinstance(path, str) or authority.mode is Mode.FULL:
+        return None
+    try:
+        Root(ctx.workspace).peek(path, 0)
+    except WorkspaceError as refusal:
+        if refusal.err.kind in (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE):
+            return refusal.err
+    return None
 
 
 def _request(question: Question, call_id: str) -> PermissionRequest:

@@ -43,6 +43,7 @@ class Resources:
         self._trusted_files = trusted_files
         self._user_home = Path(environ.get("HOME") or Path.home())
         self._stamps = self._config_stamps()
+        self._places = _Kept(self._skill_places)
         self._skills = _Kept(lambda: skills.discover(self.skill_places()))
         self._instructions = _Kept(self._find_instructions)
 
@@ -70,8 +71,7 @@ class Resources:
             log.warning("the configuration is kept as it was: %s", failure.err.message)
 
     def system(self, spec: AgentSpec, teamwork: str = "") -> str:
-        """The system layer of an agent, as the files are now."""
-        self.refresh()
+        """The system layer of an agent, as the files are now and the configuration at the last `refresh`."""
         return system_prompt(
             spec.name,
             str(self.workspace),
@@ -91,12 +91,15 @@ class Resources:
 
     def skills_of(self, spec: AgentSpec) -> Mapping[str, Skill]:
         """The named ones; an agent that has every tool and names none has all."""
+        if not spec.skills:
+            return self.skills().skills if EVERY in spec.tools else {}
         found = self.skills().skills
-        if not spec.skills and EVERY in spec.tools:
-            return found
         return {name: found[name] for name in spec.skills if name in found}
 
     def skill_places(self) -> tuple[Place, ...]:
+        return self._places.get(self.config.skills_dirs)
+
+    def _skill_places(self) -> tuple[Place, ...]:
         usual = [self.workspace / name for name in (".planck/skills", ".agents/skills", ".claude/skills")]
         usual += [self.home / "skills", *(self._user_home / n / "skills" for n in (".agents", ".claude"))]
         return tuple(self._place(path) for path in self._directories(self.config.skills_dirs, usual))

@@ -17,7 +17,7 @@ from planck.headless.resources import Resources
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.trust import Trust
 from planck.records.messages import ToolCall
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
@@ -158,7 +158,9 @@ class ToolBox:
     async def call(self, name: str, args: str, *, dry_run: bool = False) -> Finished | Err:
         """Run one tool without a question; confinement and trust hold."""
         async with self.found(name) as entry:
-            return entry if isinstance(entry, Err) else await self._called(entry, args, dry_run)
+            return (
+                _unknown(entry, args) if isinstance(entry, Err) else await self._called(entry, args, dry_run)
+            )
 
     async def _called(self, entry: Entry, args: str, dry_run: bool) -> Finished | Err:
         name = entry.tool.name
@@ -187,6 +189,15 @@ class ToolBox:
 
 def _state(report: Report) -> str:
     return report.detail or f"it is not ready after {_PATIENCE:g} s, but {report.state}"
+
+
+def _unknown(unknown: Err, args: str) -> Err:
+    """As the executor has it: arguments that can't be read come first."""
+    try:
+        arguments.parse(args)
+    except PlanckError as unreadable:
+        return unreadable.err
+    return unknown
 
 
 async def _allowed(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:

@@ -127,7 +127,7 @@ def examine(workspace: Path, home: Path) -> Content:
 
 def _files(workspace: Path) -> Iterator[Path]:
     for name in FILES:
-        if os.path.lexists(workspace / name):
+        if _says_something(workspace / name):
             yield workspace / name
     for name in (*FOLDERS, *_named_folders(workspace)):
         if (workspace / name).is_symlink():
@@ -135,6 +135,14 @@ def _files(workspace: Path) -> Iterator[Path]:
         for folder, folders, files in os.walk(workspace / name):
             for entry in sorted([*files, *(sub for sub in folders if Path(folder, sub).is_symlink())]):
                 yield Path(folder, entry)
+
+
+def _says_something(path: Path) -> bool:
+    """An empty file may be a sandbox's, there so that a command can't make it."""
+    try:
+        return os.lstat(path).st_size > 0
+    except OSError:
+        return False
 
 
 def _named_folders(workspace: Path, *keys: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -46,6 +46,9 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.workspace.jobs import Jobs
+
+_SIDECAR_MOMENT = 5.0
+"""Seconds: twice what one without a build takes on a busy machine."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +162,8 @@ class SessionWiring:
             wiring.resources, lambda: external_tools(wiring.resources, wiring.environ, spill, names)
         )
         self._built_in = {tool.name: tool for tool in built_in}
+        self._worker_tools = cache(partial(worker_tools, session_id))
+        """The same for all who work for the same agent."""
 
     @property
     def workspace(self) -> Path:
@@ -175,6 +180,10 @@ class SessionWiring:
     @property
     def _tools(self) -> dict[str, Tool]:
         return {**self._built_in, **self._files.tools}
+
+    async def sidecars(self) -> None:
+        """Gives those that start a moment."""
+        await self._wiring.peers.settled("sidecar", within=_SIDECAR_MOMENT)
 
     async def aclose(self) -> None:
         """End the commands that were left in the background, and the questions."""
@@ -301,11 +310,11 @@ class SessionWiring:
         return provider if wiring.is_double(model) else Retrying(provider, random.random)
 
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
-        granted = [self._tools[name] for name in spec.tools if name in self._tools]
-        sender = {"id": spec.id, "name": spec.name}
-        team_tools = worker_tools(self._session_id, spec.delegator_id or None, sender)
+        there = self._tools
+        granted = [there[name] for name in spec.tools if name in there]
+        team_tools = self._worker_tools(spec.delegator_id or None)
         if spec.role == "orchestrator":
-            team_tools += orchestrator_tools(
+            team_tools = team_tools + orchestrator_tools(
                 self._session_id,
                 self._session_id,
                 available(self._wiring.config, spec.model),

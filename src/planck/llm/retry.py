@@ -109,7 +109,7 @@ class _Watchdog:
         self._since = self._loop.time()
         self._cancelling = -1
         """How often the task had been cancelled before we did; -1: we did not."""
-        self._timer = self._loop.call_later(first, self._check)
+        self._timer = self._loop.call_later(min(first, later), self._check)
 
     async def next(self, stream: AsyncGenerator[Item, None]) -> Item:
         task = self._task = asyncio.current_task()
@@ -124,8 +124,8 @@ class _Watchdog:
             raise ProviderError(ErrorKind.STREAM_CUT, "the stream ended without a message") from None
         finally:
             self._task = None
-        if self._timeout != self._later and not isinstance(item, UsageDelta):  # counted, and yet unread
-            self._shorten()
+        if not isinstance(item, UsageDelta):  # counted, and yet unread
+            self._timeout = self._later
         return item
 
     def close(self) -> None:
@@ -134,15 +134,11 @@ class _Watchdog:
     def _check(self) -> None:
         left = self._since + self._timeout - self._loop.time() if self._task is not None else self._timeout
         if left > 0 or self._task is None:
-            self._timer = self._loop.call_later(left, self._check)
+            # Not later than the shorter of the two: the first item, once it came, need not set it anew.
+            self._timer = self._loop.call_later(min(left, self._later), self._check)
         else:
             self._cancelling = self._task.cancelling()
             self._task.cancel()
-
-    def _shorten(self) -> None:
-        self._timeout = self._later
-        self._timer.cancel()
-        self._timer = self._loop.call_later(self._later, self._check)
 
     def _stalled(self) -> ProviderError:
         return ProviderError(

@@ -78,8 +78,10 @@ def way_to(
 def _made_of(argv: Sequence[str], path: str) -> tuple[str | Path, ...]:
     """The program's own installation, and what it is started with."""
     program = Path(shutil.which(argv[0], path=path) or argv[0])
-    installed = (program.parent.parent, Path(os.path.realpath(program)).parent.parent)
-    return (*installed, *(word for word in argv[1:] if os.path.isabs(word)))
+    folder = program.parent.parent
+    installed = (folder,) if (folder / "pyvenv.cfg").is_file() else ()
+    words = (word for word in argv[1:] if os.path.isabs(word))
+    return (program, os.path.realpath(program), *installed, *words)
 
 
 def prefix(server: str) -> str:

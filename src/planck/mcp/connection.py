@@ -21,7 +21,6 @@ from mcp_types import (
     CallToolResult,
     Implementation,
     PaginatedRequestParams,
-    ToolListChangedNotification,
 )
 from pydantic import ValidationError
 
@@ -29,6 +28,7 @@ from planck.mcp.calls import Call, Calls, Terms
 from planck.mcp.links import FinalError, Link, PeerError
 from planck.mcp.listing import MAX_TOOLS, Listing, listing
 from planck.mcp.results import from_result
+from planck.mcp.sifting import Sifted
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Outcome
 
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 log = logging.getLogger(__name__)
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # else its warnings land on the user's terminal
 
 _MAX_PAGES = 64
+_LIST_GAP = 0.2
+"""Seconds between two lists: a peer that tells of changes without end is asked no more often."""
 
 
 class Connection:
@@ -49,7 +52,7 @@ class Connection:
         self._calls = calls
         self._life = anyio.CancelScope()
         self._suspect = False
-        self._legacy: Client | None = None
+        self._changed = asyncio.Event()
         self._link: Link | None = None
 
     async def run(self, open_link: Callable[[], AbstractAsyncContextManager[Link]]) -> Err:
@@ -97,6 +100,8 @@ class Connection:
         except Exception as problem:
             if refusal := _refusal(problem):
                 raise FinalError(refusal.kind, refusal.message, refusal.details) from problem
+            if isinstance(inner := _first(problem), ValidationError):
+                raise PeerError(ErrorKind.PEER_PROTOCOL, self._no_result(inner)) from problem
             if not link.over:
                 raise
             kind, reason = await link.ended()
@@ -104,7 +109,8 @@ class Connection:
 
     async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
         me = Implementation(name="planck", version=_version())
-        async with Client(link.transport, client_info=me, message_handler=self._heard, cache=None) as client:
+        self._sifted = Sifted(link.transport, self._changed.set)
+        async with Client(self._sifted, client_info=me, cache=None) as client:
             tools = await self._list(client)
             timer.cancel()
             self._link = link
@@ -144,10 +150,7 @@ class Connection:
                     await self._gone(problem)
                 call.resolve(_declined(problem, ours=self._terms.ours))
             except ValidationError as problem:
-                first = problem.errors()[0]
-                where = ".".join(map(str, first["loc"]))
-                text = f"{self._terms.label} sent something that is no MCP result: {where}: {first['msg']}"
-                call.resolve(Err(ErrorKind.PEER_PROTOCOL, text))
+                call.resolve(Err(ErrorKind.PEER_PROTOCOL, self._no_result(problem)))
             except Exception as problem:
                 log.debug("a call of %s failed", self._terms.label, exc_info=True)
                 call.resolve(self._failed(told(problem)))
@@ -173,11 +176,11 @@ class Connection:
         self.end(self._failed(problem.error.message))
 
     async def _list(self, client: Client) -> Listing:
-        raw: list[tuple[str, str, Any]] = []
+        raw: list[Any] = []
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
             page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            raw += [(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+            raw += self._sifted.page(page.meta)
             cursor = page.next_cursor
             if cursor is None or len(raw) > MAX_TOOLS:
                 break
@@ -196,20 +199,25 @@ class Connection:
         tools = client.server_capabilities.tools
         if tools is None or not tools.list_changed:
             return
-        self._legacy = client
-        try:
-            async with client.listen(tools_list_changed=True) as changes:
-                self._legacy = None
-                async for _ in changes:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._listen, client)
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                try:
                     self._terms.on_tools(await self._list(client))
+                except (MCPError, ValidationError):
+                    log.debug("%s does not list its tools again", self._terms.label, exc_info=True)
+                await anyio.sleep(_LIST_GAP)
+
+    async def _listen(self, client: Client) -> None:
+        try:
+            async with client.listen(tools_list_changed=True):
+                await anyio.sleep_forever()
         except ListenNotSupportedError:
             pass
         except Exception:
             log.debug("%s does not tell of changes", self._terms.label, exc_info=True)
-
-    async def _heard(self, message: Any) -> None:
-        if isinstance(message, ToolListChangedNotification) and self._legacy is not None:
-            self._terms.on_tools(await self._list(self._legacy))
 
     async def _probe(self, client: Client) -> None:
         timeout = self._terms.probe_timeout
@@ -221,22 +229,31 @@ class Connection:
         if scope.cancelled_caught:
             self.end(self._failed(f"it hangs: no answer within {timeout:g} s, after a call ran out of time"))
 
+    def _no_result(self, problem: ValidationError) -> str:
+        first = problem.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        return f"{self._terms.label} sent something that is no MCP result: {where}: {first['msg']}"
+
     def _failed(self, reason: str) -> Err:
         return Err(ErrorKind.PEER_FAILED, f"{self._terms.label} failed: {reason}")
 
 
 def told(problem: BaseException) -> str:
     """An exception in a line; of a group, its first."""
-    while isinstance(problem, BaseExceptionGroup):
-        problem = problem.exceptions[0]
+    problem = _first(problem)
     text = str(problem).strip() or type(problem).__name__
     return text if isinstance(problem, MCPError) else f"{type(problem).__name__}: {text}"
 
 
-def _refusal(problem: BaseException) -> Err | None:
-    """What a sidecar said of itself instead of its tools: it can't be imported, or has no one entry."""
+def _first(problem: BaseException) -> BaseException:
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
+    return problem
+
+
+def _refusal(problem: BaseException) -> Err | None:
+    """What a sidecar said of itself instead of its tools: it can't be imported, or has no one entry."""
+    problem = _first(problem)
     if isinstance(problem, MCPError) and isinstance(problem.error.data, dict):
         refused = _declined(problem, ours=True)
         return refused if problem.error.data.get("final") is True else None

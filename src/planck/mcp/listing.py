@@ -10,10 +10,13 @@ import msgspec
 
 from planck.records import codec
 from planck.records.specs import ToolSpec
+from planck.tools.arguments import schema_problem
 
 MAX_TOOLS = 256
 MAX_DESCRIPTION = 4096
 MAX_SCHEMA = 64 << 10
+MAX_TOTAL = 1 << 20
+"""Bytes that all tools of one peer may add to every request."""
 MAX_NAME = 64
 """What every vendor accepts."""
 
@@ -35,21 +38,33 @@ class Listing(msgspec.Struct, frozen=True):
     """What was left out, and why."""
 
 
-def listing(raw: Iterable[tuple[str, str, Any]], prefix: str = "", limit: int = MAX_TOOLS) -> Listing:
-    """From `(name, description, schema)` as the peer sent them."""
+def listing(raw: Iterable[Any], prefix: str = "", limit: int = MAX_TOOLS) -> Listing:
+    """From what the peer sent; what is no tool is left out, and told."""
     tools: dict[str, Listed] = {}
     problems: list[str] = []
-    for count, (name, description, schema) in enumerate(raw):
+    total = 0
+    for count, entry in enumerate(raw):
         if count >= limit:
             problems.append(f"more than {limit} tools; the rest is left out")
             break
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            problems.append(f"tool {count + 1} has no name")
+            continue
+        name: str = entry["name"]
+        schema: Any = entry.get("inputSchema")
+        description = entry["description"] if isinstance(entry.get("description"), str) else ""
         wanted = tool_name(prefix, name)
         if wanted in tools:
             problems.append(f"{clean(name)[:80]!r}: the name {wanted!r} is taken; the first keeps it")
         elif problem := _schema_problem(schema):
             problems.append(f"{clean(name)[:80]!r}: {problem}")
         else:
-            tools[wanted] = Listed(name, ToolSpec(wanted, clean(description)[:MAX_DESCRIPTION], schema))
+            spec = ToolSpec(wanted, clean(description)[:MAX_DESCRIPTION], {"type": "object", **schema})
+            total += len(codec.encode(spec))
+            if total > MAX_TOTAL:
+                problems.append(f"more than {MAX_TOTAL} bytes of tools; the rest is left out")
+                break
+            tools[wanted] = Listed(name, spec)
     return Listing(tuple(tools.values()), tuple(problems))
 
 
@@ -77,4 +92,8 @@ def _schema_problem(schema: Any) -> str:
         size = len(codec.encode(schema))
     except (TypeError, ValueError, RecursionError) as problem:
         return f"its input schema is no JSON: {problem}"
-    return f"its input schema has {size} bytes, at most {MAX_SCHEMA} are taken" if size > MAX_SCHEMA else ""
+    if size > MAX_SCHEMA:
+        return f"its input schema has {size} bytes, at most {MAX_SCHEMA} are taken"
+    # One that a vendor refuses would take every request of the session along.
+    wrong = schema_problem(schema)
+    return f"its input schema {wrong}" if wrong else ""

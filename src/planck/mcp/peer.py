@@ -234,6 +234,8 @@ class Peer:
         self.state, self.detail = state, detail
         if state in (State.CONNECTED, State.ERROR, State.EXITED):
             self._settled.set()
+        else:
+            self._settled.clear()  # it comes back: a call of its tools waits again
         self._on_state(state, detail)
 
     def _gone(self) -> Err:

@@ -9,7 +9,10 @@ from planck.mcp.meta import OUTCOME
 from planck.records import codec
 from planck.records.messages import Image
 from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.images import foreign_image
 from planck.toolkit.tool import Outcome
+
+_MAX_IMAGES = 20
 
 
 def to_result(outcome: Outcome, output: str, images: tuple[Image, ...] = ()) -> CallToolResult:
@@ -51,16 +54,17 @@ def _own(result: CallToolResult) -> Outcome | None:
 
 
 def _images(result: CallToolResult) -> tuple[Image, ...]:
-    return tuple(
-        Image(block.mime_type, block.data) for block in result.content if isinstance(block, ImageContent)
-    )
+    found = (foreign_image(block.data) for block in result.content if isinstance(block, ImageContent))
+    return tuple(image for image in found if image)[:_MAX_IMAGES]
 
 
 def _text(block: Any) -> str:
     match block:
         case TextContent():
             return block.text
-        case AudioContent():
+        case ImageContent() if foreign_image(block.data):
+            return ""
+        case AudioContent() | ImageContent():
             return f"[{clean(block.mime_type)}, {len(block.data)} bytes as base64, not shown]"
         case EmbeddedResource():
             text = getattr(block.resource, "text", None)

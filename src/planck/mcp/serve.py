@@ -40,7 +40,7 @@ class Served(Protocol):
     def run(
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
     ) -> AsyncGenerator[Finished, None]:
-        """Yields once; `progress(call_id, text)` may be called from any thread."""
+        """Yields once; `progress(call_id, text)` may be called from any thread. Raises as `specs` does."""
 
 
 def mcp_server(name: str, version: str, served: Served) -> Server[Any]:
@@ -58,11 +58,11 @@ def mcp_server(name: str, version: str, served: Served) -> Server[Any]:
         meta = dict(ctx.meta or {})
         call = ToolCall(str(ctx.request_id), "", params.name, codec.encode_str(params.arguments or {}))
         if "progressToken" not in meta and "progress_token" not in meta:
-            return await _one(served.run(call, meta, lambda id, text: None))
+            return await _one(served, call, meta, lambda id, text: None)
         told = _Progress(ctx)
         async with anyio.create_task_group() as group:
             group.start_soon(told.pump)
-            result = await _one(served.run(call, meta, told.say))
+            result = await _one(served, call, meta, told.say)
             group.cancel_scope.cancel()
         await told.flush()
         return result
@@ -75,7 +75,13 @@ async def serve_wire(server: Server[Any], wire: Wire) -> None:
     await server.run(wire.incoming, wire.outgoing, server.create_initialization_options())
 
 
-async def _one(results: AsyncGenerator[Finished, None]) -> CallToolResult:
+async def _one(
+    served: Served, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+) -> CallToolResult:
+    try:
+        results = served.run(call, meta, progress)
+    except PlanckError as failure:
+        return to_result(failure.err, str(failure.err))
     async with aclosing(results):
         async for finished in results:
             return to_result(finished.outcome, finished.output, finished.images)

@@ -5,6 +5,7 @@ before the SDK sees anything, matches answers strictly, and never blocks on a pe
 """
 
 import asyncio
+import json
 import os
 from collections import deque
 from collections.abc import Callable
@@ -100,7 +101,7 @@ class Wire:
 
     async def send(self, message: JSONRPCMessage) -> None:
         """Returns when the message is ours to deliver; waits only while too much before it is stuck."""
-        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "replace") + b"\n"
+        line = _encoded(message) + b"\n"
         while len(self._out) > _WRITE_AHEAD and self._write_end is not None:
             self._drained.clear()
             await self._drained.wait()
@@ -199,6 +200,14 @@ class Wire:
             self._loop.remove_writer(self._write_end)
         if len(self._out) <= _WRITE_AHEAD:
             self._drained.set()
+
+
+def _encoded(message: JSONRPCMessage) -> bytes:
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    except ValueError:  # half a surrogate pair, from a file name or an exception of somebody's code
+        plain = message.model_dump(by_alias=True, exclude_unset=True)
+        return json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace")
 
 
 class Incoming:

@@ -35,7 +35,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     data: msgspec.Raw
 
 
-class View(msgspec.Struct, frozen=True, omit_defaults=True):
+class View(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The typed view of one event type's `data`."""
 
     type: ClassVar[str]

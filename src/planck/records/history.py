@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from planck.records import codec
 from planck.records.events import (
     USER,
     AssistantSaid,
@@ -123,7 +124,7 @@ class History:
     def wire(self, dialect: str, encode: Callable[[Message], bytes]) -> list[bytes]:
         """Each message as this dialect sends it, encoded once; the list is the caller's to read only."""
         done = self._wire.setdefault(dialect, [])
-        done.extend(encode(message) for message in self.messages[len(done) :])
+        done.extend(codec.trimmed(encode(message)) for message in self.messages[len(done) :])
         return [*done, encode(_results(self._open))] if self._open else done
 
     def _add(self, message: Message) -> None:

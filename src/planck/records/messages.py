@@ -48,7 +48,7 @@ class StopReason(StrEnum):
     FILTER = "filter"
 
 
-class UserMessage(msgspec.Struct, frozen=True, tag="user", omit_defaults=True):
+class UserMessage(msgspec.Struct, frozen=True, gc=False, tag="user", omit_defaults=True):
     parts: tuple[Text | Image, ...]
     sender: str = ""
     """The agent that it came from, or `SUMMARY`; empty: the user."""
@@ -58,7 +58,7 @@ class UserMessage(msgspec.Struct, frozen=True, tag="user", omit_defaults=True):
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
-class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
+class AssistantMessage(msgspec.Struct, frozen=True, gc=False, tag="assistant"):
     parts: tuple[Part, ...]
     dialect: str
     model: str
@@ -74,7 +74,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
-class ToolResult(msgspec.Struct, frozen=True, omit_defaults=True):
+class ToolResult(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     id: str
     provider_id: str
     name: str
@@ -83,7 +83,7 @@ class ToolResult(msgspec.Struct, frozen=True, omit_defaults=True):
     images: tuple[Image, ...] = ()
 
 
-class ToolMessage(msgspec.Struct, frozen=True, tag="tool"):
+class ToolMessage(msgspec.Struct, frozen=True, gc=False, tag="tool"):
     """All results of one step, in the order of the calls."""
 
     results: tuple[ToolResult, ...]

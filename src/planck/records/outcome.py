@@ -127,5 +127,5 @@ class PlanckError(Exception):
     """
 
     def __init__(self, kind: ErrorKind, message: str, details: dict[str, Any] | None = None) -> None:
-        super().__init__(f"{kind}: {message}")
         self.err = Err(kind, message, details or {})
+        super().__init__(str(self.err))

@@ -8,7 +8,7 @@ from msgspec import Meta
 from planck.records.authority import Authority
 
 
-class ToolSpec(msgspec.Struct, frozen=True):
+class ToolSpec(msgspec.Struct, frozen=True, gc=False):
     """What a model is told of a tool: everything but the function."""
 
     name: str

@@ -7,6 +7,7 @@ import asyncio
 import fcntl
 import importlib
 import importlib.util
+import logging
 import os
 import pkgutil
 import sys
@@ -22,10 +23,11 @@ from planck.records.messages import ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
 from planck.sidecar.compacting import compacting_tool
-from planck.sidecar.discovery import SidecarError, compactors_of, discover, tools_of
+from planck.sidecar.discovery import Sidecar, SidecarError, compactors_of, discover, tools_of
 from planck.sidecar.project import Project, read_project
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
+from planck.tools.arguments import schema_problem
 
 if TYPE_CHECKING:
     from planck.tools.executor import Finished
@@ -37,6 +39,7 @@ HOSTED = "hosted"
 def main() -> None:
     """The host adds `HOSTED` to the path; `planck sidecar run` may add a port and where to read the token."""
     path, *more = sys.argv[1:]
+    logging.raiseExceptions = False  # a log that can't be written (theirs may close stderr) fails no call
     try:
         if more in ([], [HOSTED]):
             read_end, write_end = claim_standard_streams()
@@ -75,15 +78,17 @@ class Entry:
         except PlanckError as failure:
             self._problem = failure
         except BaseException as problem:
-            self._problem = _import_failed(path, problem)
+            self._problem = _failed(f"the sidecar at {str(path)!r} can't be imported", problem)
 
     def tools(self) -> list[Tool]:
         if self._problem is not None:
             raise self._problem
-        entry = discover()
-        tools = [] if entry is None else tools_of(entry)
-        if self._hosted and entry is not None and (compactors := compactors_of(entry)):
-            tools.append(compacting_tool(compactors))
+        try:
+            tools = self._said(discover())
+        except (PlanckError, KeyboardInterrupt):
+            raise
+        except BaseException as problem:  # theirs, sys.exit too
+            raise _failed("the sidecar can't say which tools it has", problem) from problem
         names = [tool.name for tool in tools]
         if twice := {name for name in names if names.count(name) > 1}:
             raise SidecarError(
@@ -91,8 +96,20 @@ class Entry:
             )
         return tools
 
+    def _said(self, entry: type[Sidecar] | None) -> list[Tool]:
+        tools = [] if entry is None else tools_of(entry)
+        if self._hosted and entry is not None and (compactors := compactors_of(entry)):
+            tools.append(compacting_tool(compactors))
+        return tools
+
     def specs(self) -> Sequence[ToolSpec]:
-        return [tool.to_ai_tool() for tool in self.tools()]
+        tools = self.tools()
+        for tool in tools:
+            if problem := schema_problem(tool.parameters):
+                raise SidecarError(
+                    ErrorKind.INVALID_ARGS, f"the schema of {tool.name!r} {problem}; correct it and save"
+                )
+        return [tool.to_ai_tool() for tool in tools]
 
     def run(
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
@@ -100,12 +117,8 @@ class Entry:
         """Through an executor of its own: a foreign client's arguments are checked like a model's."""
         from planck.tools.executor import Executor
 
-        try:
-            tools = ToolSet(_in_time(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools())
-        except PlanckError:
-            tools = ToolSet()
         executor = Executor(
-            tools,
+            ToolSet(_in_time(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools()),
             clock=_Clock(),
             permit=_permitted,
             session_id=_text(meta, meta_keys.SESSION_ID),
@@ -159,16 +172,16 @@ def _import_all(package: ModuleType) -> None:
             _import_all(importlib.import_module(f"{package.__name__}.{found.name}"))
 
 
-def _import_failed(path: Path, problem: BaseException) -> SidecarError:
-    frames = traceback.extract_tb(problem.__traceback__)
-    where = next(
-        (f"{f.filename}:{f.lineno}" for f in reversed(frames) if "importlib" not in f.filename), str(path)
-    )
+def _failed(what: str, problem: BaseException) -> SidecarError:
+    """With the line of theirs that did it; a syntax error says its own."""
     text = "".join(traceback.format_exception_only(problem)).strip()
-    return SidecarError(
-        ErrorKind.PEER_FAILED,
-        f"the sidecar at {str(path)!r} can't be imported: {text} ({where}); correct it and save",
-    )
+    frames = traceback.extract_tb(problem.__traceback__)
+    theirs = [f for f in frames if "importlib" not in f.filename and not f.filename.startswith(_OURS)]
+    where = f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs else ""
+    return SidecarError(ErrorKind.PEER_FAILED, f"{what}: {text}{where}; correct it and save")
+
+
+_OURS = str(Path(__file__).parents[1])
 
 
 def _in_time(tool: Tool, timeout_ms: Any) -> Tool:

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -42,14 +41,6 @@ def configure(connection: sqlite3.Connection, durability: Durability) -> None:
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
     connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
-
-
-def take_office(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
-    """A new epoch: whoever held the log before is refused from here on."""
-    connection.execute("BEGIN IMMEDIATE")
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'epoch'")
-    connection.execute("COMMIT")
 
 
 def load_meta(connection: sqlite3.Connection) -> dict[str, str]:

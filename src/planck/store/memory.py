@@ -2,6 +2,9 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Raw
+
+from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.store import Committed, Store, StoreError
@@ -22,7 +25,7 @@ class MemoryStore:
             raise StoreError(ErrorKind.LOG_WRITE_FAILED, "the session is closed; open it again to go on")
         first = len(self._events) + 1
         events = [
-            Event(seq, draft.ts, draft.agent_id, draft.turn, draft.type, draft.data)
+            Event(seq, draft.ts, draft.agent_id, draft.turn, draft.type, Raw(codec.trimmed(draft.data)))
             for seq, draft in enumerate(drafts, first)
         ]
         self._events += events

@@ -141,24 +141,41 @@ _VALIDATORS: dict[int, tuple[Mapping[str, Any], Any]] = {}
 """By identity of the schema, which is held, so that the number can't be another's."""
 
 
-def _compile(tool: Tool) -> Any:
-    import jsonschema_rs  # 8 ms, and a run without a tool call needs none of it
+def schema_problem(parameters: Mapping[str, Any]) -> str:
+    """Why foreign parameters are no schema of a tool's arguments; empty: they are one."""
+    if parameters.get("type", "object") != "object":
+        return f"describes {parameters['type']!r}, no object"
+    try:
+        _validator(dict(parameters))
+    except (ValueError, TypeError) as problem:
+        return f"is no valid JSON Schema: {str(problem).splitlines()[0]}"
+    return ""
 
+
+def _compile(tool: Tool) -> Any:
     schema = dict(tool.parameters)
     schema.setdefault("type", "object")
     schema.setdefault("properties", {})  # without it the validator says "False schema" of a key too many
     if not tool.plain_schema and "additionalProperties" not in schema:
         schema["additionalProperties"] = False
-    problem: Exception | None = None
+    try:
+        return _validator(schema)
+    except (ValueError, TypeError) as problem:
+        raise ToolError(
+            ErrorKind.INTERNAL_ERROR, f"the parameters of {tool.name!r} are no valid JSON Schema: {problem}"
+        ) from None
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    import jsonschema_rs  # 8 ms, and a run without a tool call needs none of it
+
     # The linear engine first: a pattern is foreign text. Look-around needs the other one, on a leash.
-    for engine in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)):
-        try:
-            return jsonschema_rs.validator_for(schema, pattern_options=engine, offline=True)
-        except (ValueError, TypeError) as found:
-            problem = found
-    raise ToolError(
-        ErrorKind.INTERNAL_ERROR, f"the parameters of {tool.name!r} are no valid JSON Schema: {problem}"
-    )
+    try:
+        linear = jsonschema_rs.RegexOptions()
+        return jsonschema_rs.validator_for(schema, pattern_options=linear, offline=True)
+    except (ValueError, TypeError):
+        leashed = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
+        return jsonschema_rs.validator_for(schema, pattern_options=leashed, offline=True)
 
 
 def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
@@ -167,7 +184,7 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
     hint = ""
     unexpected = getattr(problem.kind, "unexpected", None)
     if unexpected and not path:
-        known = [*tool.parameters.get("properties", {}), *sorted(tool.always)]
+        known = list(dict.fromkeys([*tool.parameters.get("properties", {}), *sorted(tool.always)]))
         there = f"; known: {', '.join(known)}" if known else "; it takes no arguments"
         hint = "".join(near(str(name), known) for name in unexpected[:3]) or there
     where = {"path": path, "message": message}

@@ -1,4 +1,4 @@
-"""The only door to a tool: find, parse, validate, permit, run in time, bound. One result per call, always."""
+"""The only door to a tool: parse, find, validate, permit, run in time, bound. One result per call, always."""
 
 import asyncio
 import contextvars
@@ -67,11 +67,16 @@ class Executor:
 
     def arguments(self, call: ToolCall) -> Any:
         """For `tool_start`: parsed, or the text itself (its beginning) where it can't be parsed."""
-        tool = self._tools.get(call.name)
         try:
-            return arguments.parse(call.arguments, tool.max_arguments if tool else 1 << 20)
+            return self._parsed(call)
         except PlanckError:
             return truncate(call.arguments)
+
+    def _parsed(self, call: ToolCall) -> dict[str, Any]:
+        tool = self._tools.get(call.name)
+        return (
+            arguments.parse(call.arguments, tool.max_arguments) if tool else arguments.parse(call.arguments)
+        )
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Finished, None]:
         """Concurrently, yielded in call order, exactly one each; closing it cancels what still runs."""
@@ -106,8 +111,8 @@ class Executor:
         try:
             if self._tools.arriving is not None and self._tools.get(call.name) is None:
                 await self._tools.arriving(call.name)
+            args = self._parsed(call)
             tool = self._find(call.name)
-            args = arguments.parse(call.arguments, tool.max_arguments)
             arguments.validate(tool, args)
             rights = None if self._dry_run else await self._permit(tool, args, self._context(call, said))
             if isinstance(rights, Err):

@@ -149,12 +149,14 @@ def discover(
     environment: Mapping[str, str] | None = None,
     spill: Path | None = None,
     taken: Iterable[str] = (),
+    before: Iterable[ExternalTool] = (),
 ) -> Discovered:
     """In the order of the directories, then of the folders' names; the first of a name wins.
 
-    `taken` are names that no file may have: a built-in tool is never shadowed.
+    `taken` are names that no file may have: a built-in tool is never shadowed. `before` were found already.
     """
-    found: dict[str, ExternalTool] = {}
+    found = {tool.name: tool for tool in before}
+    old = len(found)
     problems: list[Problem] = []
     for path in (path for folder in dirs for path in _candidates(folder, problems)):
         result = from_file(path, environment=environment, spill=spill)
@@ -164,7 +166,7 @@ def discover(
             problems.append(Problem(escape(path), clash))
         else:
             found[result.value.name] = result.value
-    return Discovered(list(found.values()), problems)
+    return Discovered(list(found.values())[old:], problems)
 
 
 def _candidates(folder: str | os.PathLike[str], problems: list[Problem]) -> list[str]:

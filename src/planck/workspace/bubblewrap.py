@@ -50,14 +50,14 @@ class Bubblewrap:
                 words += ("--tmpfs", folder)
         if confinement.network:
             words += _names_of_hosts()
-        for place in sorted(confinement.seen):
-            if inside(place, _PRIVATE) and os.path.lexists(place):
-                words += ("--ro-bind", place, place)
-        for root in sorted(roots):
+        seen = sorted(place for place in confinement.seen if _to_be_shown(place))
+        for place in seen:
+            words += ("--ro-bind", place, place)
+        for root in sorted({*roots}.difference(writable)):  # each mount is 0.2 ms
             words += ("--ro-bind", root, root)
         for root in sorted(writable):
             words += ("--bind", root, root)
-        words += _masks((*confinement.masked, *_sockets(roots)), roots)
+        words += _masks((*confinement.masked, *_sockets(roots)), roots, seen)
         stubs = Stubs(writable)
         try:
             for root in sorted(writable):
@@ -229,9 +229,19 @@ def _nested(root: str, names: Sequence[str]) -> Iterator[str]:
                 folders.append(entry.path)
 
 
-def _masks(places: Sequence[str], roots: Sequence[str]) -> Iterator[str]:
+def _to_be_shown(place: str) -> bool:
+    """In a private place, but not all of it, and nothing that could be talked to."""
+    if not inside(place, _PRIVATE) or place in _PRIVATE:
+        return False
+    try:
+        return not stat.S_ISSOCK(os.stat(place).st_mode)
+    except OSError:
+        return False
+
+
+def _masks(places: Sequence[str], roots: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
     for place in sorted(set(places)):
-        if inside(place, _PRIVATE) and not inside(place, roots):
+        if inside(place, _PRIVATE) and not inside(place, (*roots, *seen)):
             continue  # nobody sees it anyway
         try:
             found = os.stat(place)
@@ -273,8 +283,7 @@ def _as_owner(roots: Sequence[str]) -> Iterator[str]:
     if os.geteuid() != 0 or not roots:
         return
     owner = os.stat(roots[0])
-    setpriv = system_program("setpriv")
-    if owner.st_uid != 0 and setpriv is not None:
+    if owner.st_uid != 0 and (setpriv := system_program("setpriv")) is not None:
         yield from (setpriv, "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid))
         yield from ("--clear-groups", "--")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, Ok
+from planck.toolkit.images import MAX_IMAGE, image_type
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools.builtin.files import MAX_FILE, Seen, Spills
 from planck.tools.builtin.prose import prose
@@ -14,7 +15,6 @@ MAX_LINES = 2_000
 MAX_BYTES = 15_000
 """A page with its footer stays below what the executor cuts."""
 MAX_LINE = 4_000
-MAX_IMAGE = 4 << 20
 MAX_SCAN = 1 << 28
 """Bytes that are looked through for a far offset of a huge file."""
 _CHUNK = 1 << 18
@@ -125,7 +125,7 @@ def _whole(fd: int, size: int) -> bytes:
 
 
 def _shown(content: bytes, path: str, window: _Window) -> dict[str, Any]:
-    if media_type := _image_type(content):
+    if media_type := image_type(content):
         if len(content) > MAX_IMAGE:
             raise ToolError(
                 ErrorKind.LIMIT_EXCEEDED,
@@ -181,7 +181,8 @@ def _page(fd: int, path: str, window: _Window, size: int, binary: bool = False) 
         return window.result(True, of)
     if not window.lines:
         raise _past_end(path, window, number - (0 if length else 1))
-    return window.result(False, of)
+    result = window.result(False, of)
+    return result if length else {**result, "output": result["output"] + "\n"}
 
 
 def _refuse_binary(content: bytes, path: str, size: int) -> None:
@@ -197,15 +198,3 @@ def _past_end(path: str, window: _Window, lines: int) -> ToolError:
     return ToolError(
         ErrorKind.INVALID_ARGS, f"offset {window.offset} is past the end of {path!r}, which has {lines} lines"
     )
-
-
-def _image_type(content: bytes) -> str | None:
-    if content.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if content.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if content.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return None

@@ -1,0 +1,59 @@
+"""What makes commits survive a power cut, and the witness of how far that went."""
+
+import logging
+import os
+import threading
+from pathlib import Path
+
+from planck.store.database import Disk, beside
+from planck.store.witness import Witness
+
+log = logging.getLogger(__name__)
+
+
+class Barrier:
+    def __init__(self, path: Path, disk: Disk) -> None:
+        self._path = path
+        self._disk = disk
+        self._witness = Witness(beside(path, "witness"))
+        self._busy = threading.Lock()
+        self._stopped = False
+        self._wal = -1
+        self._directory_synced = False
+
+    def sync(self, head: int, digest: bytes) -> None:
+        """Returns once the WAL is on the disk; blocks, so it belongs into a thread."""
+        with self._busy:
+            if self._stopped:
+                return
+            # SQLite's locks are on the .db and the -shm: closing another descriptor of those would drop them,
+            # one of the -wal does not. It lives as long as our connection, so one descriptor serves for life.
+            if self._wal < 0:
+                self._wal = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            self._disk.sync(self._wal)
+            if not self._directory_synced:
+                directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                try:
+                    self._disk.sync(directory)
+                finally:
+                    os.close(directory)
+                self._directory_synced = True
+            self._testify(head, digest)
+
+    def stop(self) -> None:
+        """From here on `sync` does nothing: the connection, and with it the WAL, is about to go."""
+        self._stopped = True
+
+    def close(self, head: int, digest: bytes) -> None:
+        # One whose caller was cancelled may still be at work: its descriptors stay until it is done.
+        with self._busy:
+            self._testify(head, digest)
+            self._witness.close()
+            if self._wal >= 0:
+                os.close(self._wal)
+
+    def _testify(self, head: int, digest: bytes) -> None:
+        try:
+            self._witness.testify(head, digest)
+        except OSError as e:
+            log.warning("the witness of %s was not written: %s", self._path.name, e)

@@ -1,0 +1,49 @@
+"""What belongs together is one commit: a crash can't come between."""
+
+from collections.abc import Iterator, Sequence
+
+from planck.agent.journal import Entry
+from planck.records.events import Event, View
+from planck.session.journal import SessionJournal
+from tests.teams import Crew
+
+
+class Commits:
+    """Keeps the types of each commit."""
+
+    def __init__(self, inner: SessionJournal) -> None:
+        self._inner = inner
+        self.seen: list[list[str]] = []
+
+    async def record(
+        self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
+    ) -> list[Event]:
+        return await self.record_all([Entry(agent_id, turn, fact) for fact in facts], barrier=barrier)
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+        self.seen.append([entry.fact.type for entry in entries])
+        return await self._inner.record_all(entries, barrier=barrier)
+
+    def recorded(self, agent_id: str) -> Iterator[Event]:
+        return self._inner.recorded(agent_id)
+
+    def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
+        self._inner.publish(agent_id, turn, delta)
+
+
+async def test_an_answer_and_the_calls_that_it_begins_are_one_commit() -> None:
+    made: list[Commits] = []
+
+    def journal(inner: SessionJournal) -> Commits:
+        made.append(Commits(inner))
+        return made[0]
+
+    crew = Crew(
+        lambda request: "done" if len(request.history.messages) > 1 else [("list_team", {})] * 2,
+        journal=journal,
+    )
+    await crew.start()
+    await crew.run("go")
+    await crew.aclose()
+    started = [commit for commit in made[0].seen if "tool_start" in commit]
+    assert started == [["assistant_message", "usage", "tool_start", "tool_start"]]
