@@ -185,6 +185,16 @@ async def test_a_name_is_the_whole_name_and_a_workspace_is_the_same_by_any_link(
         assert (await bench.run("run", "go", "--name", "b")).code == 0
 
 
+async def test_a_fork_that_can_not_be_leaves_no_copy(tmp_path: Path) -> None:
+    async with WireServer([chat.text("yes")]) as server:
+        bench = Bench(tmp_path, server.url)
+        await bench.run("run", "go", "--name", "one")
+        for wrong in (("-m", "nowhere/m"), ("--name", "one")):
+            assert (await bench.run("run", "more", "-c", "--fork", *wrong)).code == 2
+        listed = await bench.run("sessions", "list", "--json")
+    assert [row["name"] for row in json.loads(listed.out)] == ["one"]
+
+
 @pytest.mark.parametrize("option", ["-r", "--name"])
 async def test_an_empty_name_is_no_new_session(tmp_path: Path, option: str) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
