@@ -190,16 +190,27 @@ class SessionHandle:
         return ended_as(self._stopped, result) if self._stopped else result
 
     async def compact(self) -> Compacted | None:
-        """Make the orchestrator's history about half as long; None where nothing can be taken out."""
-        agent = self._session.team.orchestrator.actor.agent
+        """Make the orchestrator's history about half as long; None where nothing can be taken out.
+
+        Not within a turn, nor if one began meanwhile: what is open then would be lost.
+        """
+        actor = self._session.team.orchestrator.actor
+        agent, turn = actor.agent, actor.agent.turn
         compactor = self._wired.compactor(agent.provider, agent.spec.model, agent.spec.compactor)
-        if found := await compactor.shorten(agent.request(), agent.publish):
-            await agent.compacted(found)
-        return found
+        made = None if actor.working else await compactor.shorten(agent.request(), agent.publish)
+        if actor.working or agent.turn != turn:
+            raise AgentError(
+                ErrorKind.INVALID_ARGS,
+                "it is at work; interrupt it, or wait, before its history is compacted",
+            )
+        if made is None:
+            return None
+        await agent.compacted(*made)
+        return made[0]
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
         """What taking back a turn, an agent's work or a call would do to the files now."""
-        return undo.plan(self._store.read(), self._wired.workspace, selection, self._wired.redactor())
+        return undo.plan(self._store, self._wired.workspace, selection, self._wired.redactor())
 
     async def undo(self, plan: undo.Plan) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""

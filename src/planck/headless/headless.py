@@ -327,7 +327,7 @@ class Shelf:
         self._redactor = redactor
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
-        return undo.plan(self._store.read(), self._workspace, selection, self._redactor)
+        return undo.plan(self._store, self._workspace, selection, self._redactor)
 
     async def undo(self, plan: undo.Plan) -> str:
         def record(fact: View) -> Awaitable[object]:
