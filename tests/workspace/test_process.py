@@ -39,6 +39,14 @@ ESCAPES = {
         "' {tag}; sleep {tag}"
     ),
 }
+SLEEPERS = {
+    "plain child": 1,
+    "ignores TERM": 1,
+    "nohup and disown": 2,
+    "setsid": 3,
+    "double fork": 2,
+    "own group": 2,
+}
 
 
 def a_tag() -> str:
@@ -65,16 +73,28 @@ def test_commands_are_contained_here() -> None:
 
 @pytest.mark.parametrize("name", ESCAPES)
 async def test_ten_timeouts_of_an_escaping_command_leave_no_process(name: str, tmp_path: Path) -> None:
-    """P1, P2, P3: 60 timeouts over six payloads, four at a time."""
-    tag = a_tag()
+    """P1, P2, P3: 60 timeouts over six payloads, four at a time, each begun once all its sleepers are away."""
     slots = asyncio.Semaphore(4)
 
     async def once() -> None:
+        tag = a_tag()
         async with slots:
-            done = await bash(ESCAPES[name].format(tag=tag), tmp_path, timeout=0.2)
-        assert (done.timed_out, done.exit_code) == (True, None)
+            script = shell(ESCAPES[name].format(tag=tag))
+            job = start(script, cwd=tmp_path, environment=ENV)
+            try:
+                await until(lambda: len(_sleeping(tag)) == SLEEPERS[name])
+                ended = await job.wait(0.05)
+            finally:
+                await job.kill()
+        assert (ended, await gone(tag)) == (False, [])
 
     await asyncio.gather(*(once() for _ in range(10)))
+
+
+async def test_a_command_that_ran_out_of_time_is_told_and_leaves_no_process(tmp_path: Path) -> None:
+    tag = a_tag()
+    done = await bash(ESCAPES["ignores TERM"].format(tag=tag), tmp_path, timeout=0.2)
+    assert (done.timed_out, done.exit_code) == (True, None)
     assert await gone(tag) == []
 
 
