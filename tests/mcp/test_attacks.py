@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import re
-import resource
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from planck.records.messages import Image
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.command import until
 from tests.mcp.bench import Leaping, Watched, descendants, fake, names
+from tests.memory import growth
 
 pytestmark = pytest.mark.serial
 
@@ -43,10 +42,10 @@ async def test_e1_twenty_bad_lines_end_the_connection_as_a_protocol_error() -> N
 async def test_e2_a_line_without_end_closes_the_connection_in_bounded_memory(behaviour: str) -> None:
     async with fake(behaviour) as one:
         await one.until(State.CONNECTED)
-        before = resident_kib()
+        grown = growth()
         outcome = await one.peer.call("echo", {}, timeout=20)
         assert outcome == Err(ErrorKind.PEER_PROTOCOL, ANY)
-        assert resident_kib() - before < 32 * 1024
+        assert grown() < 32 << 10
 
 
 @pytest.mark.parametrize("phase", ["start", "initialize", "list"])
@@ -288,9 +287,3 @@ async def heard(one: Watched) -> list[dict[str, Any]]:
     assert isinstance(outcome, Ok)
     messages: list[dict[str, Any]] = json.loads(outcome.value["output"])
     return messages
-
-
-def resident_kib() -> int:
-    if os.path.exists("/proc/self/statm"):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

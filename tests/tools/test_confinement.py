@@ -183,8 +183,9 @@ async def test_a_dangling_link_creates_nothing_outside(room: Room) -> None:
 @pytest.mark.serial
 @pytest.mark.parametrize("name", ["read", "write", "edit", "grep", "glob", "list_dir"])
 async def test_a_folder_swapped_for_a_link_during_the_call_lets_nothing_out(name: str, room: Room) -> None:
-    """W4, W5: a real thread that swaps `sub` for a link to the outside, as fast as it can for most tools. The
-    walkers look often: they get a moment in each state, or none of their calls would come past the first look.
+    """W4, W5: a real thread that swaps `sub` for a link to the outside, as fast as it can for most tools.
+
+    What walks looks often: it gets a moment in each state, or no call would come past the first look.
     """
     pause = 0.05 if name in {"grep", "glob"} else 0.0
     calls = 40 if pause else 400
