@@ -110,6 +110,15 @@ async def test_e5_a_result_of_a_wrong_shape_is_a_protocol_error() -> None:
         assert await one.peer.call("echo", {}, timeout=5) == Err(ErrorKind.PEER_PROTOCOL, ANY)
 
 
+async def test_e5_the_general_error_of_a_server_is_no_closed_connection() -> None:
+    async with fake() as one:
+        await one.until(State.CONNECTED)
+        refused = await one.peer.call("echo", {"fault": "error"}, timeout=5)
+        assert refused == Err(ErrorKind.COMMAND_FAILED, "no", {"code": -32000})
+        assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+        assert one.peer.starts == 1
+
+
 async def test_e6_sampling_elicitation_and_roots_are_refused_and_the_call_goes_on() -> None:
     async with fake("ask-us") as one:
         await one.until(State.CONNECTED)

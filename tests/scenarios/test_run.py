@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from planck import Planck
 from tests.command import Bench, finish, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
@@ -183,6 +184,16 @@ async def test_a_name_is_the_whole_name_and_a_workspace_is_the_same_by_any_link(
         assert (await bench.run("run", "go", "--name", "b")).code == 0
 
 
+async def test_a_fork_that_can_not_be_leaves_no_copy(tmp_path: Path) -> None:
+    async with WireServer([chat.text("yes")]) as server:
+        bench = Bench(tmp_path, server.url)
+        await bench.run("run", "go", "--name", "one")
+        for wrong in (("-m", "nowhere/m"), ("--name", "one")):
+            assert (await bench.run("run", "more", "-c", "--fork", *wrong)).code == 2
+        listed = await bench.run("sessions", "list", "--json")
+    assert [row["name"] for row in json.loads(listed.out)] == ["one"]
+
+
 @pytest.mark.parametrize("option", ["-r", "--name"])
 async def test_an_empty_name_is_no_new_session(tmp_path: Path, option: str) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
@@ -351,3 +362,21 @@ async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Pa
     assert done.result["cost_usd"] > 0.00001
     (spent,) = [line["data"] for line in done.lines if line["type"] == "budget"]
     assert spent == {"limit_usd": 0.00001, "spent_usd": done.result["cost_usd"]}
+
+
+async def test_a_session_that_timed_out_goes_on_with_the_next_prompt(tmp_path: Path) -> None:
+    late = asyncio.Event()
+
+    def answer(asked: Asked) -> Reply:
+        hangs = asked.json["messages"][-1]["content"] == "one"
+        return Reply([late, *chat.text("late").pieces]) if hangs else chat.text("at last")
+
+    async with WireServer(answer) as server:
+        bench = Bench(tmp_path, server.url)
+        async with Planck(home=bench.home, workspace=bench.work) as planck:
+            session = await planck.start()
+            first = await session.run("one", timeout=0.2)
+            late.set()
+            second = await session.run("two")
+    assert (first.status, first.exit_code) == ("timed_out", 124)
+    assert (second.status, second.text) == ("completed", "at last")

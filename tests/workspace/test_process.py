@@ -514,7 +514,10 @@ async def test_nothing_is_left_open_behind_two_hundred_commands(tmp_path: Path) 
 
 
 async def test_a_fork_bomb_is_contained_and_cleaned(tmp_path: Path) -> None:
-    """P6, on a leash of its own: at most 60 processes, by a counter in the bomb itself."""
+    """P6, on a leash of its own: at most 60 processes, by a counter in the bomb itself.
+
+    That the number is bounded too is in test_sandbox.py.
+    """
     tag = a_tag()
     script = f"bomb() {{ [ $1 -gt 5 ] || {{ bomb $(($1 + 1)) & bomb $(($1 + 1)) & }}; sleep {tag}; }}; bomb 1"
     done = await bash(script, tmp_path, 1.0)

@@ -13,6 +13,8 @@ from planck.llm.redact import Redactor
 from planck.records.events import USER, AgentStarted, Event, FileChanged, ToolStart, TurnStart, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
+from planck.session.archive import IMPORTED
+from planck.store.store import Store
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_FILE = 64 << 20
@@ -72,22 +74,27 @@ class Plan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     commands: tuple[str, ...]
     """What ran in the same scope and may have changed more: it can't be undone."""
+    protected: bool
 
 
-def plan(events: Iterable[Event], workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
-    """What an undo would do now; touches nothing. `redactor` brings back the keys that the log has not."""
-    story = _Story(events, redactor)
+def plan(store: Store, workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
+    """What an undo would do now; touches nothing. `redactor` brings back the keys that the log has not.
+
+    What others say that a file was may go where an agent may write, and no further.
+    """
+    story = _Story(store.read(), redactor)
     chosen = story.chosen(selection)
-    root = Root(workspace, protected=False)
+    protected = IMPORTED in store.meta
+    root = Root(workspace, protected=protected)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
-    return Plan(steps, tuple(story.commands(selection, chosen)))
+    return Plan(steps, tuple(story.commands(selection, chosen)), protected)
 
 
 async def apply(plan: Plan, workspace: Path, ids: Ids, record: Record) -> str:
     """Revert what has no conflict; the before-image is durable first. Gives the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
-    root = Root(workspace, protected=False)
+    root = Root(workspace, protected=plan.protected)
     for step in plan.steps:
         if step.conflict or step.now == step.then:
             continue

@@ -10,7 +10,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    CONNECTION_CLOSED,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+
+from planck.mcp.meta import HTTP_FAILED
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
@@ -20,6 +29,8 @@ MAX_PARTS = 1_000
 MAX_OPEN = 16
 """Requests of a peer that wait for our refusal; what comes beyond is not answered."""
 PAGE = "planck/page"
+SAID_CLOSED = -32768
+"""For a peer's own -32000, the general error of many servers: for the SDK that is a closed connection."""
 
 
 class Sifted:
@@ -65,6 +76,8 @@ class Sifted:
                 self._answered(self._asked.pop(answer.id, ""), answer.result)
             case JSONRPCError() as refusal:
                 self._asked.pop(refusal.id, None)
+                if refusal.error.code == CONNECTION_CLOSED and not _of_transport(refusal.error):
+                    refusal.error.code = SAID_CLOSED
             case JSONRPCRequest() as asked:
                 if len(self._open) >= MAX_OPEN:
                     return False
@@ -87,6 +100,11 @@ class Sifted:
             result["content"] = [_part(part) for part in parts[:MAX_PARTS]]
             if len(parts) > MAX_PARTS:
                 result["content"].append(_text(f"[{len(parts) - MAX_PARTS} more parts are left out]"))
+
+
+def _of_transport(error: ErrorData) -> bool:
+    """What the SDK's HTTP transport, or ours below it, says in the place of an answer that did not come."""
+    return error.message.startswith("SSE stream ended") or error.data == HTTP_FAILED
 
 
 def _part(part: Any) -> dict[str, Any]:
