@@ -232,7 +232,7 @@ async def test_a_turn_that_waits_for_a_compactor_can_be_interrupted(tmp_path: Pa
     assert result.status == "interrupted"
 
 
-async def test_the_user_s_own_compaction_uses_it_too_and_a_resume_knows_what_was_used(tmp_path: Path) -> None:
+async def test_the_user_s_own_compaction_uses_it_too_and_records_what_was_used(tmp_path: Path) -> None:
     model = Talker(steps=6)
     async with open_planck(tmp_path, model, "brief") as app:
         session = await app.start("talk", mode="full")
@@ -242,7 +242,7 @@ async def test_the_user_s_own_compaction_uses_it_too_and_a_resume_knows_what_was
         assert done is not None
         assert "messages, the first is" in str(done.messages)
         (fact,) = [event["data"] for event in await events(session) if event["type"] == "compacted"]
-        assert fact["usage"]["output_tokens"] > 0
+        assert fact["usage"]["output_tokens"] == 6 * 8_000
     assert model.summaries == 0
 
 

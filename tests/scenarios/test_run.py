@@ -30,24 +30,23 @@ async def test_a_prompt_two_parallel_tools_and_an_answer(tmp_path: Path) -> None
         done = await bench.run("run", "do both", *FULL, "--output-format", "stream-json")
     assert (done.code, done.err) == (0, "")
     recorded = [line["type"] for line in done.lines if line["seq"] is not None]
-    assert (
-        recorded
-        == [
-            "message",
-            "turn_start",
-            "delivery",
-            "assistant_message",
-            "usage",
-            "tool_start",
-            "tool_start",
-            "tool_end",
-            "tool_end",
-            "assistant_message",
-            "usage",
-            "turn_end",
-        ]
-        or "file_changed" in recorded
-    )
+    assert recorded == [
+        "session_started",
+        "agent_started",
+        "message",
+        "turn_start",
+        "delivery",
+        "assistant_message",
+        "usage",
+        "tool_start",
+        "tool_start",
+        "file_changed",
+        "tool_end",
+        "tool_end",
+        "assistant_message",
+        "usage",
+        "turn_end",
+    ]
     seqs = [line["seq"] for line in done.lines if line["seq"] is not None]
     assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
     assert done.lines[0]["type"] == "init"
