@@ -1,19 +1,51 @@
 """HTTP bodies up to the limit of a line; event streams have the SDK's own limit on each event."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
 from planck.mcp.framing import MAX_LINE
+from planck.mcp.meta import HTTP_FAILED
+from planck.records.visible import one_line
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
+    def __init__(self, on_gone: Callable[[str], None]) -> None:
+        """`on_gone` hears why, when the server no longer knows the session that it gave us."""
+        super().__init__()
+        self._on_gone = on_gone
+
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx2.RemoteProtocolError("the body is compressed, which was not asked for")
+        if response.status_code == 404 and "mcp-session-id" in request.headers and request.method == "POST":
+            self._on_gone("it no longer knows our session (HTTP 404)")
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Bounded(response.stream)
+        if response.status_code in _TOLD and request.method == "POST" and "json" not in kind:
+            return await _with_reason(response)
         return response
+
+
+_CONNECTION_CLOSED = -32000
+_TOLD = {401, 403, 407, 429, *range(500, 600)}
+"""Which the SDK tells as "an error response" and no more. Others, 400 and 404 first, mean something to it."""
+
+
+async def _with_reason(response: httpx2.Response) -> httpx2.Response:
+    """The same answer in the words of the protocol: a user learns that it is the token, not the network."""
+    words = one_line((await response.aread()).decode(errors="replace"), 200)
+    await response.aclose()
+    way_out = "; check `headers` of its entry" if response.status_code in (401, 403, 407) else ""
+    status = f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
+    message = f"{status}{f': {words}' if words else ''}{way_out}"
+    failed = {"code": _CONNECTION_CLOSED, "message": message, "data": HTTP_FAILED}
+    error = {"jsonrpc": "2.0", "id": None, "error": failed}
+    headers = {k: v for k, v in response.headers.items() if k not in ("content-length", "content-type")}
+    return httpx2.Response(response.status_code, headers=headers, json=error)
 
 
 class _Bounded(httpx2.AsyncByteStream):

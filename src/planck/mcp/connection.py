@@ -27,8 +27,8 @@ from pydantic import ValidationError
 from planck.mcp.calls import Call, Calls, Terms
 from planck.mcp.links import FinalError, Link, PeerError
 from planck.mcp.listing import MAX_TOOLS, Listing, listing
-from planck.mcp.results import from_result
-from planck.mcp.sifting import Sifted
+from planck.mcp.results import from_result, own_error
+from planck.mcp.sifting import SAID_CLOSED, Sifted
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Outcome
 
@@ -145,10 +145,12 @@ class Connection:
             try:
                 call.resolve(await self._ask(client, call))
             except MCPError as problem:
-                if problem.error.code == CONNECTION_CLOSED:
+                cut = problem.error.code == CONNECTION_CLOSED
+                if self._over() or (cut and not self._apart()):
                     self._calls.wake.set()
                     await self._gone(problem)
-                call.resolve(_declined(problem, ours=self._terms.ours))
+                failed = self._failed(problem.error.message) if cut else None
+                call.resolve(failed or _declined(problem, ours=self._terms.ours))
             except ValidationError as problem:
                 call.resolve(Err(ErrorKind.PEER_PROTOCOL, self._no_result(problem)))
             except Exception as problem:
@@ -174,6 +176,13 @@ class Connection:
         """Closed under a call: give the watcher a moment to say why, then say it ourselves."""
         await anyio.sleep(1.0)
         self.end(self._failed(problem.error.message))
+        await anyio.sleep_forever()  # until that end has come: it is the call's outcome
+
+    def _over(self) -> bool:
+        return self._link is not None and self._link.over
+
+    def _apart(self) -> bool:
+        return self._link is not None and self._link.apart
 
     async def _list(self, client: Client) -> Listing:
         raw: list[Any] = []
@@ -262,15 +271,12 @@ def _refusal(problem: BaseException) -> Err | None:
 
 def _declined(problem: MCPError, *, ours: bool) -> Err:
     """A JSON-RPC error in the place of a result."""
-    match problem.error.data:
-        case {"error": {"kind": str() as kind, "message": str() as message, **rest}} if ours:
-            details = rest.get("details")
-            known = ErrorKind(kind) if kind in tuple(ErrorKind) else ErrorKind.PEER_PROTOCOL
-            return Err(known, message, details if isinstance(details, dict) else {})
+    if ours and (own := own_error(problem.error.data)):
+        return own
     return Err(
         ErrorKind.COMMAND_FAILED,
         problem.error.message or "the peer refused the call",
-        {"code": problem.error.code},
+        {"code": CONNECTION_CLOSED if problem.error.code == SAID_CLOSED else problem.error.code},
     )
 
 

@@ -51,6 +51,10 @@ class Link(Protocol):
     """Leaving gives the peer a moment to end by itself."""
 
     @property
+    def apart(self) -> bool:
+        """Each call has a way of its own: one that is cut takes no other along."""
+
+    @property
     def over(self) -> bool: ...
 
     async def ended(self) -> tuple[ErrorKind, str]:
@@ -120,6 +124,7 @@ async def process_link(
 
 class _ProcessLink:
     polite = False
+    apart = False
 
     def __init__(self, job: Job, wire: "Wire") -> None:
         self._job = job
@@ -164,30 +169,38 @@ async def http_link(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link
 
     from planck.mcp.bounded_http import BoundedTransport
 
+    link = _HttpLink(url)
     timeout = httpx2.Timeout(30.0, read=3600.0)  # a call's own deadline is the caller's
     # Identity: what is counted is what will be in memory.
     all_headers = {"Accept-Encoding": "identity", **headers}
-    async with httpx2.AsyncClient(
-        headers=all_headers, timeout=timeout, transport=BoundedTransport()
-    ) as client:
-        yield _HttpLink(url, client)
+    transport = BoundedTransport(link.gone)
+    async with httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport) as link.client:
+        yield link
 
 
 class _HttpLink:
-    over = False
     polite = False
+    apart = True
+    client: "httpx2.AsyncClient"
 
-    def __init__(self, url: str, client: "httpx2.AsyncClient") -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._client = client
+        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def gone(self, reason: str) -> None:
+        if not self._ended.done():
+            self._ended.set_result(reason)
+
+    @property
+    def over(self) -> bool:
+        return self._ended.done()
 
     @property
     def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
         from mcp.client.streamable_http import streamable_http_client
 
-        return streamable_http_client(self._url, http_client=self._client, max_sse_event_size=MAX_LINE)
+        return streamable_http_client(self._url, http_client=self.client, max_sse_event_size=MAX_LINE)
 
     async def ended(self) -> tuple[ErrorKind, str]:
-        """Never by itself: an address is found gone by the call that fails."""
-        await asyncio.Event().wait()
-        raise AssertionError
+        """When the server has forgotten us; an address that is gone is found so by the call that fails."""
+        return ErrorKind.PEER_FAILED, await asyncio.shield(self._ended)

@@ -7,3 +7,5 @@ DRY_RUN = "planck/dry_run"
 TIMEOUT_MS = "planck/timeout_ms"
 OUTCOME = "planck/outcome"
 """In a result: the outcome itself, beside the text that any client reads."""
+HTTP_FAILED = {"planck/http": "failed"}
+"""In an error: HTTP gave no answer of the protocol."""

@@ -10,16 +10,28 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    CONNECTION_CLOSED,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+
+from planck.mcp.meta import HTTP_FAILED
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 
 MAX_PARTS = 1_000
+_KEPT_PAGES = 4
 """Of one result."""
 MAX_OPEN = 16
 """Requests of a peer that wait for our refusal; what comes beyond is not answered."""
 PAGE = "planck/page"
+SAID_CLOSED = -32768
+"""For a peer's own -32000, the general error of many servers: for the SDK that is a closed connection."""
 
 
 class Sifted:
@@ -65,6 +77,8 @@ class Sifted:
                 self._answered(self._asked.pop(answer.id, ""), answer.result)
             case JSONRPCError() as refusal:
                 self._asked.pop(refusal.id, None)
+                if refusal.error.code == CONNECTION_CLOSED and not _of_transport(refusal.error):
+                    refusal.error.code = SAID_CLOSED
             case JSONRPCRequest() as asked:
                 if len(self._open) >= MAX_OPEN:
                     return False
@@ -80,6 +94,7 @@ class Sifted:
         if method == "tools/list" and isinstance(result.get("tools"), list):
             self._count += 1
             self._pages[self._count] = result["tools"]
+            self._pages.pop(self._count - _KEPT_PAGES, None)  # a probe takes none of what it is told
             result["tools"] = []
             result["_meta"] = {PAGE: self._count}
         elif method == "tools/call" and isinstance(result.get("content"), list):
@@ -87,6 +102,11 @@ class Sifted:
             result["content"] = [_part(part) for part in parts[:MAX_PARTS]]
             if len(parts) > MAX_PARTS:
                 result["content"].append(_text(f"[{len(parts) - MAX_PARTS} more parts are left out]"))
+
+
+def _of_transport(error: ErrorData) -> bool:
+    """What the SDK's HTTP transport, or ours below it, says in the place of an answer that did not come."""
+    return error.message.startswith("SSE stream ended") or error.data == HTTP_FAILED
 
 
 def _part(part: Any) -> dict[str, Any]:
