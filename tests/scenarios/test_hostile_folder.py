@@ -115,8 +115,11 @@ async def test_opened_untrusted_nothing_is_started_sent_or_written(tmp_path: Pat
 
 
 READ = (
-    *(".planck/config.json", ".mcp.json", "AGENTS.md", "CLAUDE.md", ".planck/skills/x/SKILL.md"),
-    *(".planck/tools/x/TOOL.json", ".planck/teams/x/TEAM.json", ".planck/sidecar/sidecar.py"),
+    (".planck/config.json",),
+    (
+        *(".mcp.json", "AGENTS.md", "CLAUDE.md", ".planck/skills/x/SKILL.md", ".planck/tools/x/TOOL.json"),
+        *(".planck/teams/x/TEAM.json", ".planck/sidecar/sidecar.py"),
+    ),
 )
 
 
@@ -125,28 +128,29 @@ async def test_a_file_that_is_none_neither_hangs_a_command_nor_fills_the_memory(
     tmp_path: Path, kind: str
 ) -> None:
     """Each file that is looked at before there is any trust; git carries links, an archive all three."""
+    limited = ("prlimit", f"--as={3 << 30}")
     async with WireServer([chat.text("Hello.")]) as server:
-        for number, name in enumerate(READ):
+        for number, names in enumerate(READ):
             (tmp_path / str(number)).mkdir()
             bench = Bench(tmp_path / str(number), server.url)
-            path = bench.work / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            match kind:
-                case "fifo":
-                    os.mkfifo(path)
-                case "device":
-                    path.symlink_to("/dev/zero")
-                case _:
-                    path.touch()
-                    os.truncate(path, 4 << 30)
-            limited = ("prlimit", f"--as={3 << 30}")
-            commands: list[tuple[str, ...]] = [("run", "hi")]
-            if "TEAM" in name:
-                commands = [("teams", "list"), ("teams", "check", "x"), ("run", "hi", "--team", "x")]
-            for command in commands:
+            for name in names:
+                _odd_file(bench.work / name, kind)
+            for command in (("run", "hi"), ("teams", "list"), ("run", "hi", "--team", "x")):
                 done = await bench.run(*command, before=limited)
-                assert done.code in (0, 1, 2), (name, command, done)
-                assert "internal_error" not in done.err, (name, command, done)
+                assert done.code in (0, 1, 2), (command, done)
+                assert "internal_error" not in done.err, (command, done)
+
+
+def _odd_file(path: Path, kind: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.touch()
+            os.truncate(path, 4 << 30)
 
 
 async def test_its_rules_mode_and_tools_give_nobody_a_right(tmp_path: Path) -> None:

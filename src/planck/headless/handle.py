@@ -180,8 +180,6 @@ class SessionHandle:
         self._session.team.go_on()
         try:
             async with asyncio.timeout(timeout):
-                # A run may have one step only: its model should be shown the sidecar's tools in it.
-                await self._wired.sidecars()
                 await self.prompt(prompt)
                 await self.settled()
         except TimeoutError:

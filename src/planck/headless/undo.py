@@ -15,15 +15,12 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.session.archive import IMPORTED
 from planck.store.store import Store
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_FILE = 64 << 20
 _QUIET = frozenset({"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"})
 """Tools that change nothing outside the log."""
-_TEAM = frozenset(
-    {"ask_agent", "delegate_task", "send_response", "list_team", "spawn_agent", "destroy_agent"}
-    | {"interrupt_agent", "list_models"}
-)
 
 Record = Callable[[FileChanged], Awaitable[Any]]
 
@@ -179,7 +176,7 @@ class _Story:
         for agent_id, turn, start in self._calls.values():
             agent = self.names.get(agent_id, "")
             in_scope = agent == selection.agent if selection.agent else turn in turns
-            if in_scope and start.name not in _QUIET | _TEAM | {"write", "edit"}:
+            if in_scope and start.name not in _QUIET | {*TEAM_TOOLS, *ORCHESTRATOR_TOOLS} | {"write", "edit"}:
                 what = start.args.get("command", "") if isinstance(start.args, dict) else ""
                 yield f"{start.name} {what}".strip() + f"  ({agent}, turn {turn})"
 

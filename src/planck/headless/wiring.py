@@ -57,9 +57,6 @@ from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.workspace.jobs import Jobs
 
-_SIDECAR_MOMENT = 10.0
-"""Seconds: one without a build takes one or two, on a busy machine five."""
-
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What one session was started with."""
@@ -190,10 +187,6 @@ class SessionWiring:
     @property
     def _tools(self) -> dict[str, Tool]:
         return {**self._built_in, **self._files.tools}
-
-    async def sidecars(self) -> None:
-        """Gives those that start a moment."""
-        await self._wiring.peers.settled("sidecar", within=_SIDECAR_MOMENT)
 
     async def aclose(self) -> None:
         """End the commands that were left in the background, and the questions."""

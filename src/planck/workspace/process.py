@@ -131,7 +131,6 @@ def start(
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
-            pass_fds=wrapped.inherited,
         )
     except OSError as problem:
         wrapped.release()
