@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from planck.agent.actor import Actor
 from planck.agent.journal import Entry, Journal
-from planck.records.events import AgentEnded, AgentStarted, Delivery, TurnStatus, View, view
+from planck.records.events import AgentEnded, AgentStarted, Delivery, Envelope, TurnStatus, View, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, Limits
@@ -296,8 +296,9 @@ class Team:
             for envelope in member.actor.agent.history.unread.values()
             for entry in self.mail.lost(member, envelope, why)
         ]
+        told = any(isinstance(e.fact, Envelope) and e.agent_id == member.spec.delegator_id for e in entries)
         entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
-        if delegator:
+        if delegator and not told:
             entries.append(self.mail.tell(member, delegator, f"{member.name} {why}."))
         await self._journal.record_all(entries)
         self.mail.settle(member)
