@@ -219,6 +219,22 @@ async def test_a_history_is_not_compacted_under_a_turn(tmp_path: Path) -> None:
         assert await session.compact() is not None
 
 
+async def test_a_member_may_have_a_digest_or_nothing_in_its_place(tmp_path: Path) -> None:
+    model = Talker()
+    async with open_planck(tmp_path, model, "digest") as app:
+        session = await app.start("talk", mode="full")
+        result, _ = await run(app, session)
+        compacted = [event["data"]["how"] for event in await events(session) if event["type"] == "compacted"]
+    assert (result.text, model.summaries, set(compacted)) == ("done", 0, {"digest"})
+    model = Talker()
+    (tmp_path / "off").mkdir()
+    async with open_planck(tmp_path / "off", model, "off") as app:
+        session = await app.start("talk", mode="full")
+        await session.run("talk")
+        assert "compacted" not in [event["type"] for event in await events(session)]
+    assert model.summaries == 0
+
+
 async def test_a_turn_that_waits_for_a_compactor_can_be_interrupted(tmp_path: Path) -> None:
     async with open_planck(tmp_path, Talker(), "hangs") as app:
         session = await app.start("talk", mode="full")

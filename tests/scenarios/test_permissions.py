@@ -56,6 +56,23 @@ async def test_read_only_runs_commands_that_can_change_nothing(tmp_path: Path) -
 
 
 @needs_bubblewrap
+@pytest.mark.parametrize("whose", ["the user's", "Planck's"])
+async def test_a_workspace_that_holds_a_home_is_not_made_writable_for_commands(
+    tmp_path: Path, whose: str
+) -> None:
+    """Its rc files, or our own configuration, would be run outside of the sandbox."""
+    async with WireServer([bash("touch .bashrc"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        place = bench.work if whose == "the user's" else tmp_path
+        env = {"HOME": str(bench.work if whose == "the user's" else bench.home)}
+        run = ("run", "go", "-C", str(place), "--permission-mode", "workspace", "--output-format", "json")
+        done = await bench.run(*run, env=env)
+    assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
+    assert "work in a folder of the project" in done.result["denials"][0]["reason"]
+    assert not (place / ".bashrc").exists()
+
+
+@needs_bubblewrap
 async def test_workspace_runs_commands_that_change_the_workspace_alone(tmp_path: Path) -> None:
     bench, ends = await outputs(
         tmp_path,

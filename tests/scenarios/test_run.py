@@ -184,6 +184,21 @@ async def test_a_name_is_the_whole_name_and_a_workspace_is_the_same_by_any_link(
         assert (await bench.run("run", "go", "--name", "b")).code == 0
 
 
+async def test_a_fork_goes_on_from_what_was_said_and_leaves_the_original_alone(tmp_path: Path) -> None:
+    async with WireServer([chat.text("one"), chat.text("two")]) as server:
+        bench = Bench(tmp_path, server.url)
+        first = (await bench.run("run", "first", "--output-format", "json")).result
+        fork = await bench.run("run", "more", "-c", "--fork", "--name", "twig", "--output-format", "json")
+        listed = json.loads((await bench.run("sessions", "list", "--json")).out)
+        said = [message["content"] for message in server.asked[1].json["messages"][-3:]]
+    assert fork.code == 0, fork.err
+    assert (fork.result["text"], fork.result["session_name"]) == ("two", "twig")
+    assert fork.result["session_id"] != first["session_id"]
+    assert said == ["first", "one", "more"]
+    events = {row["id"]: row["events"] for row in listed}
+    assert events[fork.result["session_id"]] > events[first["session_id"]]
+
+
 async def test_a_fork_that_can_not_be_leaves_no_copy(tmp_path: Path) -> None:
     async with WireServer([chat.text("yes")]) as server:
         bench = Bench(tmp_path, server.url)

@@ -118,3 +118,18 @@ async def test_a_team_of_an_untrusted_folder_sets_no_address(tmp_path: Path) -> 
     assert (refused.code, asked) == (3, 0)
     assert "permission_denied: " in refused.err
     assert (trusted.code, trusted.out) == (0, "caught\n")
+
+
+async def test_the_default_team_works_where_none_is_named(tmp_path: Path) -> None:
+    async with WireServer([chat.text("I am Ada.")]) as server:
+        bench = Bench(tmp_path, server.url, default_team="mine")
+        folder = bench.home / "teams" / "mine"
+        folder.mkdir(parents=True)
+        lead = {"type": "orchestrator", "name": "Ada", "provider": "local", "model_id": "m"}
+        (folder / "TEAM.json").write_text(
+            json.dumps({"members": [{**lead, "system_prompt": "You are Ada."}]})
+        )
+        done = await bench.run("run", "who?", "--output-format", "stream-json")
+    assert done.code == 0, done.err
+    assert [agent["name"] for agent in done.lines[0]["data"]["agents"]] == ["Ada"]
+    assert "You are Ada." in server.asked[0].json["messages"][0]["content"]
