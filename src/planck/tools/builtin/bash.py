@@ -39,7 +39,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                 handle_name = f"bg_{ctx.call_id}"
                 if jobs.get(handle_name) is not None:
                     return Err(ErrorKind.NOT_UNIQUE, f"{handle_name!r} was started already")
-                jobs.add(
+                await jobs.add(
                     handle_name,
                     start(
                         shell(command),
