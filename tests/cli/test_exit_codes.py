@@ -11,7 +11,7 @@ import pytest
 from planck.records.outcome import ErrorKind
 from tests.command import WAIT, Bench, finish, until
 from tests.wire import chat
-from tests.wire.server import Reply, WireServer, json_reply
+from tests.wire.server import Asked, Reply, WireServer, json_reply
 
 FULL = ("--permission-mode", "full")
 SLEEP = chat.calls(("bash", {"command": "touch started; sleep 600"}))
@@ -165,6 +165,52 @@ async def test_a_signal_while_the_prompt_is_read_has_a_result_too(
     process.send_signal(number)
     done = await finish(process)
     assert (done.code, done.result["status"], done.result["exit_code"]) == (code, "interrupted", code)
+
+
+def delegating(asked: Asked) -> Reply:
+    """An orchestrator that hands its task on and is done, and a worker that never is."""
+    first, *_, last = asked.json["messages"]
+    if "HELPER" in first["content"]:
+        return SLEEP
+    if last["role"] == "tool":
+        return chat.text("delegated")
+    task = {"identifier": "helper", "identifier_type": "type", "task": "sleep"}
+    return chat.calls(("delegate_task", task))
+
+
+def with_a_helper(bench: Bench) -> None:
+    folder = bench.home / "teams" / "pair"
+    folder.mkdir(parents=True)
+    model = {"provider": "local", "model_id": "m"}
+    helper = {"type": "helper", "system_prompt": "HELPER", "tools": ["bash"], **model}
+    (folder / "TEAM.json").write_text(
+        json.dumps({"name": "pair", "members": [{"type": "orchestrator", **model}, helper]})
+    )
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (None, 124)])
+async def test_what_stops_the_team_is_told_though_the_orchestrator_had_completed(
+    tmp_path: Path, number: signal.Signals | None, code: int
+) -> None:
+    timeout = () if number else ("--timeout", "6")
+    async with WireServer(delegating) as server:
+        bench = Bench(tmp_path, server.url)
+        with_a_helper(bench)
+        shown = ("--team", "pair", "--output-format", "stream-json")
+        process = await bench.start("run", "go", *FULL, *shown, *timeout)
+        assert process.stdin
+        assert process.stdout
+        process.stdin.close()
+        async with asyncio.timeout(WAIT):
+            while b'"turn_end"' not in await process.stdout.readline():
+                pass
+        await until(bench.work / "started")
+        if number:
+            process.send_signal(number)
+        done = await finish(process)
+    assert (done.code, done.result["exit_code"], done.result["text"]) == (code, code, "delegated")
+    assert done.result["status"] == ("interrupted" if number else "timed_out")
+    assert len(server.asked) == 3  # the lost task woke nobody
 
 
 @pytest.mark.parametrize(

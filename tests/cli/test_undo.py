@@ -1,10 +1,13 @@
 """`planck undo`: what agents wrote goes, what others wrote stays, and the undo can be undone."""
 
 import base64
+import hashlib
 import json
 import re
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.command import Bench, Done
 from tests.teams import Brains, write_team
@@ -205,3 +208,38 @@ async def test_a_known_key_in_an_old_content_is_neither_kept_nor_lost(tmp_path: 
     for path in (bench.home / "sessions").rglob("*"):
         for hidden in (key.encode(), base64.b64encode(old), base64.b64encode(changed)):
             assert not path.is_file() or hidden not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [(".git/hooks/pre-commit", 1), (".planck/config.json", 1), ("../x", 1), ("a.txt", 0)]
+)
+async def test_an_imported_session_can_not_put_a_file_where_no_agent_may(
+    tmp_path: Path, path: str, code: int
+) -> None:
+    """Its before-images are the words of whoever made the export."""
+    bench = await worked(tmp_path, ("write", {"path": "b.txt", "content": "made\n"}))
+    (bench.work / "a.txt").unlink()
+    session = (await bench.run("sessions", "list")).out.split()[0]
+    previous, forged = bytes(32), []
+    for line in (await bench.run("sessions", "export", session)).out.splitlines():
+        frame = json.loads(line)
+        if frame["type"] == CHANGED:
+            evil = base64.b64encode(b"evil\n").decode()
+            frame["data"].update(path=path, before=evil, mode=0o755, after_sha256="")
+        if frame["seq"] is None:
+            frame["data"].update(hash=previous.hex())
+        else:
+            previous = hashlib.sha256(previous + compact({**frame, "session_id": None})).digest()
+        forged.append(compact(frame))
+    await bench.run("sessions", "delete", session)
+    (tmp_path / "x.ndjson").write_bytes(b"\n".join(forged) + b"\n")
+    assert (await bench.run("sessions", "import", str(tmp_path / "x.ndjson"))).code == 0
+    done = await bench.run("undo", "-r", session, "--yes")
+    assert done.code == code, done
+    assert (bench.work / path).exists() is (code == 0)
+
+
+def compact(frame: dict[str, Any]) -> bytes:
+    """As it is exported, and without a session as it is stored."""
+    kept = {key: value for key, value in frame.items() if key != "session_id" or value}
+    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode()

@@ -71,7 +71,7 @@ def told(*facts: View) -> History:
 
 
 def run(history: History, script: Script = (), window: int = WINDOW, **options: Any) -> Compacted | TooBig:
-    return asyncio.run(compact(history, window, by_model(ScriptedProvider(script)), **options))
+    return asyncio.run(compact(history, window, by_model(ScriptedProvider(script)), **options))[0]
 
 
 def texts(messages: Any) -> list[str]:
@@ -266,7 +266,7 @@ def test_without_a_provider_no_model_is_asked() -> None:
     history = told(*(fact for n in range(1, 60) for fact in turn(n, output=550)))
     done = asyncio.run(Compactor(None, WINDOW).make_room(Request("a1", "be brief", history)))
     assert done is not None
-    assert done.how == "digest"
+    assert done[0].how == "digest"
 
 
 def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
@@ -276,5 +276,5 @@ def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
     )
     done = asyncio.run(compactor.make_room(Request("a1", "be brief", told(*facts))))
     assert done is not None
-    assert "how things stand for a1" in str(done.messages)
+    assert "how things stand for a1" in str(done[0].messages)
     assert asyncio.run(compactor.make_room(Request("a1", "be brief", told(*turn(1))))) is None

@@ -38,6 +38,16 @@ def test_the_prompt_names_skills_and_holds_back_their_text(tmp_path: Path) -> No
     assert "secret" not in text
 
 
+async def test_nothing_in_a_skill_is_invisible(tmp_path: Path) -> None:
+    """E19: neither in what the prompt says of it, nor in its text, nor in its files."""
+    path = put(tmp_path, "pdf", "a\u200bb\x1b[2J", "Fill\u202e forms\U000e0041.")
+    (path.parent / "more.md").write_text("c\u2066d")
+    shown = section(list(discover([Place(tmp_path, "project")]).skills.values()))
+    shown += await load(tmp_path, name="pdf") + await load(tmp_path, name="pdf", resource="more.md")
+    for text in ("Fill\\u202e forms\\U000e0041.", "a\\u200bb\\x1b[2J", "c\\u2066d"):
+        assert text in shown
+
+
 async def test_loading_gives_the_text_and_the_names_of_the_files(tmp_path: Path) -> None:
     put(tmp_path, "pdf", "The secret of forms.")
     (tmp_path / "pdf" / "scripts").mkdir()

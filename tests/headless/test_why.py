@@ -12,24 +12,29 @@ from tests.wire.server import Reply, WireServer
 
 async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
     stalled = Reply([chat.sse(chat.chunk({"index": 0, "delta": {"content": "hm"}})), asyncio.Event()])
+    until = "until test -e started; do sleep 0.02; done"
     brains = Brains(
         {
-            "lead": [chat.calls(delegate("eve"), ask("bob")), chat.text("done")],
+            "lead": [
+                chat.calls(delegate("eve"), ("bash", {"command": until}), ask("bob")),
+                chat.text("done"),
+            ],
             "bob": [chat.calls(ask("tess")), chat.text("done")],
             "tess": [chat.calls(("bash", {"command": "touch started; sleep 600"})), chat.text("ok")],
             "eve": [stalled],
         }
     )
     members: list[dict[str, Any]] = [
-        {"type": "orchestrator", "name": "lead"},
+        {"type": "orchestrator", "name": "lead", "tools": ["bash"]},
         {"type": "bob"},
         {"type": "tess", "tools": ["bash"]},
         {"type": "eve"},
     ]
     async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
         session = await planck.start(team=write_team(tmp_path / "team", *members))
+        await session.change_model("local/other", agent="eve")
         run = asyncio.ensure_future(session.run("go"))
-        waiting_for = {"tool_start:bash", "text_delta"}
+        waiting_for = {"tool_end:bash", "text_delta"}
         ts = ""
         async for event in session.events():
             waiting_for -= {event.type, f"{event.type}:{event.data.get('name')}"}
@@ -40,6 +45,7 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
         reader = SqliteStore.read_only(path)
         lines = why_blocked(reader.read(), later(ts, 11))
         reader.close()
+        shown = {agent.name: agent for agent in planck.archive.detail(session.id).agents}
         await session.stop()
         await run
     lead, bob, tess, eve = lines
@@ -49,7 +55,9 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
     assert bob.startswith("bob waits for tess (ask ")
     assert "deadline in 28" in bob
     assert tess == 'tess runs bash "touch started; sleep 600" since 11 s'
-    assert eve.startswith("eve waits for the model local/m since 1")
+    assert eve.startswith("eve waits for the model local/other since 1")
+    assert shown["lead"].state.startswith("waiting for ")  # a call beside the ask has ended
+    assert (shown["eve"].model, shown["eve"].state) == ("local/other", "in a turn")
 
 
 def test_an_idle_team_is_not_blocked() -> None:

@@ -1,13 +1,21 @@
 """Refusals as vendors and compatible servers word them, and the one kind that each has here."""
 
+import time
+from email.utils import formatdate
 from typing import Any
 
 import pytest
 
+from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error
+from planck.llm.provider import ProviderError
 from planck.records import codec
 from planck.records.outcome import ErrorKind as K
+from planck.records.specs import ModelSpec
+from tests.wire.known import request
+from tests.wire.memory import MemoryTransport
+from tests.wire.server import json_reply
 
 KEY = "sk-very-secret-key"
 HERE = Endpoint("here", "openai", key=KEY)
@@ -108,3 +116,17 @@ def test_a_flood_of_words_is_cut_and_a_key_at_the_cut_is_still_hidden() -> None:
 
 def test_deep_nesting_is_just_text() -> None:
     assert provider_error(500, {}, b"[" * 60_000, HERE).err.kind is K.PROVIDER_HTTP_ERROR
+
+
+async def test_a_server_that_tells_no_date_may_still_name_a_point_in_time() -> None:
+    later = {"retry-after": formatdate(time.time() + 1000, usegmt=True)}
+    transport = MemoryTransport(lambda asked: json_reply(error("slow down"), 429, later))
+    provider = open_provider(HERE, ModelSpec(provider="here", model="m"), transport)
+    with pytest.raises(ProviderError) as caught:
+        assert [item async for item in provider.stream(request())]
+    assert 900 < (caught.value.retry_after or 0) <= 1000
+
+
+def test_a_body_without_a_message_is_the_explanation() -> None:
+    failure = provider_error(400, {}, b'{"errors":[{"message":"no such thing"}]}', HERE)
+    assert "no such thing" in failure.err.message

@@ -9,6 +9,8 @@ import time
 from typing import Any
 
 BEHAVIOURS = set(sys.argv[1:])
+HEARD: list[dict[str, Any]] = []
+"""What came without a call of ours for it: answers to our own questions, and notices."""
 
 
 def say(message: dict[str, Any]) -> None:
@@ -125,9 +127,13 @@ def call(id: Any, params: dict[str, Any]) -> None:
         say({"id": None, "error": {"code": 1, "message": "whose?"}})
     if "ask-us" in BEHAVIOURS:
         sampling = {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 9}
-        for number, method in enumerate(("sampling/createMessage", "elicitation/create", "roots/list")):
-            say({"id": f"s{number}", "method": method, "params": sampling if number == 0 else {}})
+        form = {"type": "object", "properties": {"name": {"type": "string"}}}
+        say({"id": "s0", "method": "sampling/createMessage", "params": sampling})
+        say({"id": "s1", "method": "elicitation/create", "params": {"message": "?", "requestedSchema": form}})
+        say({"id": "s2", "method": "roots/list"})
     if name == "quiet":
+        if "mark" in arguments:
+            mark(arguments["mark"], str(id))
         return None
     if name == "daemon":
         away = "import os,time; os.setsid(); os.fork() and os._exit(0); "
@@ -137,6 +143,8 @@ def call(id: Any, params: dict[str, Any]) -> None:
         for number in range(3):
             token = params["_meta"]["progressToken"]
             say({"method": "notifications/progress", "params": {"progressToken": token, "progress": number}})
+        if arguments.get("then") == "nothing":
+            return None
     if "many-parts" in BEHAVIOURS:
         return say({"id": id, "result": {"content": [{"type": "text", "text": "p"}] * 50_000}})
     if "odd-parts" in BEHAVIOURS:
@@ -165,6 +173,13 @@ def flood() -> None:
     if "flood-asks" in BEHAVIOURS:
         for number in range(5_000):
             say({"id": f"s{number}", "method": "roots/list", "params": {}})
+
+
+def mark(path: str, content: str) -> None:
+    """Whole or not at all, for whoever waits for it to appear."""
+    with open(f"{path}.new", "w") as file:
+        file.write(content)
+    os.rename(f"{path}.new", path)
 
 
 def text(value: str) -> dict[str, Any]:
@@ -200,6 +215,8 @@ def main() -> None:
                 flood()
         elif method == "tools/call" and message["params"]["name"] == "count":
             say({"id": id, "result": text(str(listed))})
+        elif method == "tools/call" and message["params"]["name"] == "heard":
+            say({"id": id, "result": text(json.dumps(HEARD))})
         elif method == "tools/call":
             die("call")
             call(id, message["params"])
@@ -207,8 +224,8 @@ def main() -> None:
                 time.sleep(3600)
         elif id is not None and method is not None:
             say({"id": id, "error": {"code": -32601, "message": "Method not found"}})
-        elif method is None and "ask-us" in BEHAVIOURS:
-            print(json.dumps(message), file=sys.stderr, flush=True)
+        else:
+            HEARD.append(message)
 
 
 main()

@@ -1,11 +1,11 @@
 """The peer attacks E1-E12 of the security page: each call resolves by its deadline, the runtime goes on."""
 
 import asyncio
-import os
+import json
 import re
-import resource
 import tempfile
 from pathlib import Path
+from typing import Any
 from unittest.mock import ANY
 
 import pytest
@@ -16,7 +16,8 @@ from planck.records import codec
 from planck.records.messages import Image
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.command import until
-from tests.mcp.bench import Leaping, descendants, fake, names
+from tests.mcp.bench import Leaping, Watched, descendants, fake, names
+from tests.memory import growth
 
 pytestmark = pytest.mark.serial
 
@@ -41,10 +42,10 @@ async def test_e1_twenty_bad_lines_end_the_connection_as_a_protocol_error() -> N
 async def test_e2_a_line_without_end_closes_the_connection_in_bounded_memory(behaviour: str) -> None:
     async with fake(behaviour) as one:
         await one.until(State.CONNECTED)
-        before = resident_kib()
+        grown = growth()
         outcome = await one.peer.call("echo", {}, timeout=20)
         assert outcome == Err(ErrorKind.PEER_PROTOCOL, ANY)
-        assert resident_kib() - before < 32 * 1024
+        assert grown() < 32 << 10
 
 
 @pytest.mark.parametrize("phase", ["start", "initialize", "list"])
@@ -119,9 +120,17 @@ async def test_e5_the_general_error_of_a_server_is_no_closed_connection() -> Non
 
 
 async def test_e6_sampling_elicitation_and_roots_are_refused_and_the_call_goes_on() -> None:
-    async with fake("ask-us", "exit-at-never") as one:
+    async with fake("ask-us") as one:
         await one.until(State.CONNECTED)
         assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+        answers: dict[str, Any] = {}
+        while len(answers) < 3:
+            answers |= {message["id"]: message for message in await heard(one) if "id" in message}
+        # -32600: understood, and refused; a question of a wrong shape would be told so, with -32602.
+        assert {id: answer["error"]["code"] for id, answer in answers.items()} == dict.fromkeys(
+            ("s0", "s1", "s2"), -32600
+        )
+        assert all("result" not in answer for answer in answers.values())
 
 
 async def test_e7_ten_thousand_tools_are_cut_at_the_limit() -> None:
@@ -256,26 +265,34 @@ def test_e12_nothing_of_ours_unpickles_or_evaluates() -> None:
     assert found == []
 
 
-async def test_cancelling_a_call_tells_the_peer_and_the_next_call_works() -> None:
+async def test_cancelling_a_call_tells_the_peer_and_the_next_call_works(tmp_path: Path) -> None:
     async with fake() as one:
         await one.until(State.CONNECTED)
-        call = asyncio.create_task(one.peer.call("quiet", {}, timeout=20))
-        await asyncio.sleep(0)
+        arguments = {"mark": str(tmp_path / "asked")}
+        call = asyncio.create_task(one.peer.call("quiet", arguments, timeout=20))
+        await until(tmp_path / "asked")
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
         assert await one.peer.call("echo", {"n": 1}, timeout=5) == ECHO
+        (cancelled,) = [m for m in await heard(one) if m["method"] == "notifications/cancelled"]
+        assert cancelled["params"]["requestId"] == int((tmp_path / "asked").read_text())
 
 
 async def test_progress_reaches_the_caller_and_the_partial_output_of_a_timeout() -> None:
-    heard: list[str] = []
+    said: list[str] = []
     async with fake() as one:
         await one.until(State.CONNECTED)
-        await one.peer.call("progress", {}, timeout=5, progress=heard.append)
-    assert heard == ["0", "1", "2"]
+        await one.peer.call("progress", {}, timeout=5, progress=said.append)
+        assert said == ["0", "1", "2"]
+        outcome = await one.peer.call("progress", {"then": "nothing"}, timeout=1, progress=said.append)
+    assert outcome == Err(ErrorKind.TIMEOUT, ANY, {"timeout_ms": 1000, "output": "012"})
+    assert said == ["0", "1", "2"] * 2
 
 
-def resident_kib() -> int:
-    if os.path.exists("/proc/self/statm"):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+async def heard(one: Watched) -> list[dict[str, Any]]:
+    """What the fake got from us beside its calls, in order."""
+    outcome = await one.peer.call("heard", {}, timeout=5)
+    assert isinstance(outcome, Ok)
+    messages: list[dict[str, Any]] = json.loads(outcome.value["output"])
+    return messages

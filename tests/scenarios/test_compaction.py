@@ -1,5 +1,6 @@
 """A session that outgrows its model's window, through the facade."""
 
+import json
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpo
     script = [
         *(Say(calls=[("read", {"path": "big.txt"})], usage=Usage(n * 16_000, 20)) for n in range(1, 8)),
         Say(text="done", usage=Usage(100, 5)),
+        Say(calls=[("list_team", {})], usage=Usage(100, 5)),
         Say(text="again", usage=Usage(100, 5)),
     ]
     double = ScriptedProvider(script)
@@ -73,8 +75,16 @@ async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpo
         again = await p.resume(session.id)
         await again.run("second")
         events = await _events(again)
+        await again.aclose()
+        detail = p.archive.detail(session.id)
     assert [event["turn"] for event in events if event["type"] == "turn_start"] == [1, 2]
     assert "first" in str(double.asked[-1].messages)
+    (row,) = json.loads(
+        next(event["data"]["output"] for event in reversed(events) if event["type"] == "tool_end")
+    )
+    before = (sum(range(1, 8)) * 16_000 + 100, 7 * 20 + 5)
+    assert (row["usage"]["input_tokens"], row["usage"]["output_tokens"]) == (before[0] + 100, before[1] + 5)
+    assert (detail.usage.input_tokens, detail.usage.output_tokens) == (before[0] + 200, before[1] + 10)
 
 
 async def test_a_model_with_a_smaller_window_than_we_knew_is_believed(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.handle import SessionHandle
+from planck.headless.handle import AgentError, SessionHandle
 from planck.llm.provider import Request
 from planck.llm.scripted import Say, ScriptedProvider
 from planck.records.messages import size
+from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
 from tests.command import Bench
 from tests.mcp.bench import descendants
@@ -59,15 +60,16 @@ class Mine(Sidecar):
 class Talker:
     """A model that fills its window with words, which pruning can't take out, and then is done."""
 
-    def __init__(self, steps: int = 24) -> None:
+    def __init__(self, steps: int = 24, summary: Any = "the model's own summary") -> None:
         self.summaries = 0
+        self._summary = summary
         self.provider = ScriptedProvider(self._answer)
         self._left = steps
 
     def _answer(self, request: Request) -> Any:
         if "memory of a coding agent" in request.system:
             self.summaries += 1
-            return "the model's own summary"
+            return self._summary
         self._left -= 1
         usage = Usage(sum(map(size, request.history.messages)) // 3, 8_000)
         if self._left <= 0:
@@ -153,7 +155,7 @@ async def test_the_compactor_of_a_member_writes_its_summary_and_no_model_is_aske
     [
         ("raises", "ValueError: no idea"),
         ("number", "a compactor gives a text, not int"),
-        ("nothing", "its summary has 2 bytes, and must have some"),
+        ("nothing", "the summary has 2 bytes, and must have some"),
         ("longest", "its summary has 2000000 bytes, at most"),
         ("crash", "sidecar 'sidecar' failed"),
         ("unheard-of", "no sidecar here has it now"),
@@ -178,6 +180,45 @@ async def test_where_it_does_not_deliver_the_model_does_and_the_watchers_are_tol
     assert descendants() - before == set()
 
 
+async def test_what_the_model_s_summaries_cost_is_counted(tmp_path: Path) -> None:
+    model = Talker()
+    async with open_planck(tmp_path, model, "summary") as app:
+        session = await app.start("talk", mode="full")
+        result, statuses = await run(app, session)
+        said = [event["data"] for event in await events(session) if event["type"] == "assistant_message"]
+        spent = [event["data"]["usage"] for event in await events(session) if event["type"] == "usage"]
+    assert statuses == []
+    assert 0 < len(spent) - len(said) <= model.summaries
+    answers = sum(one["message"]["usage"]["output_tokens"] for one in said)
+    assert result.usage.output_tokens > answers
+    assert result.usage.output_tokens == sum(usage["output_tokens"] for usage in spent)
+
+
+async def test_a_model_that_can_not_summarise_is_told_and_a_digest_does(tmp_path: Path) -> None:
+    model = Talker(summary=Err(ErrorKind.NOT_AUTHENTICATED, "the key is void"))
+    async with open_planck(tmp_path, model, "") as app:
+        session = await app.start("talk", mode="full")
+        result, statuses = await run(app, session)
+        compacted = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+    assert result.text == "done"
+    assert {fact["how"] for fact in compacted} == {"digest"}
+    assert "the key is void; a digest takes the place of a summary" in statuses[0]["detail"]
+
+
+async def test_a_history_is_not_compacted_under_a_turn(tmp_path: Path) -> None:
+    model = Talker()
+    async with open_planck(tmp_path, model, "") as app:
+        session = await app.start("talk", mode="full")
+        await session.prompt("talk")
+        while not model.provider.asked:
+            await asyncio.sleep(0)
+        with pytest.raises(AgentError) as refused:
+            await session.compact()
+        assert refused.value.err.kind is ErrorKind.INVALID_ARGS
+        await session.settled()
+        assert await session.compact() is not None
+
+
 async def test_a_turn_that_waits_for_a_compactor_can_be_interrupted(tmp_path: Path) -> None:
     async with open_planck(tmp_path, Talker(), "hangs") as app:
         session = await app.start("talk", mode="full")
@@ -191,7 +232,7 @@ async def test_a_turn_that_waits_for_a_compactor_can_be_interrupted(tmp_path: Pa
     assert result.status == "interrupted"
 
 
-async def test_the_user_s_own_compaction_uses_it_too_and_a_resume_knows_what_was_used(tmp_path: Path) -> None:
+async def test_the_user_s_own_compaction_uses_it_too_and_records_what_was_used(tmp_path: Path) -> None:
     model = Talker(steps=6)
     async with open_planck(tmp_path, model, "brief") as app:
         session = await app.start("talk", mode="full")
@@ -201,7 +242,7 @@ async def test_the_user_s_own_compaction_uses_it_too_and_a_resume_knows_what_was
         assert done is not None
         assert "messages, the first is" in str(done.messages)
         (fact,) = [event["data"] for event in await events(session) if event["type"] == "compacted"]
-        assert fact["usage"]["output_tokens"] > 0
+        assert fact["usage"]["output_tokens"] == 6 * 8_000
     assert model.summaries == 0
 
 

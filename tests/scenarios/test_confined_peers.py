@@ -162,6 +162,18 @@ async def test_a_server_of_the_configuration_runs_there_too_and_an_address_is_as
     assert done.outputs[0] == json.dumps({"n": 1})
 
 
+async def test_a_server_with_an_environment_of_its_own_in_a_private_place_runs_there(tmp_path: Path) -> None:
+    making = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")
+    )
+    assert await making.wait() == 0
+    script = tmp_path / "server.py"
+    script.write_text(FAKE.read_text())
+    entry = {"command": str(tmp_path / "env" / "bin" / "python"), "args": ["-S", "-E", str(script)]}
+    done = await ran(tmp_path, "workspace", [("mcp__fake__echo", {"n": 2})], mcpServers={"fake": entry})
+    assert done.outputs == [json.dumps({"n": 2})]
+
+
 async def test_one_that_does_not_start_in_the_sandbox_is_asked_about_from_then_on(
     tmp_path: Path, unused_tcp_port: int
 ) -> None:

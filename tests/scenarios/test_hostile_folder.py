@@ -115,8 +115,11 @@ async def test_opened_untrusted_nothing_is_started_sent_or_written(tmp_path: Pat
 
 
 READ = (
-    *(".planck/config.json", ".mcp.json", "AGENTS.md", "CLAUDE.md", ".planck/skills/x/SKILL.md"),
-    *(".planck/tools/x/TOOL.json", ".planck/teams/x/TEAM.json", ".planck/sidecar/sidecar.py"),
+    (".planck/config.json",),
+    (
+        *(".mcp.json", "AGENTS.md", "CLAUDE.md", ".planck/skills/x/SKILL.md", ".planck/tools/x/TOOL.json"),
+        *(".planck/teams/x/TEAM.json", ".planck/sidecar/sidecar.py"),
+    ),
 )
 
 
@@ -125,28 +128,29 @@ async def test_a_file_that_is_none_neither_hangs_a_command_nor_fills_the_memory(
     tmp_path: Path, kind: str
 ) -> None:
     """Each file that is looked at before there is any trust; git carries links, an archive all three."""
+    limited = ("prlimit", f"--as={3 << 30}")
     async with WireServer([chat.text("Hello.")]) as server:
-        for number, name in enumerate(READ):
+        for number, names in enumerate(READ):
             (tmp_path / str(number)).mkdir()
             bench = Bench(tmp_path / str(number), server.url)
-            path = bench.work / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            match kind:
-                case "fifo":
-                    os.mkfifo(path)
-                case "device":
-                    path.symlink_to("/dev/zero")
-                case _:
-                    path.touch()
-                    os.truncate(path, 4 << 30)
-            limited = ("prlimit", f"--as={3 << 30}")
-            commands: list[tuple[str, ...]] = [("run", "hi")]
-            if "TEAM" in name:
-                commands = [("teams", "list"), ("teams", "check", "x"), ("run", "hi", "--team", "x")]
-            for command in commands:
+            for name in names:
+                _odd_file(bench.work / name, kind)
+            for command in (("run", "hi"), ("teams", "list"), ("run", "hi", "--team", "x")):
                 done = await bench.run(*command, before=limited)
-                assert done.code in (0, 1, 2), (name, command, done)
-                assert "internal_error" not in done.err, (name, command, done)
+                assert done.code in (0, 1, 2), (command, done)
+                assert "internal_error" not in done.err, (command, done)
+
+
+def _odd_file(path: Path, kind: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.touch()
+            os.truncate(path, 4 << 30)
 
 
 async def test_its_rules_mode_and_tools_give_nobody_a_right(tmp_path: Path) -> None:
@@ -239,6 +243,126 @@ async def test_words_in_a_file_can_not_carry_a_secret_out(tmp_path: Path) -> Non
     assert not [asked for asked in server.asked if "c4n4ry" in json.dumps(asked.json)]
     written = [path for path in bench.work.rglob("*") if path.is_file() and not path.is_symlink()]
     assert not [path for path in written if "c4n4ry" in path.read_text(errors="replace")]
+
+
+STEERING = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\u202e\u200b\r"
+
+
+async def test_no_name_or_word_of_a_folder_steers_the_terminal(tmp_path: Path) -> None:
+    """P13 for listings: sound files in folders with odd names, and odd words wherever a file may have any."""
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    odd = f"x{STEERING.replace('/', '')}"
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": STEERING}}}
+    tool = {"name": "x", "description": STEERING, "command": f"echo {STEERING!r}", "parameters": schema}
+    member = {"type": "orchestrator", "name": odd, "provider": "local", "model_id": odd, "tools": [odd]}
+    files = {
+        f"tools/{odd}/TOOL.json": json.dumps(tool, ensure_ascii=False),
+        f"skills/{odd}/SKILL.md": f"---\nname: x\ndescription: a{STEERING}\n---\n{STEERING}",
+        "skills/y/SKILL.md": f"---\nname: y\ndescription: a{STEERING}\n---\n{STEERING}",
+        f"teams/{odd}/TEAM.json": json.dumps({"members": [member], "description": STEERING}),
+        "teams/z/TEAM.json": f'{{"name": "{STEERING}',
+        f"sidecar/{odd}.py": STEERING,
+        "config.json": json.dumps({"hooks": {odd: [{"command": STEERING}]}, STEERING: 1}),
+    }
+    for name, text in files.items():
+        path = bench.work / ".planck" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (bench.work / ".mcp.json").write_text(json.dumps({"mcpServers": {odd: {"command": odd}}}))
+    commands = (
+        *("tools list", "tools show x", "skills list", "skills show y", "teams list", "teams show z"),
+        *("teams show z --json", "teams check z", f"teams show {odd}", f"teams check {odd}", "doctor"),
+        *("permissions trust", "permissions explain bash ls", "config show", "config explain hooks"),
+        *("mcp list", "mcp list --trust", "sidecar status", "models list", "run hi", "doctor --trust"),
+    )
+    async with WireServer([chat.text("ok")]) as server:
+        settings = json.loads((bench.home / "config.json").read_text())
+        settings["providers"]["local"]["base_url"] = server.url
+        (bench.home / "config.json").write_text(json.dumps(settings))
+        for command in commands:
+            done = await bench.run(*command.split(" "))
+            acting = set(done.out + done.err) & set("\x1b\x07\x9b\u202e\u200b\r")
+            assert not acting, (command, done)
+
+
+async def test_no_word_of_an_imported_session_steers_the_terminal(tmp_path: Path) -> None:
+    async with WireServer([chat.calls(("list_dir", {})), chat.text("hello")]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "hi", "--output-format", "json")
+    id = done.result["session_id"]
+    lines = (await bench.run("sessions", "export", id)).out.encode().splitlines()
+    previous = bytes(32)
+    forged = []
+    for line in lines:
+        frame = json.loads(line)
+        kept = frame["data"] if frame["type"] in ("session_started", "exported") else _odd(frame["data"])
+        frame["data"] = kept
+        if frame["seq"] is not None:
+            frame["ts"] = STEERING
+            stored = json.dumps({k: v for k, v in frame.items() if k != "session_id"}, **COMPACT)
+            previous = hashlib.sha256(previous + stored.encode()).digest()
+        else:
+            frame["data"].update(hash=previous.hex())
+            frame["data"]["meta"].update(created=STEERING, parent=STEERING)
+        forged.append(json.dumps(frame, **COMPACT))
+    await bench.run("sessions", "delete", id)
+    (tmp_path / "x.ndjson").write_text("\n".join(forged) + "\n")
+    assert (await bench.run("sessions", "import", str(tmp_path / "x.ndjson"))).code == 0
+    for command in ("list --all", f"show {id}", f"show {id} --why-blocked", "tree", "search h", f"fork {id}"):
+        done = await bench.run("sessions", *command.split(" "))
+        assert done.code == 0, (command, done)
+        acting = set(done.out + done.err) & set("\x1b\x07\x9b\u202e\u200b\r")
+        assert not acting, (command, done)
+
+
+COMPACT: dict[str, Any] = {"separators": (",", ":"), "ensure_ascii": False}
+
+
+def _odd(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _odd(inner) for key, inner in value.items()}
+        case list():
+            return [_odd(inner) for inner in value]
+        case str() if not re.fullmatch(r"[a-z_]+|[0-9a-f]{16}", value):
+            return value + STEERING
+    return value
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+async def test_no_name_in_a_shared_folder_can_be_foretold(tmp_path: Path) -> None:
+    """E20: of what two equal runs make in the temporary folder, no name is the same, and nothing stays."""
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o777)
+    names = []
+    for number in range(2):
+        log = tmp_path / f"trace{number}"
+        trace = (
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            str(log),
+            "-e",
+            "trace=openat,openat2,mkdir,mkdirat,symlinkat,linkat",
+        )
+        if subprocess.run([*trace, "true"], capture_output=True, check=False).returncode:
+            pytest.skip("strace is not permitted")
+        calls = [chat.calls(("bash", {"command": "seq 9999"})), chat.calls(("grep", {"pattern": "x"}))]
+        async with WireServer([*calls, chat.text("ok")]) as server:
+            (tmp_path / str(number)).mkdir()
+            hooks = {"PreToolUse": [{"command": "true"}]}
+            bench = Bench(tmp_path / str(number), server.url, hooks=hooks)
+            mode = ("--permission-mode", "workspace")
+            done = await bench.run("run", "go", *mode, before=trace, env={"TMPDIR": str(shared)})
+        assert done.code == 0, done.err
+        made = [line for line in log.read_text().splitlines() if re.search("O_CREAT|mkdir|link", line)]
+        names.append(
+            {name for line in made for name in re.findall(f'"({shared}/[^"]+|/tmp/planck[^"]+)"', line)}
+        )
+    assert all(names)
+    assert names[0] & names[1] == set()
+    assert list(shared.iterdir()) == []
 
 
 def test_the_runtime_calls_no_git_at_all() -> None:

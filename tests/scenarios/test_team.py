@@ -472,6 +472,29 @@ async def test_a_spawn_storm_ends_at_the_limit(tmp_path: Path) -> None:
     assert sum(output.startswith("limit_exceeded: ") for output in outputs) == 20 - 7
 
 
+async def test_spawning_and_destroying_again_and_again_ends_at_the_total(tmp_path: Path) -> None:
+    """A8: never more than one worker alive, and still no endless number of them."""
+    rounds = [[chat.calls(spawned(f"w{n}")), chat.calls(target("destroy_agent", f"w{n}"))] for n in range(6)]
+    brains = Brains({"lead": [*itertools.chain(*rounds), chat.text("enough")]})
+    _, recorded = await run_team(tmp_path, brains, WORKERS[0], limits={"total_agents": 4})
+    ends = [data for type, data in recorded if type == "tool_end" and data["name"] == "spawn_agent"]
+    kinds = [end["error"]["kind"] if "error" in end else "made" for end in ends]
+    assert kinds == ["made"] * 3 + ["limit_exceeded"] * 3
+
+
+async def test_one_budget_is_spent_by_all_of_a_team(tmp_path: Path) -> None:
+    """A17: what a worker spends is gone for its orchestrator, and the other way round."""
+    members = [{**member, "model_id": "gpt-5"} for member in WORKERS]
+    brains = Brains({"lead": [chat.calls(ask("bob"))] * 9, "bob": [chat.text("hm")] * 9})
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
+        session = await planck.start(team=write_team(tmp_path / "team", *members), max_budget_usd=0.0002)
+        result = await session.run("go")
+    one = 12 * 1.25e-6 + 5 * 10e-6
+    assert (result.status, result.exit_code, result.errors[-1]["kind"]) == ("capped", 4, "budget_exceeded")
+    assert len(brains.seen) <= 0.0002 / (one / 2) + 1
+    assert {name for name, _ in brains.seen} == {"lead", "bob"}
+
+
 async def test_a_ping_pong_of_delegations_ends_at_the_hop_limit(tmp_path: Path) -> None:
     def always(name: str) -> Any:
         def brain(messages: list[dict[str, Any]]) -> Reply:

@@ -21,6 +21,19 @@ async def test_a_new_team_is_listed_checked_and_runs(tmp_path: Path) -> None:
     assert (again.code, "not_unique" in again.err) == (2, True)
 
 
+async def test_a_model_that_is_named_is_for_the_teams_orchestrator(tmp_path: Path) -> None:
+    async with WireServer([chat.text("hello")]) as server:
+        bench = Bench(tmp_path, server.url)
+        await bench.run("teams", "new", "crew", "-m", "local/m")
+        ran = await bench.run(
+            "run", "hi", "--team", "crew", "-m", "local/mine", "--output-format", "stream-json"
+        )
+    models = [
+        line["data"]["agent"]["model"]["model"] for line in ran.lines if line["type"] == "agent_started"
+    ]
+    assert (models, server.asked[-1].json["model"]) == (["mine", "m", "m"], "mine")
+
+
 async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     folder = bench.work / ".planck" / "teams" / "odd"

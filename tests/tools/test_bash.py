@@ -190,3 +190,4 @@ async def test_background_commands_that_ended_hold_nothing_and_the_oldest_are_fo
     assert (await room.call("read", {"path": "output:c1"})).output == "x\n"
     assert kind(await room.call("bash", {"command": "kill bg_c1"})) == "not_found"
     assert (await room.call("bash", {"command": "kill bg_c66"})).output == "x\n\n[bg_c66 ended]"
+    await room.jobs.aclose()

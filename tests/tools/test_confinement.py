@@ -183,8 +183,12 @@ async def test_a_dangling_link_creates_nothing_outside(room: Room) -> None:
 @pytest.mark.serial
 @pytest.mark.parametrize("name", ["read", "write", "edit", "grep", "glob", "list_dir"])
 async def test_a_folder_swapped_for_a_link_during_the_call_lets_nothing_out(name: str, room: Room) -> None:
-    """W4, W5: real threads that swap `sub` for a link to the outside as fast as they can."""
-    calls = 40 if name in {"grep", "glob"} else 400
+    """W4, W5: a real thread that swaps `sub` for a link to the outside, as fast as it can for most tools.
+
+    What walks looks often: it gets a moment in each state, or no call would come past the first look.
+    """
+    pause = 0.05 if name in {"grep", "glob"} else 0.0
+    calls = 40 if pause else 400
     (room.out / "a.txt").write_text("the secret\n")
     (room.ws / "link").symlink_to(room.out)
     args: dict[str, dict[str, Any]] = {
@@ -197,20 +201,24 @@ async def test_a_folder_swapped_for_a_link_during_the_call_lets_nothing_out(name
     }
     before = tree(room.out)
     kinds: dict[str, int] = {}
-    with swapping(room.ws, "sub", "link"):
-        for number in range(calls):
+    met = {"ok", "outside_workspace"}
+    with swapping(room.ws, "sub", "link", pause):
+        for number in range(calls * 10):
+            if number >= calls and kinds.keys() >= met:
+                break
             given = {key: text.format(n=number) for key, text in args[name].items()}
             result = await room.call(name, given)
             kinds[kind(result)] = kinds.get(kind(result), 0) + 1
+            await asyncio.sleep(pause / 10)  # a refusal takes no time, and all would fall into one state
             assert "the secret" not in result.output
             assert not (name in {"glob", "list_dir"} and "secret" in result.output), result.output
     assert tree(room.out) == before
-    assert sum(kinds.values()) == calls
+    assert kinds.keys() >= met, f"the race was never met: {kinds}"
 
 
 @contextmanager
-def swapping(folder: Path, one: str, other: str) -> Iterator[None]:
-    """Exchange two names atomically, as fast as a thread can, until told to stop."""
+def swapping(folder: Path, one: str, other: str, pause: float = 0.0) -> Iterator[None]:
+    """Exchange two names atomically, as fast as a thread can or with a pause between, until told to stop."""
     fd = os.open(folder, os.O_RDONLY)
     stop = threading.Event()
     libc = ctypes.CDLL(None, use_errno=True)
@@ -218,6 +226,8 @@ def swapping(folder: Path, one: str, other: str) -> Iterator[None]:
     def swap() -> None:
         while not stop.is_set():
             assert libc.renameat2(fd, one.encode(), fd, other.encode(), 2) == 0  # RENAME_EXCHANGE
+            if pause:
+                stop.wait(pause)
 
     thread = threading.Thread(target=swap)
     thread.start()

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, containment
 from planck.workspace.jobs import Jobs
 from planck.workspace.process import Completed, ProcessError, allowed, run, shell, start
+from tests.memory import growth
 from tests.tools.room import open_folder, processes, until
 
 pytestmark = pytest.mark.serial
@@ -38,6 +38,14 @@ ESCAPES = {
         'if os.fork() == 0:\n os.setpgid(0, 0); os.execvp("sleep", ["sleep", sys.argv[1]])\n'
         "' {tag}; sleep {tag}"
     ),
+}
+SLEEPERS = {
+    "plain child": 1,
+    "ignores TERM": 1,
+    "nohup and disown": 2,
+    "setsid": 3,
+    "double fork": 2,
+    "own group": 2,
 }
 
 
@@ -65,16 +73,28 @@ def test_commands_are_contained_here() -> None:
 
 @pytest.mark.parametrize("name", ESCAPES)
 async def test_ten_timeouts_of_an_escaping_command_leave_no_process(name: str, tmp_path: Path) -> None:
-    """P1, P2, P3: 60 timeouts over six payloads, four at a time."""
-    tag = a_tag()
+    """P1, P2, P3: 60 timeouts over six payloads, four at a time, each once all its sleepers are away."""
     slots = asyncio.Semaphore(4)
 
     async def once() -> None:
+        tag = a_tag()
         async with slots:
-            done = await bash(ESCAPES[name].format(tag=tag), tmp_path, timeout=0.2)
-        assert (done.timed_out, done.exit_code) == (True, None)
+            script = shell(ESCAPES[name].format(tag=tag))
+            job = start(script, cwd=tmp_path, environment=ENV)
+            try:
+                await until(lambda: len(_sleeping(tag)) == SLEEPERS[name])
+                ended = await job.wait(0.05)
+            finally:
+                await job.kill()
+        assert (ended, await gone(tag)) == (False, [])
 
     await asyncio.gather(*(once() for _ in range(10)))
+
+
+async def test_a_command_that_ran_out_of_time_is_told_and_leaves_no_process(tmp_path: Path) -> None:
+    tag = a_tag()
+    done = await bash(ESCAPES["ignores TERM"].format(tag=tag), tmp_path, timeout=0.2)
+    assert (done.timed_out, done.exit_code) == (True, None)
     assert await gone(tag) == []
 
 
@@ -278,7 +298,7 @@ async def test_a_slow_drip_does_not_extend_the_deadline(tmp_path: Path) -> None:
 async def test_an_output_flood_is_kept_in_fixed_memory(tmp_path: Path) -> None:
     """P10: five seconds of `yes`, gigabytes; the loop stays responsive and the file bounded."""
     spill = tmp_path / "spill" / "call.txt"
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    grown = growth()
     ticks = 0
 
     async def tick() -> None:
@@ -290,11 +310,11 @@ async def test_an_output_flood_is_kept_in_fixed_memory(tmp_path: Path) -> None:
     ticking = asyncio.ensure_future(tick())
     done = await bash("yes", tmp_path, 5.0, spill=spill)
     ticking.cancel()
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    kib = grown()
     assert done.timed_out
     assert done.total_bytes > 8 << 20
     assert len(done.output.encode()) < 16_200
-    assert grown < 8 << 10, f"{grown} KiB"
+    assert kib < 8 << 10, f"{kib} KiB"
     assert spill.stat().st_size == 8 << 20
     assert ticks > 5
 
@@ -494,7 +514,10 @@ async def test_nothing_is_left_open_behind_two_hundred_commands(tmp_path: Path) 
 
 
 async def test_a_fork_bomb_is_contained_and_cleaned(tmp_path: Path) -> None:
-    """P6, on a leash of its own: at most 60 processes, by a counter in the bomb itself."""
+    """P6, on a leash of its own: at most 60 processes, by a counter in the bomb itself.
+
+    That the number is bounded too is in test_sandbox.py.
+    """
     tag = a_tag()
     script = f"bomb() {{ [ $1 -gt 5 ] || {{ bomb $(($1 + 1)) & bomb $(($1 + 1)) & }}; sleep {tag}; }}; bomb 1"
     done = await bash(script, tmp_path, 1.0)

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
 from planck.workspace.landlock import Landlock
-from planck.workspace.process import Completed, ProcessError, allowed, run, shell, start
+from planck.workspace.process import MAX_PROCESSES, Completed, ProcessError, allowed, run, shell, start
 from planck.workspace.sandbox import SandboxError, find, probe, wrap
 
 pytestmark = [
@@ -374,6 +374,25 @@ async def test_a_root_that_is_everything_or_a_link_is_refused(root: str) -> None
             timeout=5,
             confinement=Confinement(Mode.WORKSPACE, (root,), (root,)),
         )
+
+
+async def test_a_commands_processes_are_counted_and_bounded_for_itself(place: Place) -> None:
+    """P6: the limit is set, it holds, and what other commands of the same user run does not count."""
+    assert (await place.run(Mode.READ_ONLY, "ulimit -Hu; ulimit -Su")).output == f"{MAX_PROCESSES}\n" * 2
+    if place.ws.stat().st_uid == 0:
+        return  # the kernel exempts root
+    begin = "ulimit -u 40; i=0; while [ $i -lt {} ]; do sleep 30 & i=$((i+1)); done; echo {} of them"
+    both = await asyncio.gather(*(place.run(Mode.WORKSPACE, begin.format(30, 30)) for _ in range(3)))
+    assert [done.output for done in both] == ["30 of them\n"] * 3
+    bomb = await run(
+        shell(begin.format(100, 100)),
+        cwd=place.ws,
+        environment=allowed({}),
+        timeout=1,
+        confinement=place.rights(Mode.WORKSPACE),
+    )
+    assert bomb.timed_out
+    assert "Resource temporarily unavailable" in bomb.output
 
 
 async def test_nothing_survives_the_command_or_its_time(place: Place) -> None:

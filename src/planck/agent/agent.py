@@ -39,9 +39,9 @@ from planck.tools.executor import Executor, Finished
 Cost = Callable[[Usage], float | None]
 """In USD; None where the price is not known."""
 
-MakeRoom = Callable[[Request, bool, Callable[[View], None]], Awaitable[Compacted | None]]
-"""What to record before a call so that it fits, or after one that did not; the wiring knows who makes it.
-Watchers hear of it, by the last argument, when it begins."""
+MakeRoom = Callable[[Request, bool, Callable[[View], None]], Awaitable[tuple[Compacted, Usage] | None]]
+"""What to record before a call so that it fits, or after one that did not, and what making it cost; the
+wiring knows who makes it. Watchers hear of it, by the last argument, when it begins."""
 
 
 class Activity(StrEnum):
@@ -117,15 +117,16 @@ class Agent:
         """Compact the history if the next call would not fit, or if the last one did not; True: it was."""
         if not self._make_room:
             return False
-        fact = await self._make_room(self.request(), overflowed, self.publish)
-        if fact is None:
+        made = await self._make_room(self.request(), overflowed, self.publish)
+        if made is None:
             return False
-        await self.compacted(fact)
+        await self.compacted(*made)
         return True
 
-    async def compacted(self, fact: Compacted) -> None:
+    async def compacted(self, fact: Compacted, spent: Usage) -> None:
         """From here on its history is this; a resume, which begins here, knows what was used before."""
-        await self.record(msgspec.structs.replace(fact, usage=self.usage))
+        facts = self._spend(spent) if spent != Usage() else ()
+        await self.record(*facts, msgspec.structs.replace(fact, usage=self.usage))
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
@@ -141,22 +142,27 @@ class Agent:
 
     async def answered(self, message: AssistantMessage) -> None:
         """Record what the model said, what it cost and which calls begin, in one commit."""
-        self.turn_usage += message.usage
-        self.usage += message.usage
+        spent = self._spend(message.usage)
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
-        model, cost = self.spec.model.label, self._cost(message.usage)
-        budget = self._budget
         starts = [
             ToolStart(id=call.id, name=call.name, args=self.executor.arguments(call))
             for call in message.tool_calls
         ]
         await self.record(
             AssistantSaid(message=message),
-            UsageSpent(model=model, usage=message.usage, cost_usd=cost),
-            *((BudgetSpent(limit_usd=budget.limit, spent_usd=budget.spent),) if budget else ()),
+            *spent,
             *starts,
         )
+
+    def _spend(self, usage: Usage) -> tuple[View, ...]:
+        """Counted, and the facts that say so."""
+        self.turn_usage += usage
+        self.usage += usage
+        spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=self._cost(usage))
+        if self._budget is None:
+            return (spent,)
+        return spent, BudgetSpent(limit_usd=self._budget.limit, spent_usd=self._budget.spent)
 
     async def finished(self, done: Finished) -> None:
         """Record a call's one result, or that it could not be recorded."""

@@ -41,6 +41,6 @@ class Metered:
             raise ProviderError(
                 ErrorKind.BUDGET_EXCEEDED,
                 f"${self._budget.spent:.4f} of ${self._budget.limit:.4f} are spent; "
-                "resume with a larger --max-budget-usd to go on",
+                "resume it to go on: each run has a budget of its own",
                 {"spent_usd": self._budget.spent, "limit_usd": self._budget.limit},
             )

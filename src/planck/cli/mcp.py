@@ -106,7 +106,7 @@ def _list(planck: Planck, as_json: bool) -> int:
     for row in rows:
         note = "  (disabled)" if row.get("disabled") else ""
         how = one_line(str(row.get("how") or row.get("problem")), 100)
-        print(f"{row['name']}  {row.get('transport', '?')}  {how}{note}")
+        print(plain(f"{row['name']}  {row.get('transport', '?')}  {how}{note}"))
     if not rows:
         print(f"No MCP servers. Add one: {EXAMPLE}")
     return 0
@@ -159,13 +159,13 @@ def show_reports(reports: list[Report], as_json: bool) -> int:
         print(json.dumps({"peers": rows}, indent=2, ensure_ascii=False))
     else:
         for report in reports:
-            print(f"{report.name}  {report.state}  {len(report.tools)} tools")
+            print(plain(f"{report.name}  {report.state}  {len(report.tools)} tools"))
             for tool in report.tools:
                 print(f"    {plain(tool)}")
             for compactor in report.compactors:
                 print(f"    compactor {plain(compactor)}")
             if report.detail:
-                print(f"planck: {report.name}: {plain(report.detail)}", file=sys.stderr)
+                print(plain(f"planck: {report.name}: {report.detail}"), file=sys.stderr)
     return 0 if all(report.state == "connected" for report in reports) else 1
 
 

@@ -187,6 +187,8 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
     if resumed and (options.team or (options.name and not options.fork)):
         raise UsageError(ErrorKind.INVALID_ARGS, "--team and --name are for a new session, without -c and -r")
     if options.fork:
+        if options.model:
+            await planck_.model(options.model)  # a mistake is told before there is a copy
         resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
     if resumed:
         return await planck_.resume(resumed, model=options.model, **settings)

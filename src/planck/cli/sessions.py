@@ -85,7 +85,8 @@ def _rows(sessions: Sequence[SessionInfo], as_json: bool) -> None:
 
 def _row(info: SessionInfo) -> str:
     problem = f"  ! {one_line(info.problem, 100)}" if info.problem else ""
-    return f"{info.id}  {one_line(info.name, 30):<20}  {info.updated[:19]}  {info.events:>6} events{problem}"
+    updated = plain(info.updated)[:19]
+    return f"{plain(info.id)}  {one_line(info.name, 30):<20}  {updated}  {info.events:>6} events{problem}"
 
 
 def _tree(sessions: Sequence[SessionInfo], as_json: bool) -> None:
@@ -130,12 +131,13 @@ def _show(detail: SessionDetail, as_json: bool) -> None:
         return
     info, usage = detail.info, detail.usage
     print(_row(info))
-    print(f"workspace {plain(info.workspace)}, created {info.created}")
+    print(plain(f"workspace {info.workspace}, created {info.created}"))
     if info.parent:
-        print(f"forked from {info.parent} at event {info.forked_at}")
+        print(plain(f"forked from {info.parent} at event {info.forked_at}"))
     for agent in detail.agents:
         state = one_line(agent.state, 60)
-        print(f"  {agent.id}  {one_line(agent.name, 20):<20}  {agent.model}  {agent.turns} turns, {state}")
+        who = f"{one_line(agent.id, 40)}  {one_line(agent.name, 20):<20}  {one_line(agent.model, 60)}"
+        print(f"  {who}  {agent.turns} turns, {state}")
     cached = usage.cache_read_tokens
     print(f"tokens: {usage.input_tokens} in, {usage.output_tokens} out, {cached} from the cache")
     if detail.last_text:

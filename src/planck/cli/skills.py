@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     for row in rows:
         note = " (shadowed)" if row["shadowed"] else ""
-        print(f"{row['name']}  {row['scope']}{note}  {row['path']}")
+        print(plain(f"{row['name']}  {row['scope']}{note}  {row['path']}"))
         print(f"    {one_line(str(row['description']), 100)}")
     if not rows:
         print("No skills. Put one at .planck/skills/NAME/SKILL.md; docs/guides/skills.md has an example.")

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 from planck.cli.errors import UsageError
 from planck.headless import teams
@@ -43,7 +44,7 @@ def _list(planck: Planck, as_json: bool) -> int:
         print(json.dumps([_dict(row) for row in rows], indent=2, ensure_ascii=False))
         return 0
     for row in rows:
-        print(f"{row.alias}  {plain(', '.join(row.members))}")
+        print(plain(f"{row.alias}  {', '.join(row.members)}"))
         print(f"    {one_line(row.problem or row.description or row.path, 100)}")
     if not rows:
         print("No teams. `planck teams new ALIAS -m PROVIDER/MODEL` makes one.")
@@ -52,8 +53,10 @@ def _list(planck: Planck, as_json: bool) -> int:
 
 def _show(planck: Planck, team: str, as_json: bool) -> int:
     path = teams.find(team, planck.resources.team_dirs())
-    text = path.read_text("utf-8")
-    print(text if as_json else plain(f"{path}\n{text}"))
+    if as_json:
+        print(json.dumps(teams.read(path, dict[str, Any]), indent=2, ensure_ascii=False))
+    else:
+        print(plain(f"{path}\n{teams.content(path).decode(errors='replace')}"))
     return 0
 
 

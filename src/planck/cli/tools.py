@@ -92,7 +92,7 @@ def _show(entry: Entry | Err, as_json: bool) -> int:
     if "command" in shown:
         print(f"command: {visible(shown['command'])}\n")
     print("parameters:")
-    print(_pretty(shown["parameters"]))
+    print(visible(_pretty(shown["parameters"])))
     return 0
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from planck.llm.provider import Provider, ProviderError, Request
 from planck.records import codec
-from planck.records.events import Compacted, Compacting, View
+from planck.records.events import Compacted, Compacting, Status, View
 from planck.records.history import BYTES_PER_TOKEN, History
 from planck.records.messages import (
     SUMMARY,
@@ -24,6 +24,7 @@ from planck.records.messages import (
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
+from planck.records.usage import Usage
 from planck.toolkit.truncate import truncate
 
 How = Literal["pruned", "summarised", "digest"]
@@ -33,8 +34,17 @@ OFF = "off"
 BUILT_IN = ("", "summary", DIGEST, OFF)
 """What an agent's `compactor` may say; any other name is one of a sidecar."""
 
-Summarise = Callable[[Sequence[Message], int, str], Awaitable[str | None]]
-"""(messages, most bytes, agent id) -> what stands for them; None, nothing or too much: the digest does."""
+
+class Summary(msgspec.Struct, frozen=True):
+    text: str = ""
+    """Empty: the digest takes its place."""
+    usage: Usage = Usage()
+    problem: str = ""
+    """Why there is no text."""
+
+
+Summarise = Callable[[Sequence[Message], int, str], Awaitable[Summary]]
+"""(messages, most bytes, agent id) -> what stands for them."""
 
 
 class TooBig(msgspec.Struct, frozen=True):
@@ -67,20 +77,19 @@ async def compact(
     fixed: int = 0,
     notes: str = "",
     agent_id: str = "",
-) -> Compacted | TooBig:
+) -> tuple[Compacted | TooBig, Summary]:
     """A smaller history that means the same; the user's messages and the turn's own are never summarised.
 
     `notes` are facts that must outlive the summary whatever the model writes: roster and open asks.
     """
     work = _Work(history, window, fixed)
     if done := work.pruned():
-        return done
+        return done, Summary()
     head = work.before(work.tail_at)
     most = max(work.room // 2, 2000)
-    summary = (await summarise(head, most, agent_id) if head and summarise else None) or ""
-    usable = summary.strip() and len(summary.encode()) <= most
-    if usable and (done := work.summarised(_framed(summary, notes), work.tail_at, "summarised")):
-        return done
+    summary = await summarise(head, most, agent_id) if head and summarise else Summary()
+    if summary.text and (done := work.summarised(_framed(summary.text, notes), work.tail_at, "summarised")):
+        return done, summary
     for tail_at, cut in (
         (work.tail_at, False),
         (_last_step(work.messages), True),
@@ -88,12 +97,16 @@ async def compact(
     ):
         digest = _framed(_digest(work.before(tail_at), work.room // 16), truncate(notes, 2000))
         if done := work.summarised(digest, tail_at, "digest", cut=cut):
-            return done
-    return work.too_big()
+            return done, summary
+    return work.too_big(), summary
 
 
 def _unheard(delta: View) -> None:
     pass
+
+
+Room = tuple[Compacted, Usage]
+"""The fact that makes it, and what its summary cost."""
 
 
 class Compactor:
@@ -114,8 +127,8 @@ class Compactor:
 
     async def make_room(
         self, request: Request, overflowed: bool = False, publish: Callable[[View], None] = _unheard
-    ) -> Compacted | None:
-        """The fact to record before the call; fails with `context_overflow`, naming what is too big.
+    ) -> Room | None:
+        """What to record before the call; fails with `context_overflow`, naming what is too big.
 
         `overflowed`: the model refused this very request, so its window is smaller than it was thought to be.
         """
@@ -124,24 +137,30 @@ class Compactor:
             self._window = min(self._window, request.history.tokens(fixed)) * 2 // 3
         if fits(request.history, self._window, fixed=fixed):
             return None
-        done = await self._compact(request, self._window, fixed, publish)
+        done, spent = await self._compact(request, self._window, fixed, publish)
         if isinstance(done, TooBig):
             raise ProviderError(done.err.kind, done.err.message, done.err.details)
-        return done
+        return done, spent
 
-    async def shorten(self, request: Request, publish: Callable[[View], None]) -> Compacted | None:
+    async def shorten(self, request: Request, publish: Callable[[View], None]) -> Room | None:
         """About half of a history, though it fits; None where nothing can be taken out."""
-        done = await self._compact(request, max(4_096, request.history.tokens(0)), 0, publish)
-        return done if isinstance(done, Compacted) and done.tokens_after < done.tokens_before else None
+        done, spent = await self._compact(request, max(4_096, request.history.tokens(0)), 0, publish)
+        if isinstance(done, TooBig) or done.tokens_after >= done.tokens_before:
+            return None
+        return done, spent
 
     async def _compact(
         self, request: Request, window: int, fixed: int, publish: Callable[[View], None]
-    ) -> Compacted | TooBig:
+    ) -> tuple[Compacted | TooBig, Usage]:
         publish(Compacting(tokens=request.history.tokens(fixed), window=window))
         notes = self._notes(request.agent_id)
-        return await compact(
+        done, summary = await compact(
             request.history, window, self._summarise, fixed=fixed, notes=notes, agent_id=request.agent_id
         )
+        if summary.problem:
+            detail = f"{summary.problem}; a digest takes the place of a summary"
+            publish(Status(component="compactor", name="summary", state="failed", detail=detail))
+        return done, summary.usage
 
     def _size_of(self, tools: Sequence[ToolSpec]) -> int:
         if tools is not self._tools:  # the same object until the set changes
@@ -218,28 +237,36 @@ class _Work:
 def by_model(provider: Provider) -> Summarise:
     """In chunks that fit the model, each with the summary so far."""
 
-    async def summarise(messages: Sequence[Message], most: int, agent_id: str) -> str | None:
-        summary = ""
+    async def summarise(messages: Sequence[Message], most: int, agent_id: str) -> Summary:
+        summary, spent = "", Usage()
         for text in _chunks(messages, most):
             asked = f"Summary so far:\n{summary or '(none)'}\n\nWhat happened next:\n{text}"
             try:
                 answer = await _answer(provider, Request(agent_id, _INSTRUCTION, History([user_text(asked)])))
-            except PlanckError:
-                return None
-            if not answer.strip() or len(answer.encode()) > most:
-                return None
-            summary = answer
-        return summary
+            except PlanckError as failure:
+                return Summary(usage=spent, problem=str(failure.err))
+            summary, spent = answer.text, spent + answer.usage
+            if problem := unusable(summary, most):
+                return Summary(usage=spent, problem=problem)
+        return Summary(summary, spent)
 
     return summarise
 
 
-async def _answer(provider: Provider, request: Request) -> str:
+def unusable(summary: str, most: int) -> str:
+    """What is wrong with a summary; empty: it can stand for what it was made of."""
+    size = len(summary.encode())
+    if summary.strip() and size <= most:
+        return ""
+    return f"the summary has {size} bytes, and must have some, at most {most}"
+
+
+async def _answer(provider: Provider, request: Request) -> AssistantMessage:
     async with aclosing(provider.stream(request)) as stream:
         async for item in stream:
             if isinstance(item, AssistantMessage):
-                return item.text
-    return ""
+                return item
+    raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 
 
 _INSTRUCTION = """\

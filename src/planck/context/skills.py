@@ -38,10 +38,6 @@ class Skill(msgspec.Struct, frozen=True):
     folder: Path
     scope: Scope
     within: Path | None = None
-    license: str = ""
-    compatibility: str = ""
-    allowed_tools: str = ""
-    metadata: dict[str, str] = {}
 
 
 class Catalog(msgspec.Struct, frozen=True):
@@ -155,15 +151,10 @@ def _skill(place: Place, folder: Path) -> Skill | str:
     description = _word(fields, "description")
     if not description:
         return f"{folder / 'SKILL.md'}: no `description`; say what the skill does and when to use it"
-    metadata = fields.get("metadata")
     return msgspec.structs.replace(
         bare,
         name=name,
         description=description[:MAX_DESCRIPTION],
-        license=_word(fields, "license"),
-        compatibility=_word(fields, "compatibility"),
-        allowed_tools=_word(fields, "allowed-tools"),
-        metadata=metadata if isinstance(metadata, dict) else {},
     )
 
 

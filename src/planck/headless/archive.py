@@ -22,6 +22,7 @@ from planck.records.events import (
     AgentEnded,
     AgentStarted,
     Event,
+    ModelChanged,
     ToolEnd,
     TurnEnd,
     TurnStart,
@@ -262,12 +263,14 @@ class _Fold:
                     self._change(agent_id, state="in a turn", turns=agent.turns + 1)
             case Wait():
                 self._change(agent_id, state=f"waiting for {fact.on} until {fact.deadline}")
-            case ToolEnd():
+            case ToolEnd(name="ask_agent"):
                 if (agent := self._agents.get(agent_id)) and agent.state.startswith("waiting"):
                     self._change(agent_id, state="in a turn")
             case TurnEnd():
                 self._text = fact.text or self._text
                 self._change(agent_id, state="idle")
+            case ModelChanged():
+                self._change(agent_id, model=fact.model.label)
             case UsageSpent():
                 self._usage += fact.usage
                 if agent := self._agents.get(agent_id):

@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,6 +17,7 @@ from planck.workspace.regular import read_regular
 
 __all__ = ["KEYS", "Config", "Limits", "ModelEntry", "Permissions", "ProviderEntry"]
 
+T = TypeVar("T")
 _MAX_BYTES = 4 << 20
 MERGED = ("providers", "permissions", "limits")
 """Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""
@@ -53,6 +54,30 @@ def home_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 def environment() -> Mapping[str, str]:
     return dict(os.environ)  # noqa: TID251 - the one owner of the environment
+
+
+def edit_user_file(home: Path, change: Callable[[dict[str, Any]], T]) -> T:
+    """Change the user's own `config.json`: all else in it stays, and whoever else edits it loses nothing.
+
+    A header of a server may be a key, so nobody else reads it from then on.
+    """
+    from planck.workspace.paths import Root
+
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = (home / "config.json").resolve()
+    with Root(file.parent, protected=False).writing(file.name) as slot:
+        before, mode = slot.read(_MAX_BYTES) or (b"{}", 0o600)
+        try:
+            config = json.loads(before)
+        except (ValueError, RecursionError) as problem:
+            raise ConfigError(
+                ErrorKind.READ_FAILED, f"{str(file)!r} can't be read: {problem}; correct it"
+            ) from None
+        if not isinstance(config, dict):
+            raise ConfigError(ErrorKind.INVALID_ARGS, f"{str(file)!r} must hold a JSON object; correct it")
+        result = change(config)
+        slot.replace(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n", mode & ~0o077)
+    return result
 
 
 def config_files(home: Path, workspace: Path) -> tuple[Path, Path]:

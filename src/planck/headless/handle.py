@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from planck.headless import undo
-from planck.headless.result import RunResult, summarise
+from planck.headless.result import RunResult, ended_as, summarise
 from planck.headless.system import RandomIds, SystemClock
 from planck.headless.wiring import SessionWiring
 from planck.records import codec
@@ -61,6 +61,7 @@ class SessionHandle:
         self._closed = False
         self._prompted = 0
         self._greeted = False
+        self._stopped: TurnStatus | None = None
 
     @property
     def id(self) -> str:
@@ -175,27 +176,39 @@ class SessionHandle:
     async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more."""
         began, after = self._clock.monotonic(), self.head
+        self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
+        self._session.team.go_on()
         try:
             async with asyncio.timeout(timeout):
-                # A run may have one step only: its model should be shown the sidecar's tools in it.
-                await self._wired.sidecars()
                 await self.prompt(prompt)
                 await self.settled()
         except TimeoutError:
             await self.stop(TurnStatus.TIMED_OUT)
-        return self.result(after, round((self._clock.monotonic() - began) * 1000))
+        result = self.result(after, round((self._clock.monotonic() - began) * 1000))
+        return ended_as(self._stopped, result) if self._stopped else result
 
     async def compact(self) -> Compacted | None:
-        """Make the orchestrator's history about half as long; None where nothing can be taken out."""
-        agent = self._session.team.orchestrator.actor.agent
+        """Make the orchestrator's history about half as long; None where nothing can be taken out.
+
+        Not within a turn, nor if one began meanwhile: what is open then would be lost.
+        """
+        actor = self._session.team.orchestrator.actor
+        agent, turn = actor.agent, actor.agent.turn
         compactor = self._wired.compactor(agent.provider, agent.spec.model, agent.spec.compactor)
-        if found := await compactor.shorten(agent.request(), agent.publish):
-            await agent.compacted(found)
-        return found
+        made = None if actor.working else await compactor.shorten(agent.request(), agent.publish)
+        if actor.working or agent.turn != turn:
+            raise AgentError(
+                ErrorKind.INVALID_ARGS,
+                "it is at work; interrupt it, or wait, before its history is compacted",
+            )
+        if made is None:
+            return None
+        await agent.compacted(*made)
+        return made[0]
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
         """What taking back a turn, an agent's work or a call would do to the files now."""
-        return undo.plan(self._store.read(), self._wired.workspace, selection, self._wired.redactor())
+        return undo.plan(self._store, self._wired.workspace, selection, self._wired.redactor())
 
     async def undo(self, plan: undo.Plan) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
@@ -203,6 +216,7 @@ class SessionHandle:
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""
+        self._stopped = status
         await self._session.team.halt(status)
 
     async def events(self, after: int = 0) -> AsyncGenerator["SessionEvent", None]:

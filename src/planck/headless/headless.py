@@ -6,6 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import msgspec
+
 import planck
 from planck.context.compaction import BUILT_IN
 from planck.headless import config as configuration
@@ -230,13 +232,18 @@ class Planck:
             store.close()
 
     async def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
-        """The members a new session begins with, the orchestrator first."""
+        """The members a new session begins with; a model that is named is for the orchestrator."""
         team = team or self.config.default_team
         if team:
             path = teams.find(team, self.resources.team_dirs())
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
             template = teams.load(path, self._wiring.resolve_member, may_set_addresses=not foreign)
-            return teams.members(template, self._ids)
+            return [
+                msgspec.structs.replace(spec, model=self._model(model))
+                if model and spec.role == "orchestrator"
+                else spec
+                for spec in teams.members(template, self._ids)
+            ]
         return [
             AgentSpec(
                 id=self._ids.new(),
@@ -320,7 +327,7 @@ class Shelf:
         self._redactor = redactor
 
     def undo_plan(self, selection: undo.Selection) -> undo.Plan:
-        return undo.plan(self._store.read(), self._workspace, selection, self._redactor)
+        return undo.plan(self._store, self._workspace, selection, self._redactor)
 
     async def undo(self, plan: undo.Plan) -> str:
         def record(fact: View) -> Awaitable[object]:

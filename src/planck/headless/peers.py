@@ -1,7 +1,7 @@
 """Sidecars and MCP servers of a workspace: started in the background, their tools put into each agent's set.
 
-Nothing from a project's own files starts unless the folder is trusted. A start delays no turn, but that of a
-sidecar shortly the first of a run (`SessionHandle.run`); a call of a tool that is on its way waits for it.
+Nothing from a project's own files starts unless the folder is trusted. A start never delays a turn; a call of
+a tool that is still on its way waits for it.
 """
 
 import asyncio
@@ -145,17 +145,10 @@ class Peers:
         every = self._known or ()
         return [(known.component, known.name, tool) for known in every for tool in known.tools.values()]
 
-    async def settled(self, only: str = "", within: float | None = None) -> None:
-        """Waits until each (of a component) is connected, or known not to be; or not for long."""
-        known = [known for known in self._known or () if only in ("", known.component)]
-        waiting = [asyncio.ensure_future(one.peer.settled()) for one in known if one.peer is not None]
-        if not waiting:
-            return
-        try:
-            await asyncio.wait(waiting, timeout=within)
-        finally:
-            for task in waiting:
-                task.cancel()
+    async def settled(self) -> None:
+        """Waits until each is connected, or known not to be."""
+        peers = [known.peer for known in self._known or () if known.peer is not None]
+        await asyncio.gather(*(peer.settled() for peer in peers))
 
     async def compact(self, name: str, messages: Sequence[Message]) -> Ok[str] | Err:
         """What a sidecar's compactor puts in the place of messages; a sidecar that starts is waited for."""

@@ -1,6 +1,5 @@
 """The permit of each agent: judge the call, ask the user where there is one, and record what was said."""
 
-import json
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache, partial
@@ -10,7 +9,7 @@ from typing import Any
 import msgspec
 
 from planck.headless.agreed import Change
-from planck.headless.config import ConfigError, Loaded
+from planck.headless.config import ConfigError, Loaded, edit_user_file
 from planck.headless.peers import EVERY_TOOL
 from planck.permissions.approver import Approvals, Approver, digest
 from planck.permissions.authority import Asked, granted, meet
@@ -94,14 +93,13 @@ def surroundings(
 
 def keep_rule(home: Path, rule: Rule) -> str:
     """Add a rule to the user's own configuration; the place where it is now."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with Root(home, protected=False).writing("config.json") as slot:
-        before, mode = slot.read(1 << 20) or (b"{}", 0o600)
-        config = json.loads(before)
+
+    def change(config: dict[str, Any]) -> int:
         rules = config.setdefault("permissions", {}).setdefault("rules", [])
-        rules.append(json.loads(codec.encode(rule)))
-        slot.replace(json.dumps(config, indent=2).encode() + b"\n", mode)
-    return f"{home / 'config.json'}, rule {len(rules)}"
+        rules.append(codec.decode(codec.encode(rule)))
+        return len(rules)
+
+    return f"{home / 'config.json'}, rule {edit_user_file(home, change)}"
 
 
 SECRETS = (
@@ -299,7 +297,7 @@ class Gate:
         if answer.scope is Scope.RULE and self._keep is not None:
             try:
                 source = self._keep(rule)
-            except (WorkspaceError, ValueError, AttributeError, TypeError) as problem:
+            except (WorkspaceError, ConfigError, AttributeError, TypeError) as problem:
                 source = f"approved in this session; it could not be kept: {problem}"
         rules = load([codec.decode(codec.encode(rule))], source)
         mine = self._session_rules.get(agent_id, ())

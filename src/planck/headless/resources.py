@@ -42,6 +42,9 @@ class Resources:
         self._load = load
         self._trusted_files = trusted_files
         self._user_home = Path(environ.get("HOME") or Path.home())
+        # Looked at before every call of a tool, so as texts: a path costs more than the look.
+        files = (*configuration.config_files(home, workspace), trust_file(home))
+        self._config_files = tuple(map(str, files))
         self._stamps = self._config_stamps()
         self._places = _Kept(self._skill_places)
         self._skills = _Kept(lambda: skills.discover(self.skill_places()))
@@ -135,10 +138,10 @@ class Resources:
         return agents_md.find(self.workspace, self.workspace, chain=mode == "chain")
 
     def _config_stamps(self) -> tuple[Any, ...]:
-        files = [*configuration.config_files(self.home, self.workspace), trust_file(self.home)]
+        files = self._config_files
         if self.loaded.trusted:
-            files += self._trusted_files()
-        return (*files, *stamps(files))
+            files = (*files, *map(str, self._trusted_files()))
+        return files, stamps(files)
 
 
 class _Kept(Generic[T]):
@@ -156,7 +159,7 @@ class _Kept(Generic[T]):
         return self._value
 
 
-def stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
+def stamps(paths: Iterable[Path | str]) -> tuple[Any, ...]:
     """Differs when one of the files was changed, came or went."""
     found: list[Any] = []
     for path in paths:

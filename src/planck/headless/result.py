@@ -95,6 +95,12 @@ def summarise(
     )
 
 
+def ended_as(status: TurnStatus, result: RunResult) -> RunResult:
+    """A run that was stopped: whatever its orchestrator had come to, the rest of the team had not."""
+    code = _exit_code(status, result.text, bool(result.denials), list(result.errors))
+    return msgspec.structs.replace(result, status=status, exit_code=code)
+
+
 def failed(
     err: Err,
     exit_code: int,

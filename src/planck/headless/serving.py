@@ -65,12 +65,13 @@ class Workbench:
         return executor.run([ToolCall(RandomIds().new(), "", call.name, call.arguments)])
 
 
-async def serve_stdio(bench: Workbench, read_end: int, write_end: int) -> None:
-    """Until the client closes its side."""
+async def serve_stdio(bench: Workbench) -> None:
+    """On standard input and output, until the client closes its side."""
     from planck.mcp.serve import mcp_server, serve_wire
+    from planck.mcp.standard import claim_standard_streams
     from planck.mcp.wire import Wire
 
-    await serve_wire(mcp_server("planck", __version__, bench), Wire(read_end, write_end))
+    await serve_wire(mcp_server("planck", __version__, bench), Wire(*claim_standard_streams()))
 
 
 async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable[[str], None]) -> None:

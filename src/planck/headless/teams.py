@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from planck.workspace.regular import read_regular
 
 _MAX_BYTES = 4 << 20
 
+T = TypeVar("T")
 ResolveMember = Callable[[str, str, str], ModelSpec]
 """(provider, model id, base_url) -> the model; raises where there is none."""
 
@@ -63,20 +64,23 @@ def find(alias_or_path: str, dirs: Sequence[Path]) -> Path:
     )
 
 
-def read(path: Path) -> TeamFile:
+def read(path: Path, type_: type[T]) -> T:
     try:
-        raw = read_regular(path, _MAX_BYTES)
-    except OSError as failure:
-        raise TeamFileError(ErrorKind.READ_FAILED, f"cannot read {path}: {failure.strerror}") from None
-    try:
-        return codec.decode_as(raw, TeamFile)
+        return codec.decode_as(content(path), type_)
     except codec.DecodeError as failure:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {failure}") from None
 
 
+def content(path: Path) -> bytes:
+    try:
+        return read_regular(path, _MAX_BYTES)
+    except OSError as failure:
+        raise TeamFileError(ErrorKind.READ_FAILED, f"cannot read {path}: {failure.strerror}") from None
+
+
 def load(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = True) -> Template:
     """The template with its prompts read and its models resolved; an untrusted one sets no address."""
-    file = read(path)
+    file = read(path, TeamFile)
     problems = structure(file)
     if any(entry.base_url for entry in file.members) and not may_set_addresses:
         raise TeamFileError(
@@ -164,7 +168,7 @@ def listed(dirs: Sequence[Path]) -> list[Listed]:
     for path in (path for folder in dirs for path in sorted(folder.glob("*/TEAM.json"))):
         alias = path.parent.name
         try:
-            file = read(path)
+            file = read(path, TeamFile)
         except TeamFileError as failure:
             rows.setdefault(alias, Listed(alias, str(path), "", "", (), str(failure.err)))
             continue
@@ -182,7 +186,7 @@ def check(
     compactors: Collection[str],
 ) -> list[str]:
     """Everything that would go wrong with the team; empty: it can start."""
-    file = read(path)
+    file = read(path, TeamFile)
     problems = structure(file)
     for entry in file.members:
         who = entry.name or entry.type

@@ -13,15 +13,14 @@ from planck.llm.redact import Redactor
 from planck.records.events import USER, AgentStarted, Event, FileChanged, ToolStart, TurnStart, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
+from planck.session.archive import IMPORTED
+from planck.store.store import Store
+from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_FILE = 64 << 20
 _QUIET = frozenset({"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"})
 """Tools that change nothing outside the log."""
-_TEAM = frozenset(
-    {"ask_agent", "delegate_task", "send_response", "list_team", "spawn_agent", "destroy_agent"}
-    | {"interrupt_agent", "list_models"}
-)
 
 Record = Callable[[FileChanged], Awaitable[Any]]
 
@@ -72,22 +71,27 @@ class Plan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     commands: tuple[str, ...]
     """What ran in the same scope and may have changed more: it can't be undone."""
+    protected: bool
 
 
-def plan(events: Iterable[Event], workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
-    """What an undo would do now; touches nothing. `redactor` brings back the keys that the log has not."""
-    story = _Story(events, redactor)
+def plan(store: Store, workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
+    """What an undo would do now; touches nothing. `redactor` brings back the keys that the log has not.
+
+    What others say that a file was may go where an agent may write, and no further.
+    """
+    story = _Story(store.read(), redactor)
     chosen = story.chosen(selection)
-    root = Root(workspace, protected=False)
+    protected = IMPORTED in store.meta
+    root = Root(workspace, protected=protected)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
-    return Plan(steps, tuple(story.commands(selection, chosen)))
+    return Plan(steps, tuple(story.commands(selection, chosen)), protected)
 
 
 async def apply(plan: Plan, workspace: Path, ids: Ids, record: Record) -> str:
     """Revert what has no conflict; the before-image is durable first. Gives the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
-    root = Root(workspace, protected=False)
+    root = Root(workspace, protected=plan.protected)
     for step in plan.steps:
         if step.conflict or step.now == step.then:
             continue
@@ -172,7 +176,7 @@ class _Story:
         for agent_id, turn, start in self._calls.values():
             agent = self.names.get(agent_id, "")
             in_scope = agent == selection.agent if selection.agent else turn in turns
-            if in_scope and start.name not in _QUIET | _TEAM | {"write", "edit"}:
+            if in_scope and start.name not in _QUIET | {*TEAM_TOOLS, *ORCHESTRATOR_TOOLS} | {"write", "edit"}:
                 what = start.args.get("command", "") if isinstance(start.args, dict) else ""
                 yield f"{start.name} {what}".strip() + f"  ({agent}, turn {turn})"
 

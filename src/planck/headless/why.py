@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from planck.records import codec
 from planck.records.events import (
     AgentEnded,
@@ -11,6 +13,7 @@ from planck.records.events import (
     Delivery,
     Envelope,
     Event,
+    ModelChanged,
     PermissionDecision,
     PermissionRequest,
     ToolEnd,
@@ -65,6 +68,8 @@ class _Agent:
             case TurnEnd():
                 self.in_turn = False
                 self.calls, self.waits, self.questions = {}, {}, {}
+            case ModelChanged():
+                self.spec = replace(self.spec, model=fact.model)
             case AssistantSaid():
                 self.since = ts
             case ToolStart():

@@ -10,7 +10,17 @@ import msgspec
 from planck.agent.agent import Agent, Cost, MakeRoom
 from planck.agent.journal import Journal
 from planck.agent.metered import Metered
-from planck.context.compaction import BUILT_IN, DIGEST, OFF, Compactor, Summarise, by_model
+from planck.context.compaction import (
+    BUILT_IN,
+    DIGEST,
+    OFF,
+    Compactor,
+    Room,
+    Summarise,
+    Summary,
+    by_model,
+    unusable,
+)
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
@@ -33,9 +43,9 @@ from planck.llm.transport import HttpTransport
 from planck.permissions.approver import Approver
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
-from planck.records.events import Compacted, Status, ToolProgress, View
+from planck.records.events import Status, ToolProgress, View
 from planck.records.messages import Message
-from planck.records.outcome import Err, PlanckError
+from planck.records.outcome import Err, Ok, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
@@ -46,9 +56,6 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.workspace.jobs import Jobs
-
-_SIDECAR_MOMENT = 5.0
-"""Seconds: twice what one without a build takes on a busy machine."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,10 +188,6 @@ class SessionWiring:
     def _tools(self) -> dict[str, Tool]:
         return {**self._built_in, **self._files.tools}
 
-    async def sidecars(self) -> None:
-        """Gives those that start a moment."""
-        await self._wiring.peers.settled("sidecar", within=_SIDECAR_MOMENT)
-
     async def aclose(self) -> None:
         """End the commands that were left in the background, and the questions."""
         if self._journal:
@@ -289,15 +292,12 @@ class SessionWiring:
 
     async def _summarised_by_sidecar(
         self, name: str, model: Summarise, messages: Sequence[Message], most: int, agent_id: str
-    ) -> str | None:
+    ) -> Summary:
         """Where it does not deliver, the model does, and the session's watchers are told why."""
         outcome = await self._wiring.peers.compact(name, messages)
-        if isinstance(outcome, Err):
-            problem = outcome.message
-        elif (summary := outcome.value).strip() and len(summary.encode()) <= most:
-            return summary
-        else:
-            problem = f"its summary has {len(summary.encode())} bytes, and must have some, at most {most}"
+        problem = outcome.message if isinstance(outcome, Err) else unusable(outcome.value, most)
+        if isinstance(outcome, Ok) and not problem:
+            return Summary(outcome.value)
         self._failed("compactor", name, f"{problem}; the model summarises instead")
         return await model(messages, most, agent_id)
 
@@ -338,7 +338,7 @@ async def _within_budget(
     request: Request,
     overflowed: bool,
     publish: Callable[[View], None],
-) -> Compacted | None:
+) -> Room | None:
     admit()
     return await make_room(request, overflowed, publish)
 

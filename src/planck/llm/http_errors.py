@@ -19,7 +19,12 @@ async def refusal(response: Response, endpoint: Endpoint) -> ProviderError:
         body = await read_all(response)
     except ProviderError:
         body = b""
-    return provider_error(response.status, response.headers, body, endpoint)
+    headers = response.headers
+    if "date" not in headers:  # it may name a point in time to come back at all the same: ours is as good
+        from email.utils import formatdate  # 20 ms, for a failure only
+
+        headers = {**headers, "date": formatdate(usegmt=True)}
+    return provider_error(response.status, headers, body, endpoint)
 
 
 def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoint: Endpoint) -> ProviderError:
@@ -108,7 +113,7 @@ def _said(body: bytes) -> tuple[str, str]:
         return "", str(inner or "")
     codes = [inner.get(key) for key in ("code", "type", "status")] + _google_reasons(inner)
     code = " ".join(text for text in codes if isinstance(text, str) and text != "error")
-    message = inner.get("message") or inner.get("detail") or ""
+    message = inner.get("message") or inner.get("detail") or found
     return code, message if isinstance(message, str) else codec.encode_str(message)
 
 

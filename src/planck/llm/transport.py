@@ -5,7 +5,7 @@ Failures are `ProviderError`: `network` until the answer's head is there, `strea
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from planck.llm.address import Network, Origin, locate
 from planck.llm.connection import (
@@ -78,7 +78,6 @@ class HttpTransport:
         self._open: set[Connection] = set()
         self._tls: ssl.SSLContext | None = None
         self._closed = False
-        self._leaving: set[asyncio.Task[Any]] = set()
         """Connections that are still being made though nobody wants them any more."""
 
     async def send(
@@ -106,8 +105,6 @@ class HttpTransport:
     async def aclose(self) -> None:
         self._closed = True
         self._idle.clear()
-        if self._leaving:
-            await asyncio.wait(self._leaving, timeout=1.0)
         closing = [connection.closed for connection in self._open]
         for connection in tuple(self._open):
             connection.abort()

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from planck.mcp.calls import Call, Calls, Terms
 from planck.mcp.links import FinalError, Link, PeerError
 from planck.mcp.listing import MAX_TOOLS, Listing, listing
-from planck.mcp.results import from_result
+from planck.mcp.results import from_result, own_error
 from planck.mcp.sifting import SAID_CLOSED, Sifted
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Outcome
@@ -271,11 +271,8 @@ def _refusal(problem: BaseException) -> Err | None:
 
 def _declined(problem: MCPError, *, ours: bool) -> Err:
     """A JSON-RPC error in the place of a result."""
-    match problem.error.data:
-        case {"error": {"kind": str() as kind, "message": str() as message, **rest}} if ours:
-            details = rest.get("details")
-            known = ErrorKind(kind) if kind in tuple(ErrorKind) else ErrorKind.PEER_PROTOCOL
-            return Err(known, message, details if isinstance(details, dict) else {})
+    if ours and (own := own_error(problem.error.data)):
+        return own
     return Err(
         ErrorKind.COMMAND_FAILED,
         problem.error.message or "the peer refused the call",

@@ -46,7 +46,15 @@ def _own(result: CallToolResult) -> Outcome | None:
     match (result.meta or {}).get(OUTCOME):
         case {"ok": True, "value": {"output": str()} as value}:
             return Ok(value)
-        case {"ok": False, "error": {"kind": str() as kind, "message": str() as message, **rest}}:
+        case {"ok": False} as envelope:
+            return own_error(envelope)
+    return None
+
+
+def own_error(envelope: Any) -> Err | None:
+    """A sidecar's error as it sent it; a kind that we do not know is a fault of the protocol."""
+    match envelope:
+        case {"error": {"kind": str() as kind, "message": str() as message, **rest}}:
             details = rest.get("details")
             known = ErrorKind(kind) if kind in tuple(ErrorKind) else ErrorKind.PEER_PROTOCOL
             return Err(known, message, details if isinstance(details, dict) else {})

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 
 MAX_PARTS = 1_000
+_KEPT_PAGES = 4
 """Of one result."""
 MAX_OPEN = 16
 """Requests of a peer that wait for our refusal; what comes beyond is not answered."""
@@ -93,6 +94,7 @@ class Sifted:
         if method == "tools/list" and isinstance(result.get("tools"), list):
             self._count += 1
             self._pages[self._count] = result["tools"]
+            self._pages.pop(self._count - _KEPT_PAGES, None)  # a probe takes none of what it is told
             result["tools"] = []
             result["_meta"] = {PAGE: self._count}
         elif method == "tools/call" and isinstance(result.get("content"), list):

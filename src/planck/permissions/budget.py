@@ -2,10 +2,10 @@
 
 
 class Budget:
-    def __init__(self, limit: float, spent: float = 0.0) -> None:
-        """In USD; `spent` is what the session had cost before."""
+    def __init__(self, limit: float) -> None:
+        """In USD, of one run: a resume has a budget of its own."""
         self.limit = limit
-        self.spent = spent
+        self.spent = 0.0
 
     @property
     def left(self) -> float:

@@ -9,7 +9,6 @@ from planck.permissions.authority import holds
 from planck.permissions.authority import stricter as stricter
 from planck.permissions.rules import Decision as Decision
 from planck.permissions.rules import Ruling, Sourced, rule
-from planck.records.authority import STRICTNESS as STRICTNESS
 from planck.records.authority import Authority, Confinement
 from planck.records.authority import Mode as Mode
 from planck.toolkit.tool import Effect

@@ -19,6 +19,8 @@ from planck.store.lock import WriterLock
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
+IMPORTED = "imported"
+"""In a log's metadata, and its forks': its facts are the words of whoever made the export."""
 _EXPORTED = "exported"
 _BLOB = "blob"
 
@@ -70,7 +72,8 @@ def export(store: SqliteStore) -> Iterator[bytes]:
     for name in store.blobs():
         blob = Blob(name, base64.b64encode(store.blob(name)).decode())
         yield _line(_BLOB, blob, ts, id)
-    yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), store.meta), ts, id)
+    meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
+    yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
 
 
 def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes:
@@ -88,7 +91,7 @@ async def import_log(file: Path, folder: Path, path_of: Callable[[Mapping[str, s
     waiting = folder / f".import-{path.name}"
     shutil.rmtree(waiting, ignore_errors=True)
     try:
-        store = SqliteStore.create(waiting / path.name, exported.meta)
+        store = SqliteStore.create(waiting / path.name, {**exported.meta, IMPORTED: "true"})
         try:
             store.adopt(_events(file, exported))
             for blob in _blobs(file):

@@ -4,11 +4,9 @@ Nothing that user code prints can reach the protocol: the two descriptors are ta
 """
 
 import asyncio
-import fcntl
 import importlib
 import importlib.util
 import logging
-import os
 import pkgutil
 import sys
 import time
@@ -19,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from planck.mcp import meta as meta_keys
+from planck.mcp.standard import claim_standard_streams
 from planck.records.messages import ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
@@ -53,16 +52,6 @@ def main() -> None:
         sys.exit(130)
     except PlanckError as failure:
         sys.exit(f"planck: {failure.err}")
-
-
-def claim_standard_streams() -> tuple[int, int]:
-    """The protocol moves to private descriptors; from now on, print goes to stderr and input is empty."""
-    read_end, write_end = (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return read_end, write_end
 
 
 class Entry:

@@ -120,10 +120,22 @@ class Team:
     async def halt(self, status: TurnStatus) -> None:
         """End every turn and drive no further one; mail that waits stays in the log."""
         self._halted = True
+        # First whoever waits for mail: the end of another's turn sends some, and would wake it.
+        for member in self.members:
+            if not member.actor.working:
+                await self._stop(member)
         self.abort(status)
         while any(member.actor.working for member in self._members.values()):
             self._changed.clear()
             await self._changed.wait()
+
+    def go_on(self) -> None:
+        """After a halt: everybody takes mail again, beginning with what waits."""
+        if self._halted:
+            self._halted = False
+            for member in self.members:
+                if member.id not in self._tasks or self._tasks[member.id].done():
+                    self._start(member)
 
     async def destroy(self, member: Member, why: str) -> None:
         """End one agent for good: what it was asked is refused, what it was given is reported back."""

@@ -8,7 +8,7 @@ import fcntl
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
@@ -50,7 +50,7 @@ class Bubblewrap:
                 words += ("--tmpfs", folder)
         if confinement.network:
             words += _names_of_hosts()
-        seen = sorted(place for place in confinement.seen if _to_be_shown(place))
+        seen = _outermost(place for place in confinement.seen if _to_be_shown(place))
         for place in seen:
             words += ("--ro-bind", place, place)
         for root in sorted({*roots}.difference(writable)):  # each mount is 0.2 ms
@@ -227,6 +227,15 @@ def _nested(root: str, names: Sequence[str]) -> Iterator[str]:
                     yield entry.path
             elif entry.is_dir(follow_symlinks=False) and entry.name not in _NOT_SEARCHED:
                 folders.append(entry.path)
+
+
+def _outermost(places: Iterable[str]) -> list[str]:
+    """Nothing can be mounted on a link in a folder that is shown already: a venv's interpreter is one."""
+    kept: list[str] = []
+    for place in sorted(set(places)):
+        if not inside(place, kept):
+            kept.append(place)
+    return kept
 
 
 def _to_be_shown(place: str) -> bool:

@@ -233,7 +233,7 @@ class Root:
         self, root: int, path: str, relative: str, problem: OSError, kind: ErrorKind
     ) -> WorkspaceError:
         if problem.errno == errno.EXDEV:
-            return self._outside(path, _link_note(root, relative, self.path))
+            return self._outside(path, _link_note(root, relative))
         if problem.errno == errno.ELOOP:
             return self._outside(path, "its links form a loop or leave the workspace")
         if problem.errno == errno.ENOENT:
@@ -479,7 +479,7 @@ def _real_relative(fd: int, root: Path, parent: str, name: str) -> str:
     return f"{os.path.relpath(real, root)}/{name}"
 
 
-def _link_note(root: int, relative: str, path: Path) -> str:
+def _link_note(root: int, relative: str) -> str:
     """Names an absolute link, also one that stays inside: the kernel refuses it, the model can go around."""
     steps = relative.split("/")
     for depth in range(1, len(steps) + 1):

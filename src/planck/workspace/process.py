@@ -17,10 +17,12 @@ descendant along, or else a process group, which a `setsid` escapes: `containmen
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -32,8 +34,11 @@ from planck.workspace.output import KEEP_BYTES, Kept
 from planck.workspace.sandbox import Wrapped, wrap
 
 MAX_FILE = 1 << 30
-"""Bytes of a file that a command may write. Memory and processes are not limited here: `RLIMIT_NPROC` counts
-the whole user, and `RLIMIT_AS` breaks programs that reserve much and use little (node)."""
+"""Bytes of a file that a command may write. Memory is not limited here: `RLIMIT_AS` breaks programs that
+reserve much and use little (node)."""
+MAX_PROCESSES = 4096
+"""Processes and threads of one command: far more than a large build needs, far less than a fork bomb wants.
+Only in a user namespace of its own, where since Linux 5.14 nobody else's count; root is exempt."""
 
 
 class ProcessError(PlanckError):
@@ -116,18 +121,16 @@ def start(
             )
     wrapped = _wrapped(confinement, level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
-    told = wrapped.level is Containment.BUBBLEWRAP
     us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
         process = subprocess.Popen(
-            [*wrapped.prefix, *_first(us is not None, told), *argv],
+            [*wrapped.prefix, *_first(wrapped.level, look=us is not None), *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
             stdin=stdin if us is None else us,
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
-            pass_fds=wrapped.inherited,
         )
     except OSError as problem:
         wrapped.release()
@@ -138,7 +141,7 @@ def start(
         if us is not None:
             os.close(us)
     kept = Kept(keep, spill, spill_all=spill_all)
-    return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release, begun=not told)
+    return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
 
 
 def shell(script: str) -> list[str]:
@@ -163,9 +166,8 @@ class Job:
         kept: Kept,
         on_output: Callable[[bytes], None] | None,
         release: Callable[[], None],
-        begun: bool,
     ) -> None:
-        self.begun = begun
+        self.begun = level is not Containment.BUBBLEWRAP
         """Whether more than the sandbox's own setting up happened: only then did the command run."""
         self._process = process
         self._setting_up = b""
@@ -323,6 +325,8 @@ _ATTEMPTS = 2
 _MARK = b"\x1e\x06\x1e"
 _TELL = r"printf '\036\006\036' >&2; "
 """First of all output, so that it can't come from the command: the sandbox stands and the command begins."""
+_FEWER = f"{{ ulimit -u {MAX_PROCESSES} || ulimit -p {MAX_PROCESSES}; }} 2>/dev/null; "
+"""As bash and as dash have it."""
 _ALIVE = (
     "read -r us 2>/dev/null </proc/self/fd/0/stat || exit 125; exec </dev/null; "
     'case $us in *") Z "*|*") X "*) exit 125;; esac; '
@@ -356,12 +360,23 @@ def _wrapped(confinement: Confinement | None, level: Containment | None) -> Wrap
     return Wrapped(tuple(wrapper(level)), level, lambda: None)
 
 
-def _first(look: bool, tell: bool) -> tuple[str, ...]:
+def _first(level: Containment, *, look: bool) -> tuple[str, ...]:
     """Sets the limits, then stays as the namespace's PID 1: a command in that place is deaf to TERM and reaps
     nothing. (A `preexec_fn` costs 2 ms more and is unsafe with threads; `prlimit` from outside is too late.)
     """
-    script = (_ALIVE if look else "") + (_TELL if tell else "") + _LIMITS
-    return ("/bin/sh", "-c", script, "sh", str(MAX_FILE // 512))
+    script = _ALIVE if look else ""
+    if level is Containment.BUBBLEWRAP:
+        script += _TELL
+    if level in _WITH_OWN_INIT and _counts_apart():
+        script += _FEWER
+    return ("/bin/sh", "-c", script + _LIMITS, "sh", str(MAX_FILE // 512))
+
+
+@cache
+def _counts_apart() -> bool:
+    """Whether `RLIMIT_NPROC` counts a user namespace by itself; before, it counted all that a user runs."""
+    numbers = [int(number) for number in re.findall(r"\d+", os.uname().release)[:2]]
+    return sys.platform.startswith("linux") and numbers >= [5, 14]
 
 
 def _ourselves() -> int | None:

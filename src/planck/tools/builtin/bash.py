@@ -1,8 +1,10 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, TypedDict
 
+from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Spills
@@ -30,35 +32,11 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
         spill = spills.file(ctx.call_id)
         with root.folder(args.get("cwd", ".")) as cwd:
+            how = _How(cwd=cwd, environment=env, spill=spill, confinement=ctx.confinement)
             if args.get("background", False):
-                if len(jobs.running) >= jobs.limit:
-                    return Err(
-                        ErrorKind.LIMIT_EXCEEDED,
-                        f"{jobs.limit} background commands run already; kill one of {sorted(jobs.running)}",
-                    )
-                handle_name = f"bg_{ctx.call_id}"
-                if jobs.get(handle_name) is not None:
-                    return Err(ErrorKind.NOT_UNIQUE, f"{handle_name!r} was started already")
-                await jobs.add(
-                    handle_name,
-                    start(
-                        shell(command),
-                        cwd=cwd,
-                        environment=env,
-                        spill=spill,
-                        spill_all=True,
-                        confinement=ctx.confinement,
-                    ),
-                )
-                return Ok(_started(handle_name))
+                return await _in_background(jobs, f"bg_{ctx.call_id}", command, how)
             done = await run(
-                shell(command),
-                cwd=cwd,
-                environment=env,
-                timeout=timeout_ms / 1000,
-                spill=spill,
-                on_output=_throttled(ctx.progress),
-                confinement=ctx.confinement,
+                shell(command), timeout=timeout_ms / 1000, on_output=_throttled(ctx.progress), **how
             )
         return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
 
@@ -92,6 +70,27 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         timeout=MAX_TIMEOUT_MS / 1000 + 10,
         confinable=True,
     )
+
+
+class _How(TypedDict):
+    """What both ways to run a command are told."""
+
+    cwd: int
+    environment: Mapping[str, str]
+    spill: Path | None
+    confinement: Confinement | None
+
+
+async def _in_background(jobs: Jobs, handle: str, command: str, how: _How) -> Outcome:
+    if len(jobs.running) >= jobs.limit:
+        return Err(
+            ErrorKind.LIMIT_EXCEEDED,
+            f"{jobs.limit} background commands run already; kill one of {sorted(jobs.running)}",
+        )
+    if jobs.get(handle) is not None:
+        return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} was started already")
+    await jobs.add(handle, start(shell(command), spill_all=True, **how))
+    return Ok(_started(handle))
 
 
 def _throttled(progress: Callable[[str], None]) -> Callable[[bytes], None]:
