@@ -1,4 +1,4 @@
-"""`make bench [ONLY="startup turns"]`: every figure is a ratio in one run; the aims are performance.md's."""
+"""`make bench`, or `python -m benchmarks startup turns`: figures are ratios in one run; aims: performance.md."""
 
 import importlib
 import sys

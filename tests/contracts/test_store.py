@@ -61,6 +61,15 @@ async def test_a_reader_may_ask_for_one_agent(store: Store) -> None:
     assert [e.seq for e in store.read(agent_id="x")] == [1, 4]
 
 
+async def test_a_reader_gets_what_is_appended_while_it_reads(store: Store) -> None:
+    await store.append([draft("a"), draft("b", "y")])
+    reader, of_one = store.read(), store.read(agent_id="a")
+    assert (next(reader).seq, next(of_one).seq) == (1, 1)
+    await store.append([draft("c")])
+    assert [e.seq for e in reader] == [2, 3]
+    assert [e.seq for e in of_one] == [3]
+
+
 async def test_what_a_cancelled_caller_handed_in_is_committed_and_announced(store: Store) -> None:
     told: list[Event] = []
     store.watch(told.extend)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import resource
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -16,7 +15,7 @@ from planck.llm.provider import ProviderError
 from planck.llm.transport import HttpTransport, Response, Transport, read_all
 from planck.records.outcome import ErrorKind
 from tests.llm.aiohttp_transport import AiohttpTransport
-from tests.llm.raw_server import HELLO, OK, Peer, raw_server
+from tests.llm.raw_server import HELLO, OK, Peer, Proxy, bundle, raw_server, server_tls
 
 Make = Callable[[Network | None], Transport]
 
@@ -315,18 +314,6 @@ def ca() -> trustme.CA:
     return trustme.CA()
 
 
-def server_tls(ca: trustme.CA, *names: str) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ca.issue_cert(*names).configure_cert(context)
-    return context
-
-
-def bundle(ca: trustme.CA, folder: Path) -> str:
-    path = folder / "ca.pem"
-    ca.cert_pem.write_to_path(str(path))
-    return str(path)
-
-
 async def say_hello(peer: Peer) -> None:
     while True:
         await peer.request()
@@ -370,39 +357,6 @@ async def test_cancelling_closes_a_tls_connection_too(make: Make, ca: trustme.CA
         async with aclosing(await post(transport, server.url)) as response:
             assert await anext(response.chunks()) == b"one"
         await within(gone.wait())
-
-
-class Proxy:
-    """Joins a CONNECT to a server of ours, whatever name was asked for, and keeps what it was asked."""
-
-    def __init__(self, to_port: int, refuse: bytes = b"") -> None:
-        self.asked: list[tuple[str, dict[str, str]]] = []
-        self._to_port = to_port
-        self._refuse = refuse
-
-    async def __call__(self, peer: Peer) -> None:
-        line, headers = await peer.head()
-        self.asked.append((line, headers))
-        if self._refuse:
-            await peer.send(self._refuse)
-            return
-        if not line.startswith("CONNECT"):
-            await peer.reader.readexactly(int(headers["content-length"]))
-            await peer.send(HELLO)
-            return
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._to_port)
-        await peer.send(OK + b"\r\n")
-        try:
-            await asyncio.gather(_pump(peer.reader, writer), _pump(reader, peer.writer))
-        finally:
-            writer.close()
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(65_536):
-        writer.write(data)
-        await writer.drain()
-    writer.close()
 
 
 async def test_https_goes_through_a_proxy_by_connect(make: Make, ca: trustme.CA, tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+
+import trustme
 
 OK = b"HTTP/1.1 200 OK\r\n"
 HELLO = OK + b"content-length: 5\r\n\r\nhello"
@@ -83,3 +86,48 @@ async def raw_server(handler: Handler, tls: ssl.SSLContext | None = None) -> Asy
         for task in server.tasks:
             task.cancel()
         await asyncio.gather(*server.tasks, return_exceptions=True)
+
+
+def server_tls(ca: trustme.CA, *names: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ca.issue_cert(*names).configure_cert(context)
+    return context
+
+
+def bundle(ca: trustme.CA, folder: Path) -> str:
+    path = folder / "ca.pem"
+    ca.cert_pem.write_to_path(str(path))
+    return str(path)
+
+
+class Proxy:
+    """Joins a CONNECT to a server of ours, whatever name was asked for, and keeps what it was asked."""
+
+    def __init__(self, to_port: int, refuse: bytes = b"") -> None:
+        self.asked: list[tuple[str, dict[str, str]]] = []
+        self._to_port = to_port
+        self._refuse = refuse
+
+    async def __call__(self, peer: Peer) -> None:
+        line, headers = await peer.head()
+        self.asked.append((line, headers))
+        if self._refuse:
+            await peer.send(self._refuse)
+            return
+        if not line.startswith("CONNECT"):
+            await peer.reader.readexactly(int(headers["content-length"]))
+            await peer.send(HELLO)
+            return
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._to_port)
+        await peer.send(OK + b"\r\n")
+        try:
+            await asyncio.gather(_pump(peer.reader, writer), _pump(reader, peer.writer))
+        finally:
+            writer.close()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65_536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()

@@ -199,6 +199,19 @@ async def test_an_event_of_an_unknown_shape_is_skipped_by_readers(folder: Path) 
     assert Archive(folder, Path("/w")).detail("calm-fox").info.events == 27
 
 
+async def test_an_export_of_a_session_that_goes_on_is_what_it_was_at_the_start(
+    folder: Path, tmp_path: Path
+) -> None:
+    writer = SqliteStore.open(await make(folder))
+    lines = Archive(folder, Path("/w")).events("calm-fox")
+    first = next(lines)
+    await writer.append([Draft("2026-02-01T00:00:00.000Z", None, 0, "error", msgspec.Raw(b"{}"))])
+    file = tmp_path / "x.ndjson"
+    file.write_bytes(first + b"".join(lines))
+    writer.close()
+    assert (await Archive(tmp_path / "other", Path("/w")).bring_back(file)).events == 25
+
+
 async def test_a_session_that_is_there_is_not_imported_over(folder: Path, tmp_path: Path) -> None:
     await make(folder)
     here = Archive(folder, Path("/w"))

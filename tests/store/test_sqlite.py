@@ -209,6 +209,26 @@ async def test_a_torn_wal_gives_a_sound_prefix_and_the_loss_is_told(
     after.close()
 
 
+@pytest.mark.parametrize("cancelled", [0, 1])
+async def test_a_cancelled_caller_is_told_that_its_commit_failed(path: Path, cancelled: int) -> None:
+    class Full(Disk):
+        def connect(self, uri: str) -> sqlite3.Connection:
+            self.db = super().connect(uri)
+            return self.db
+
+    disk = Full()
+    store = SqliteStore.create(path, {}, disk=disk)
+    disk.db.execute("CREATE TEMP TRIGGER t BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'full'); END")
+    callers = [asyncio.create_task(store.append([draft(n)])) for n in range(2)]
+    await asyncio.sleep(0)
+    callers[cancelled].cancel()
+    ended = await asyncio.gather(*callers, return_exceptions=True)
+    assert [e.err.kind for e in ended if isinstance(e, StoreError)] == [ErrorKind.LOG_WRITE_FAILED] * 2
+    disk.db.execute("DROP TRIGGER t")
+    assert [e.seq for e in await store.append([draft(1)])] == [1]
+    store.close()
+
+
 async def test_what_a_barrier_confirmed_survives_a_power_cut(path: Path, tmp_path: Path) -> None:
     class PowerCut(Disk):
         """Keeps the WAL as it was at the last sync: all that a power cut must leave."""

@@ -1,7 +1,9 @@
 """A log that can't be written makes the session read-only; work goes on when it can be again."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -24,6 +26,7 @@ class FullFrom:
         self._inner = inner
         self._left = n
         self.refused = 0
+        self.on_refusal: Callable[[], None] = lambda: None
 
     def free(self) -> None:
         self._left = 1_000_000
@@ -37,6 +40,9 @@ class FullFrom:
         self._left -= 1
         if self._left <= 0:
             self.refused += 1
+            self.on_refusal()
+            with suppress(asyncio.CancelledError):  # as promised: a failure stands in its place
+                await asyncio.sleep(0)
             raise StoreError(ErrorKind.LOG_WRITE_FAILED, "no space left; free some")
         return await self._inner.record_all(entries, barrier=barrier)
 
@@ -54,15 +60,16 @@ def answer(request: Request) -> Scripted:
     return "done"
 
 
-async def fill(n: int) -> int:
-    made: list[FullFrom] = []
-
-    def journal(inner: SessionJournal) -> FullFrom:
-        made.append(FullFrom(inner, n + 2))  # the two agents have started by then
-        return made[0]
-
-    crew = Crew(answer, "w", journal=journal)
+async def _crew(n: int) -> tuple[Crew, FullFrom]:
+    """With a disk that is full at the n-th commit after the two agents started."""
+    crew = Crew(answer, "w", journal=lambda inner: FullFrom(inner, n + 2))
     await crew.start()
+    assert isinstance(crew.journal, FullFrom)
+    return crew, crew.journal
+
+
+async def fill(n: int) -> int:
+    crew, journal = await _crew(n)
     refused: list[ErrorKind] = []
     for _ in range(2):
         try:
@@ -70,12 +77,12 @@ async def fill(n: int) -> int:
         except StoreError as e:
             refused.append(e.err.kind)
     assert set(refused) <= {ErrorKind.LOG_WRITE_FAILED}
-    assert bool(refused) == bool(made[0].refused)
-    made[0].free()
+    assert bool(refused) == bool(journal.refused)
+    journal.free()
     await crew.run("go")
     await crew.aclose()
     _assert_whole(crew)
-    return made[0].refused
+    return journal.refused
 
 
 def _assert_whole(crew: Crew) -> None:
@@ -94,3 +101,47 @@ def test_wherever_the_disk_fills_up_nothing_is_claimed_and_work_goes_on_later(n:
     refused = run_virtual(fill(n))
     if n == 1:
         assert refused
+
+
+@pytest.mark.parametrize("n", range(1, 20))
+def test_a_team_can_be_closed_wherever_the_disk_fills_up(n: int) -> None:
+    run_virtual(_close_when_full(n))
+
+
+async def _close_when_full(n: int) -> None:
+    crew, journal = await _crew(n)
+    full = asyncio.Event()
+    journal.on_refusal = full.set
+
+    async def prompts() -> None:
+        while not full.is_set():
+            with suppress(StoreError):
+                await crew.team.mail.prompt(crew.team.orchestrator, "go")
+            await asyncio.sleep(1)
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+        tasks.create_task(prompts())
+        await full.wait()
+        await crew.aclose()
+
+
+def test_a_turn_that_a_full_disk_can_not_end_does_not_hold_up_the_close() -> None:
+    run_virtual(_close_in_a_turn())
+
+
+async def _close_in_a_turn() -> None:
+    asked = asyncio.Event()
+
+    async def think(request: Request) -> Scripted:
+        asked.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    crew = Crew(think, journal=lambda inner: FullFrom(inner, 4))
+    await crew.start()
+    assert await crew.team.mail.prompt(crew.team.orchestrator, "go") is None
+    await asked.wait()
+    async with asyncio.timeout(60):
+        await crew.aclose()
+    assert isinstance(crew.journal, FullFrom)
+    assert crew.journal.refused == 1

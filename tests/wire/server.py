@@ -1,6 +1,7 @@
 """An HTTP/1.1 server on a real socket that answers from a script and keeps what it was asked."""
 
 import asyncio
+import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -40,19 +41,24 @@ Script = Sequence[Reply] | Callable[[Asked], Reply]
 class WireServer:
     """`async with WireServer(script) as server: server.url`; a list is used in order, its last one again."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
         self.asked: list[Asked] = []
         self.url = ""
+        self.port = 0
         self.connections = 0
         self.open_connections = 0
         self.closed_early = asyncio.Event()
         """Set once a client has closed a connection while an answer was on its way."""
         self._script = script
+        self._tls = tls
         self._handlers: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 24, backlog=2048)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self._server = await asyncio.start_server(
+            self._serve, "127.0.0.1", 0, ssl=self._tls, limit=1 << 24, backlog=2048
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
         return self
 
     async def __aexit__(

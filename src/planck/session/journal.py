@@ -8,7 +8,7 @@ import msgspec
 from planck.agent.journal import Entry, Journal
 from planck.llm.redact import Redactor
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, TurnStart, View
+from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
@@ -26,7 +26,6 @@ class SessionJournal:
         self._clock = clock
         self._redactor = redactor
         self._passing = Passing(self._show)
-        self._turns = 0
         # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
         store.watch(self._publish_all)
 
@@ -117,12 +116,8 @@ class SessionJournal:
         for event in events:
             self._passing.before(event)
             self._bus.publish(event)
-            if event.type == TurnStart.type:
-                self._turns += 1
-            elif event.type == TurnEnd.type:
-                self._turns = max(0, self._turns - 1)
-                if not self._turns:
-                    self._store.checkpoint()
+            if event.type == TurnEnd.type:  # anybody's: there may be no moment in which nobody has a turn
+                self._store.checkpoint()
 
 
 def _skip_what_was_read(subscription: Subscription, after: int) -> None:

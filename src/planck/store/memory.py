@@ -36,7 +36,10 @@ class MemoryStore:
         pass
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
-        for event in self._events[after : len(self._events)]:
+        # To the end as it is then, as from a file: a reader may hold an event while others are appended.
+        while after < len(self._events):
+            event = self._events[after]
+            after += 1
             if agent_id is None or event.agent_id == agent_id:
                 yield event
 

@@ -37,7 +37,7 @@ from planck.store.lock import WriterLock
 from planck.store.migrations import MIGRATIONS, migrate, version
 from planck.store.office import Office, take_office
 from planck.store.store import Committed, Store, StoreError
-from planck.store.witness import last_testimony
+from planck.store.witness import Witnessed, last_testimony
 
 log = logging.getLogger(__name__)
 
@@ -63,11 +63,13 @@ class SqliteStore:
         self._meta = load_meta(connection)
         self._office = Office(connection, path.name, self._meta.pop("epoch", ""))
         self._damage: Err | None = None
+        # Before the tail: a writer that commits and testifies in between must not look like a loss.
+        seen = last_testimony(beside(path, "witness"))
         self._head, self._hash = self._tail()
         self._barrier = Barrier(path, disk) if lock else None
         self._wal_bytes = 0
         self._doubtful = False
-        self._notice_lost_tail()
+        self._notice_lost_tail(seen)
 
     @classmethod
     def create(
@@ -166,16 +168,22 @@ class SqliteStore:
             raise self._refusal()
         batch = _Batch(drafts)
         self._queue.append(batch)
-        if len(self._queue) == 1:
-            # One commit for all that is handed in during this iteration of the loop, by the first who did:
-            # a callback and a future for it would be one more iteration, 3 us of 34.
-            try:
+        # One commit for all that is handed in during this iteration of the loop, by the first who did:
+        # a callback and a future for it would be one more iteration, 3 us of 34.
+        first = len(self._queue) == 1
+        try:
+            if first:
                 await asyncio.sleep(0)
-            finally:
-                self._flush()
-        else:
-            batch.committed = asyncio.get_running_loop().create_future()
-            await batch.committed
+            else:
+                batch.committed = asyncio.get_running_loop().create_future()
+                await batch.committed
+        except BaseException:  # a cancelled caller must know whether its facts are in the log
+            self._flush()
+            if batch.failure:
+                raise batch.failure from None
+            raise
+        if first:
+            self._flush()
         if batch.failure:
             raise batch.failure
         return batch.events
@@ -352,8 +360,7 @@ class SqliteStore:
         self._wal_bytes = 0
         self._doubtful = False
 
-    def _notice_lost_tail(self) -> None:
-        seen = last_testimony(beside(self._path, "witness"))
+    def _notice_lost_tail(self, seen: Witnessed | None) -> None:
         if seen is None or self._damage:
             return
         if seen.seq > self._head:

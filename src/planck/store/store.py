@@ -17,7 +17,8 @@ class Store(Protocol):
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
         """Number and commit the batch, all or nothing; returns once it survives the death of the process.
 
-        A batch handed in is committed even if the caller is cancelled meanwhile.
+        A batch handed in is committed even if the caller is cancelled meanwhile; a failure to do so stands in
+        the place of the cancellation.
         """
 
     async def barrier(self) -> None:
@@ -50,6 +51,6 @@ class Store(Protocol):
         """What opening the log found wrong with it; the user is told."""
 
     def checkpoint(self) -> None:
-        """Tidy up between turns; may take a few milliseconds."""
+        """Tidy up at the end of a turn; may take a few milliseconds."""
 
     def close(self) -> None: ...

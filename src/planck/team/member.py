@@ -19,6 +19,8 @@ class Member:
         self.crashes: deque[float] = deque(maxlen=8)
         self.unwritten = False
         """The log refused it, and no turn of it was recorded since."""
+        self.recovering = False
+        """Its turn broke off, and what that leaves behind is being recorded."""
         self.stalled: PlanckError | None = None
         """Why the log could not take the end of its turn; it rests until something can be recorded again."""
         self.ending = ""

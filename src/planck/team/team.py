@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from planck.agent.actor import Actor
 from planck.agent.journal import Entry, Journal
-from planck.records.events import AgentEnded, AgentStarted, Delivery, TurnStatus, View, view
+from planck.records.events import AgentEnded, AgentStarted, Delivery, Envelope, TurnStatus, View, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, Limits
@@ -197,15 +197,18 @@ class Team:
                 log.error("agent %s stopped: %s", member.name, failure)
 
     def _quiet(self, member: Member) -> bool:
-        return member.resting or (member.actor.idle and not member.arriving and not member.after)
+        busy = member.arriving or member.after or member.recovering
+        return member.resting or (member.actor.idle and not busy)
 
     async def _drive(self, member: Member) -> None:
         while not self._halted:
             try:
                 await self._turn(member)
             except Exception as crash:
+                member.recovering = True
                 if not await self._recover(member, crash):
                     return
+                member.recovering = False
             member.idle_since = self._clock.monotonic()
             self._changed.set()
 
@@ -221,6 +224,8 @@ class Team:
     async def _recover(self, member: Member, crash: Exception) -> bool:
         """Restart it; where the log can't be written, once that is possible again. False: it is over."""
         while True:
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise crash  # it stands in the place of the cancellation: nothing is left to be driven
             try:
                 if isinstance(crash, PlanckError) and crash.err.kind is ErrorKind.LOG_WRITE_FAILED:
                     if member.unwritten:  # a second time in a row: it will not help to try at once
@@ -291,8 +296,9 @@ class Team:
             for envelope in member.actor.agent.history.unread.values()
             for entry in self.mail.lost(member, envelope, why)
         ]
+        told = any(isinstance(e.fact, Envelope) and e.agent_id == member.spec.delegator_id for e in entries)
         entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
-        if delegator:
+        if delegator and not told:
             entries.append(self.mail.tell(member, delegator, f"{member.name} {why}."))
         await self._journal.record_all(entries)
         self.mail.settle(member)
