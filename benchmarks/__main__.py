@@ -1,4 +1,4 @@
-"""`make bench`, or `python -m benchmarks startup turns`: figures are ratios in one run; aims: performance.md."""
+"""`make bench`, or `python -m benchmarks startup`: figures are ratios in one run; aims: performance.md."""
 
 import importlib
 import sys
