@@ -1,5 +1,8 @@
 """Whatever a tool or a model writes, no byte of it acts on the terminal."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,3 +64,17 @@ def test_ordinary_text_stays_as_it_is() -> None:
 def test_one_line_is_one_line_within_the_width() -> None:
     assert one_line("a\n  b\x1b[0m c", 40) == "a b c"
     assert one_line("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_beginnings_without_an_end_are_read_once() -> None:
+    """Read again for each of them, the first alone takes minutes here; in a child, which can be ended."""
+    script = (
+        "from planck.records.visible import plain\n"
+        "for opening in '\\x9d \\x90 \\x9f \\x9b \\x1b] \\x1b['.split(' '):\n"
+        "    assert len(plain(opening * (1 << 18))) >= 1 << 20"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
+
+
+def test_a_beginning_inside_a_sequence_begins_another() -> None:
+    assert plain("a\x9dlost\x9d0;title\x07b") == "a\\x9dlostb"

@@ -379,6 +379,14 @@ async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Pa
     assert spent == {"limit_usd": 0.00001, "spent_usd": done.result["cost_usd"]}
 
 
+async def test_a_new_session_of_a_conversation_has_its_budget_too(tmp_path: Path) -> None:
+    async with WireServer([chat.text("expensive")]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("--max-budget-usd", "1", stdin=b"/new\nhello\n")
+    assert (done.code, server.asked) == (4, [])
+    assert "budget_exceeded" in done.err
+
+
 async def test_a_session_that_timed_out_goes_on_with_the_next_prompt(tmp_path: Path) -> None:
     late = asyncio.Event()
 

@@ -175,3 +175,19 @@ def test_no_control_sequence_reaches_a_terminal_or_a_model(sequence: str) -> Non
     assert shown.startswith("safe ")
     if sequence not in {"\x1b", "\x1b[", "\x1b]"}:  # unfinished: they take the next byte along
         assert shown.endswith("text é\n\tend")
+
+
+async def test_background_commands_that_ended_hold_nothing_and_the_oldest_are_forgotten(room: Room) -> None:
+    await room.call("bash", {"command": "echo x", "background": True})
+    await until(lambda: not room.jobs.running)
+    held = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        for _ in range(13):
+            assert kind(await room.call("bash", {"command": "echo x", "background": True})) == "ok"
+        await until(lambda: not room.jobs.running)
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= held)
+    await room.call("bash", {"command": "true", "background": True})
+    assert (await room.call("read", {"path": "output:c1"})).output == "x\n"
+    assert kind(await room.call("bash", {"command": "kill bg_c1"})) == "not_found"
+    assert (await room.call("bash", {"command": "kill bg_c66"})).output == "x\n\n[bg_c66 ended]"
+    await room.jobs.aclose()

@@ -15,7 +15,7 @@ from planck.tools.builtin.list_dir import list_dir_tool
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import Engine
 from planck.workspace.paths import Root
-from tests.tools.room import ENVIRONMENT, Room, kind, value
+from tests.tools.room import ENVIRONMENT, Room, kind, open_folder, value
 
 FILES = {
     "top.py": "TODO top\n",
@@ -204,6 +204,32 @@ async def test_a_planted_ripgrep_is_not_run(tmp_path: Path) -> None:
     room = Room(tmp_path, [glob_tool(root, Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"}))])
     await room.call("glob", {"pattern": "*"})
     assert not (ws / "pwned").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become nobody")
+async def test_a_folder_that_may_not_be_read_takes_no_other_file_along() -> None:
+    """ripgrep complains of it; its words are no part of a path, and not about the pattern."""
+    with open_folder() as folder:
+        room = Room(folder)
+        (room.ws / "m" / "inner").mkdir(parents=True)
+        for name in ("a", "m/hidden", "n"):
+            (room.ws / name).write_text("needle\n")
+        (room.ws / "m").chmod(0)
+        shutil.copy(str(Engine(Root(room.ws), ENVIRONMENT).program), folder / "ripgrep")
+        (folder / "rg").write_text(
+            f'#!/bin/sh\nexec setpriv --reuid=65534 --clear-groups {folder}/ripgrep "$@"\n'
+        )
+        (folder / "rg").chmod(0o755)
+        root = Root(room.ws)
+        engine = Engine(root, {"PATH": f"{folder}:/usr/bin:/bin"})
+        assert engine.program == str(folder / "rg")
+        searching = Room(folder, [glob_tool(root, engine), grep_tool(root, engine)])
+        assert (await searching.call("grep", {"pattern": "needle"})).output == "a:1:needle\nn:1:needle"
+        assert (await searching.call("glob", {"pattern": "**"})).output == "a\nn"
+        assert (await searching.call("grep", {"pattern": "absent"})).output == "[no lines match]"
+        unmatched = await searching.call("grep", {"pattern": "needle", "glob": "{x,y}"})
+        assert unmatched.output == "[no lines match]"
+        assert kind(await searching.call("grep", {"pattern": "needle\\n"})) == "invalid_args"
 
 
 async def test_what_the_engine_says_is_not_shown_without_a_confined_look(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What is kept of an output: properties over any chunking."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -67,3 +69,15 @@ def test_a_folder_that_can_not_be_written_costs_the_spill_only(tmp_path: Path) -
         kept.add(b"0123456789")
     assert (kept.spilled, kept.total) == (None, 100)
     assert kept.text().startswith("01234\n…[truncated")
+
+
+def test_beginnings_of_sequences_without_an_end_are_read_once() -> None:
+    """Each of them looked to the 4096 characters after it: minutes, here; in a child, which can be ended."""
+    script = (
+        "from planck.workspace.output import Kept\n"
+        "kept = Kept(64 << 20)\n"
+        "kept.add('\\x9d'.encode() * (8 << 20))\n"
+        "print(repr(kept.text()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
+    assert done.stdout == "''\n"

@@ -256,8 +256,8 @@ async def test_a_background_job_runs_on_until_its_owner_closes(tmp_path: Path) -
     """P5."""
     tag = a_tag()
     jobs = Jobs()
-    jobs.add("one", start(shell(f"sleep {tag} & sleep {tag}"), cwd=tmp_path, environment=ENV))
-    jobs.add("two", start(shell("exit 4"), cwd=tmp_path, environment=ENV))
+    await jobs.add("one", start(shell(f"sleep {tag} & sleep {tag}"), cwd=tmp_path, environment=ENV))
+    await jobs.add("two", start(shell("exit 4"), cwd=tmp_path, environment=ENV))
     await until(lambda: len(_sleeping(tag)) == 2 and len(jobs.running) == 1)
     assert list(jobs.running) == ["one"]
     two = jobs.get("two")

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.render import Screen, summary
-from planck.cli.run import Watch, no_model, open_planck, open_session, session_arguments
+from planck.cli.run import Watch, limits, no_model, open_planck, open_session, session_arguments
 from planck.cli.terminal import Terminal
 from planck.headless.handle import SessionHandle
 from planck.headless.headless import Planck
@@ -234,12 +234,7 @@ class Chat:
     async def _switch(self, team: str) -> None:
         """Begin another session; the one before stays in the log and can be resumed."""
         options = self._options
-        session = await self._planck.start(
-            team or None,
-            model=options.model,
-            mode=options.permission_mode,
-            max_steps=options.max_steps,
-        )
+        session = await self._planck.start(team or None, model=options.model, **limits(options))
         if self._work and not self._work.done():
             self._session.interrupt()
             await asyncio.wait({self._work})

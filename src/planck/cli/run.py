@@ -174,12 +174,7 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None"
 
 
 async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionHandle:
-    settings: dict[str, Any] = {
-        "mode": options.permission_mode,
-        "max_steps": options.max_steps,
-        "max_budget_usd": options.max_budget_usd,
-        "dry_run": getattr(options, "dry_run", False),
-    }
+    settings = limits(options)
     resumed = options.resume
     if options.newest:
         resumed = newest(planck_.sessions_dir, planck_.workspace).name.partition("_")[0]
@@ -204,6 +199,16 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionH
         stored=not getattr(options, "no_session", False),
         **settings,
     )
+
+
+def limits(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says of any session that it opens, the first and the ones after it."""
+    return {
+        "mode": options.permission_mode,
+        "max_steps": options.max_steps,
+        "max_budget_usd": options.max_budget_usd,
+        "dry_run": getattr(options, "dry_run", False),
+    }
 
 
 async def _until_signal(session: SessionHandle, prompt: str, timeout: float | None) -> RunResult:

@@ -7,10 +7,11 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
 )
-# CSI, then OSC, DCS, SOS, PM and APC up to their end, then the two-byte escapes.
+# CSI, then OSC, DCS, SOS, PM and APC up to their end, then the two-byte escapes. No body holds a beginning:
+# each character is then read once, however many strings begin and never end.
 _SEQUENCES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
-    "|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
+    "|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]+[0-~]|\x1b[0-Z=>^-~]"
 )
 

@@ -2,6 +2,9 @@
 
 from planck.workspace.process import Job
 
+REMEMBERED = 64
+"""Commands that ended and can still be named: each has the ends of its output in memory."""
+
 
 class Jobs:
     """Owns its commands: `aclose` leaves none alive."""
@@ -14,8 +17,13 @@ class Jobs:
     def running(self) -> dict[str, Job]:
         return {handle: job for handle, job in self._jobs.items() if job.running}
 
-    def add(self, handle: str, job: Job) -> None:
+    async def add(self, handle: str, job: Job) -> None:
+        """The oldest that ended are forgotten; their outputs stay in their files."""
         self._jobs[handle] = job
+        ended = [handle for handle, job in self._jobs.items() if not job.running]
+        for forgotten in ended[:-REMEMBERED]:
+            await self.kill(forgotten)  # what left its containment may still hold the pipe
+            self._jobs.pop(forgotten, None)
 
     def get(self, handle: str) -> Job | None:
         return self._jobs.get(handle)

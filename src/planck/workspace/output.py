@@ -84,10 +84,11 @@ class Kept:
             self.close()
 
 
-# CSI, OSC/DCS/APC/PM/SOS strings (ended by BEL or ST), then two-byte escapes.
+# CSI, OSC/DCS/APC/PM/SOS strings (ended by BEL or ST), then two-byte escapes. No body holds a beginning,
+# so that each character is read once.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]{0,4096}(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]?"
 )
 _CONTROLS = {

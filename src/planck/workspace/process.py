@@ -266,6 +266,7 @@ class Job:
         self._process.wait()  # it has ended: this reaps, it does not wait
         self._release()
         self._ended.set()
+        self._let_go()
 
     async def _kill(self) -> None:
         if self.running:
@@ -308,6 +309,12 @@ class Job:
             os.close(self._pipe)
             self._pipe = None
         self._drained.set()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """A command in the background may be over long before anybody kills it: no file stays open for it."""
+        if self._ended.is_set() and self._drained.is_set():
+            self._kept.close()
 
 
 _WITH_OWN_INIT = frozenset({Containment.PID_NAMESPACE, Containment.BUBBLEWRAP})

@@ -34,7 +34,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         with root.folder(args.get("cwd", ".")) as cwd:
             how = _How(cwd=cwd, environment=env, spill=spill, confinement=ctx.confinement)
             if args.get("background", False):
-                return _in_background(jobs, f"bg_{ctx.call_id}", command, how)
+                return await _in_background(jobs, f"bg_{ctx.call_id}", command, how)
             done = await run(
                 shell(command), timeout=timeout_ms / 1000, on_output=_throttled(ctx.progress), **how
             )
@@ -81,7 +81,7 @@ class _How(TypedDict):
     confinement: Confinement | None
 
 
-def _in_background(jobs: Jobs, handle: str, command: str, how: _How) -> Outcome:
+async def _in_background(jobs: Jobs, handle: str, command: str, how: _How) -> Outcome:
     if len(jobs.running) >= jobs.limit:
         return Err(
             ErrorKind.LIMIT_EXCEEDED,
@@ -89,7 +89,7 @@ def _in_background(jobs: Jobs, handle: str, command: str, how: _How) -> Outcome:
         )
     if jobs.get(handle) is not None:
         return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} was started already")
-    jobs.add(handle, start(shell(command), spill_all=True, **how))
+    await jobs.add(handle, start(shell(command), spill_all=True, **how))
     return Ok(_started(handle))
 
 

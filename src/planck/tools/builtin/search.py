@@ -72,7 +72,7 @@ class Engine:
         finally:
             await job.kill()
         done = job.completed()
-        if done.exit_code == 2 and not records.kept:
+        if done.exit_code == 2 and not records.found and done.output.strip():
             raise ToolError(
                 ErrorKind.INVALID_ARGS, f"the pattern can't be used: {done.output.strip()[:2000]}"
             )
@@ -104,6 +104,8 @@ class _Records:
 
     def __init__(self, form: "re.Pattern[bytes]", accept: Callable[[str], bool], limit: int) -> None:
         self.kept: list[tuple[str, int]] = []
+        self.found = False
+        """Whether the search began: what the engine says of a pattern comes before, and alone."""
         self.full = False
         self.enough: Callable[[], None] = lambda: None
         self._form = form
@@ -114,7 +116,7 @@ class _Records:
     def feed(self, chunk: bytes) -> None:
         data, end = self._rest + chunk, 0
         for record in self._form.finditer(data):
-            end = record.end()
+            end, self.found = record.end(), True
             path = os.fsdecode(record[1])
             if not self.full and record[2] is not None and self._accept(path):
                 self._take(path, int(record[2] or 0))
@@ -169,10 +171,14 @@ def _shortened(line: bytes) -> str:
 
 
 def _rg_options(rg: str) -> list[str]:
-    """As our own worker sees the tree: .gitignore counts without a repository too, hidden files are files."""
+    """As our own worker sees the tree: .gitignore counts without a repository too, hidden files are files.
+
+    Of a file that can't be read nothing is said: the words would stand in the records.
+    """
     return [
         *(rg, "--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-exclude"),
-        *("--no-ignore-dot", "--no-ignore-messages", "--color=never", "--sort=path", "-g!.git"),
+        *("--no-ignore-dot", "--no-ignore-messages", "--no-messages", "--color=never", "--sort=path"),
+        "-g!.git",
     ]
 
 
