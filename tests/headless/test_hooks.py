@@ -105,6 +105,13 @@ async def test_a_prompt_can_be_refused_or_added_to(tmp_path: Path) -> None:
     assert asked[0][-1]["content"] == "go\n\nHook: it is Monday\n\nHook: branch: main"
 
 
+@pytest.mark.parametrize("said", ['{"hookSpecificOutput": "x"}', '{"hookSpecificOutput": [1]}', "{}", "{"])
+async def test_a_hook_that_says_something_odd_decides_nothing(tmp_path: Path, said: str) -> None:
+    hooks = on("UserPromptSubmit", f"echo '{said}'") | on("PreToolUse", f"echo '{said}'")
+    _, done, _ = await hooked(tmp_path, hooks, BASH, chat.text("ok"))
+    assert (done.code, done.result["text"], done.result["denials"]) == (0, "ok", [])
+
+
 async def test_a_stop_hook_sends_the_work_on_until_it_agrees(tmp_path: Path) -> None:
     command = "test -e once || { touch once; echo write the changelog >&2; exit 2; }"
     _, done, asked = await hooked(tmp_path, on("Stop", command), chat.text("first"), chat.text("second"))

@@ -355,6 +355,16 @@ async def test_search_is_newest_first_and_bounded(folder: Path) -> None:
     assert list(here.search("nowhere to be found")) == []
 
 
+async def test_a_damaged_session_hides_no_hit_of_another(folder: Path) -> None:
+    _spoil(
+        await make(folder, "bbb", "new-fox"),
+        "UPDATE events SET bytes = replace(bytes, 'answer', 'ANSWER') WHERE seq = 16",
+    )
+    await make(folder, "aaa", "old-owl")
+    names = {hit.session_name for hit in Archive(folder, Path("/w")).search("answer")}
+    assert "old-owl" in names
+
+
 async def test_the_page_shows_the_conversation_and_can_not_be_broken_out_of(folder: Path) -> None:
     await make(folder)
     page = "".join(Archive(folder, Path("/w")).page("calm-fox"))

@@ -352,6 +352,14 @@ async def test_not_unique_names_count_and_lines(room: Room) -> None:
     assert "1, 3, 4" in result.output
 
 
+async def test_an_edit_that_would_make_the_file_too_large_is_refused(room: Room) -> None:
+    (room.ws / "a").write_text("x" * (1 << 20))
+    edit = {"path": "a", "old_string": "x", "new_string": "y" * 40, "replace_all": True}
+    result = await room.call("edit", edit)
+    assert (kind(result), "would have 41943040 bytes" in result.output) == ("limit_exceeded", True)
+    assert (room.ws / "a").stat().st_size == 1 << 20
+
+
 async def test_replace_all_replaces_every_place(room: Room) -> None:
     (room.ws / "a.py").write_text("x x x\n")
     result = await room.call(

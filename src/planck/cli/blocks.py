@@ -3,36 +3,40 @@
 
 class Blocks:
     def __init__(self) -> None:
-        self._text = ""
+        self._lines: list[str] = []
+        """Of the block that is not whole yet; the first is not blank."""
+        self._open: list[str] = []
+        """Pieces of the line that has not ended."""
+        self._fence = ""
 
     def feed(self, text: str) -> list[str]:
         """The blocks that this text completes; a blank line ends one, but not inside a fence."""
-        self._text += text
         done: list[str] = []
-        while (end := _end(self._text)) is not None:
-            block, self._text = self._text[:end].strip("\n"), self._text[end:]
-            if block.strip():
-                done.append(block)
+        *ended, rest = text.split("\n")
+        for piece in ended:
+            line = "".join((*self._open, piece))
+            self._open.clear()
+            if self._within_block(line):
+                self._lines.append(line)
+            elif self._lines:
+                done.append("\n".join(self._lines))
+                self._lines.clear()
+        if rest:
+            self._open.append(rest)
         return done
 
     def rest(self) -> str:
         """What is left, complete or not."""
-        text, self._text = self._text.strip("\n"), ""
+        text = "\n".join((*self._lines, "".join(self._open))).strip("\n")
+        self._lines, self._open, self._fence = [], [], ""
         return text
 
-
-def _end(text: str) -> int | None:
-    fence, at = "", 0
-    for line in text.splitlines(keepends=True):
-        if not line.endswith("\n"):
-            return None
-        at += len(line)
+    def _within_block(self, line: str) -> bool:
         bare = line.strip()
-        if fence:
-            if bare.startswith(fence) and not bare.strip(fence[0]):
-                fence = ""
-        elif bare.startswith(("```", "~~~")):
-            fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
-        elif not bare and text[: at - len(line)].strip():
-            return at
-    return None
+        if self._fence:
+            if bare.startswith(self._fence) and not bare.strip(self._fence[0]):
+                self._fence = ""
+            return True
+        if bare.startswith(("```", "~~~")):
+            self._fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
+        return bool(bare)

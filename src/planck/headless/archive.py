@@ -149,11 +149,21 @@ class Archive:
         wanted = codec.encode_str(text)[1:-1].casefold()
         for info in self.sessions(everywhere=everywhere):
             if not info.problem:
-                with _Reading(self._find(info.id)) as store:
-                    for event in _backwards(store):
-                        if limit and (excerpt := _excerpt(event, wanted)):
-                            limit -= 1
-                            yield _hit(info, event, excerpt)
+                for hit in self._hits(info, wanted):
+                    yield hit
+                    limit -= 1
+                    if limit <= 0:
+                        return
+
+    def _hits(self, info: SessionInfo, wanted: str) -> Iterator[Hit]:
+        """As far as the log can be read: a damaged one hides none of the others."""
+        try:
+            with _Reading(self._find(info.id)) as store:
+                for event in _backwards(store):
+                    if excerpt := _excerpt(event, wanted):
+                        yield _hit(info, event, excerpt)
+        except StoreError:
+            return
 
     def _find(self, id_or_name: str) -> Path:
         return find(self._folder, id_or_name, self._workspace)

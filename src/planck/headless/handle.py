@@ -141,7 +141,8 @@ class SessionHandle:
             verdict = await self._wired.hooks.stop(result.text, active=again > 0)
             if not verdict.blocked:
                 return
-            await self._session.prompt(f"A Stop hook wants you to go on: {verdict.reason}")
+            if await self._session.prompt(f"A Stop hook wants you to go on: {verdict.reason}"):
+                return  # refused: there is nobody to go on
         await self._session.team.settled()
 
     async def _past_hooks(self, text: str) -> str:

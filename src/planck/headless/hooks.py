@@ -222,7 +222,8 @@ def _spoken(event: str, said: str) -> Verdict:
             answer = codec.decode(said)
         except codec.DecodeError:
             return Verdict()
-        more = answer.get("hookSpecificOutput") or {}
+        more = answer.get("hookSpecificOutput")
+        more = more if isinstance(more, dict) else {}
         refused = answer.get("decision") == "block" or more.get("permissionDecision") in ("deny", "ask")
         if refused or answer.get("continue") is False:
             reasons = (answer.get("reason"), more.get("permissionDecisionReason"), answer.get("stopReason"))

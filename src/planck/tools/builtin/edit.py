@@ -76,6 +76,11 @@ def _edited(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[bytes,
         raise _not_unique(content, wanted, count, args["old_string"], path)
     if b"\r\n" in content and b"\r\n" not in new and content.count(b"\n") == content.count(b"\r\n"):
         new = new.replace(b"\n", b"\r\n")
+    if (size := len(content) + count * (len(new) - len(wanted))) > MAX_FILE:
+        raise ToolError(
+            ErrorKind.LIMIT_EXCEEDED,
+            f"{path!r} would have {size} bytes, at most {MAX_FILE} can be edited here; use bash",
+        )
     return content.replace(wanted, new), count
 
 
