@@ -58,7 +58,7 @@ class SessionHandle:
         self._resolve = resolve
         self._store = store
         self._clock = clock
-        self._closed = False
+        self.closed = False
         self._prompted = 0
         self._greeted = False
         self._stopped: TurnStatus | None = None
@@ -231,8 +231,8 @@ class SessionHandle:
         return await self._session.rewind(to)
 
     async def aclose(self) -> None:
-        if not self._closed:
-            self._closed = True
+        if not self.closed:
+            self.closed = True
             try:
                 await self._session.aclose()
             finally:

@@ -1,7 +1,7 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
 from collections.abc import AsyncGenerator, Awaitable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -118,9 +118,10 @@ class Planck:
     async def __aexit__(
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for handle in reversed(self._open):
-            await handle.aclose()
-        await self._wiring.aclose()
+        async with AsyncExitStack() as closing:  # one that fails to close leaves no other open
+            closing.push_async_callback(self._wiring.aclose)
+            for handle in self._open:
+                closing.push_async_callback(handle.aclose)
 
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Everything that would go wrong with a team; empty: it can start."""
@@ -310,7 +311,7 @@ class Planck:
 
     def _handle(self, session: Session, store: Store, wired: SessionWiring, opened_at: int) -> SessionHandle:
         handle = SessionHandle(session, store, self._clock, wired, self._model, opened_at)
-        self._open.append(handle)
+        self._open = [*(one for one in self._open if not one.closed), handle]
         return handle
 
 

@@ -1,0 +1,42 @@
+"""What `Planck` keeps of the sessions it opened, and what it does when one of them can't be closed."""
+
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+
+from planck import Planck
+from planck.llm.scripted import ScriptedProvider
+
+
+def planck(folder: Path) -> Planck:
+    double = ScriptedProvider(lambda request: "ok")
+    return Planck(folder / "home", folder, environ={}, providers={"double": double})
+
+
+async def test_a_closed_session_is_forgotten(tmp_path: Path) -> None:
+    async with planck(tmp_path) as app:
+        session = await app.start(model="double/m")
+        await session.run("hi")
+        await session.aclose()
+        gone = weakref.ref(session)
+        del session
+        await app.start(model="double/m")
+        gc.collect()
+        assert gone() is None
+
+
+async def test_one_that_fails_to_close_leaves_no_other_open(tmp_path: Path) -> None:
+    async def fail() -> None:
+        raise OSError("as if its disk were gone")
+
+    app = planck(tmp_path)
+    first, second = await app.start(model="double/m"), await app.start(model="double/m")
+    second.aclose = fail  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="as if"):
+        async with app:
+            pass
+    assert first.closed
+    async with planck(tmp_path) as again:
+        assert (await (await again.resume(first.id)).run("on")).text == "ok"
