@@ -84,7 +84,7 @@ async def _drain(provider: Provider) -> None:
     count = 0
     async for _ in provider.stream(_asked(1)):
         count += 1
-    assert count == DELTAS + 1, count
+    assert count > DELTAS, count  # and what the server counted, and the message
 
 
 async def _sdk_stream(port: int) -> None:
