@@ -129,7 +129,7 @@ async def _both(one: Callable[[], Awaitable[None]]) -> tuple[float, float]:
 
 
 async def _count(provider: Provider, asked: Request) -> None:
-    assert len([item async for item in provider.stream(asked)]) == 6
+    assert len([item async for item in provider.stream(asked)]) == 7
 
 
 async def _cancels(count: int = 200) -> None:
