@@ -1,7 +1,6 @@
 """A session that outgrows its model's window, through the facade."""
 
 import json
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from planck.llm.provider import Request
 from planck.llm.scripted import Say, ScriptedProvider
 from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
+from tests.recorded import recorded
 
 WINDOW = 128_000
 
@@ -35,7 +35,7 @@ async def test_a_long_turn_goes_on_after_it_filled_the_window(tmp_path: Path) ->
         session = await p.start(model="double/m", mode="full")
         result = await session.run("read it again and again")
         assert (result.status, result.text) == ("completed", "done")
-        before = await _events(session)
+        before = await recorded(session)
         await session.aclose()
         again = await p.resume(session.id)
         assert (await again.run("and now?")).status == "completed"
@@ -45,16 +45,6 @@ async def test_a_long_turn_goes_on_after_it_filled_the_window(tmp_path: Path) ->
     assert max(shown) < WINDOW
     assert "read it again and again" in str(double.asked[-1].messages)
     assert "left out; call read again" in str(double.asked[-1].messages)
-
-
-async def _events(session: Any) -> list[Any]:
-    events = []
-    async with aclosing(session.events()) as stream:
-        async for event in stream:
-            events.append(event)
-            if event.seq == session.head:
-                break
-    return events
 
 
 async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpoint(tmp_path: Path) -> None:
@@ -70,11 +60,11 @@ async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpo
     async with Planck(tmp_path / "home", tmp_path / "work", environ={}, providers={"double": double}) as p:
         session = await p.start(model="double/m", mode="full")
         await session.run("first")
-        assert [event["type"] for event in await _events(session)].count("compacted") == 1
+        assert [event["type"] for event in await recorded(session)].count("compacted") == 1
         await session.aclose()
         again = await p.resume(session.id)
         await again.run("second")
-        events = await _events(again)
+        events = await recorded(again)
         await again.aclose()
         detail = p.archive.detail(session.id)
     assert [event["turn"] for event in events if event["type"] == "turn_start"] == [1, 2]

@@ -17,6 +17,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
 from tests.command import Bench
 from tests.mcp.bench import descendants
+from tests.recorded import recorded
 from tests.sidecar.bench import HEAD, write
 
 pytestmark = pytest.mark.serial
@@ -98,16 +99,6 @@ def team(folder: Path, compactor: str, provider: str = "double") -> None:
     (folder / "TEAM.json").write_text(json.dumps({"members": [{**member, "compactor": compactor}]}))
 
 
-async def events(session: SessionHandle) -> list[Any]:
-    found = []
-    async with aclosing(session.events()) as stream:
-        async for event in stream:
-            found.append(event)
-            if event.seq == session.head:
-                break
-    return found
-
-
 async def run(app: Planck, session: SessionHandle) -> tuple[Any, list[dict[str, Any]]]:
     """The result, and what watchers were told of compactors; that it begins is told each time."""
     statuses: list[dict[str, Any]] = []
@@ -142,7 +133,7 @@ async def test_the_compactor_of_a_member_writes_its_summary_and_no_model_is_aske
     async with open_planck(tmp_path, model, name) as app:
         session = await app.start("talk", mode="full")
         result, statuses = await run(app, session)
-        compacted = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+        compacted = [event["data"] for event in await recorded(session) if event["type"] == "compacted"]
     assert (result.text, model.summaries, statuses) == ("done", 0, [])
     assert {fact["how"] for fact in compacted} == {"summarised"}
     assert summary in str(compacted[0]["messages"])
@@ -169,7 +160,7 @@ async def test_where_it_does_not_deliver_the_model_does_and_the_watchers_are_tol
     async with open_planck(tmp_path, model, name) as app:
         session = await app.start("talk", mode="full")
         result, statuses = await run(app, session)
-        compacted = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+        compacted = [event["data"] for event in await recorded(session) if event["type"] == "compacted"]
     assert result.text == "done"
     assert model.summaries > 0
     assert "the model's own summary" in str(compacted[0]["messages"])
@@ -185,8 +176,8 @@ async def test_what_the_model_s_summaries_cost_is_counted(tmp_path: Path) -> Non
     async with open_planck(tmp_path, model, "summary") as app:
         session = await app.start("talk", mode="full")
         result, statuses = await run(app, session)
-        said = [event["data"] for event in await events(session) if event["type"] == "assistant_message"]
-        spent = [event["data"]["usage"] for event in await events(session) if event["type"] == "usage"]
+        said = [event["data"] for event in await recorded(session) if event["type"] == "assistant_message"]
+        spent = [event["data"]["usage"] for event in await recorded(session) if event["type"] == "usage"]
     assert statuses == []
     assert 0 < len(spent) - len(said) <= model.summaries
     answers = sum(one["message"]["usage"]["output_tokens"] for one in said)
@@ -199,7 +190,7 @@ async def test_a_model_that_can_not_summarise_is_told_and_a_digest_does(tmp_path
     async with open_planck(tmp_path, model, "") as app:
         session = await app.start("talk", mode="full")
         result, statuses = await run(app, session)
-        compacted = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+        compacted = [event["data"] for event in await recorded(session) if event["type"] == "compacted"]
     assert result.text == "done"
     assert {fact["how"] for fact in compacted} == {"digest"}
     assert "the key is void; a digest takes the place of a summary" in statuses[0]["detail"]
@@ -224,14 +215,16 @@ async def test_a_member_may_have_a_digest_or_nothing_in_its_place(tmp_path: Path
     async with open_planck(tmp_path, model, "digest") as app:
         session = await app.start("talk", mode="full")
         result, _ = await run(app, session)
-        compacted = [event["data"]["how"] for event in await events(session) if event["type"] == "compacted"]
+        compacted = [
+            event["data"]["how"] for event in await recorded(session) if event["type"] == "compacted"
+        ]
     assert (result.text, model.summaries, set(compacted)) == ("done", 0, {"digest"})
     model = Talker()
     (tmp_path / "off").mkdir()
     async with open_planck(tmp_path / "off", model, "off") as app:
         session = await app.start("talk", mode="full")
         await session.run("talk")
-        assert "compacted" not in [event["type"] for event in await events(session)]
+        assert "compacted" not in [event["type"] for event in await recorded(session)]
     assert model.summaries == 0
 
 
@@ -257,7 +250,7 @@ async def test_the_user_s_own_compaction_uses_it_too_and_records_what_was_used(t
         done = await session.compact()
         assert done is not None
         assert "messages, the first is" in str(done.messages)
-        (fact,) = [event["data"] for event in await events(session) if event["type"] == "compacted"]
+        (fact,) = [event["data"] for event in await recorded(session) if event["type"] == "compacted"]
         assert fact["usage"]["output_tokens"] == 6 * 8_000
     assert model.summaries == 0
 

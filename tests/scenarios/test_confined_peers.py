@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from planck.mcp.serve import mcp_server
 from planck.workspace.sandbox import find
 from tests.mcp.bench import FAKE, descendants
 from tests.mcp.test_http import Up
+from tests.recorded import recorded
 from tests.sidecar.bench import HEAD, write
 
 sandbox = find().sandbox
@@ -82,13 +82,7 @@ async def ran(
     async with app:
         session = await app.start(mode=mode)
         result = await session.run("go")
-        ends = []
-        async with aclosing(session.events()) as events:
-            async for event in events:
-                if event.type == "tool_end":
-                    ends.append(event.data)
-                if event.seq == session.head:
-                    break
+        ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
     assert descendants() - before == set()
     return Ran(result, ends)
 

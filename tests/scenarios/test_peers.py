@@ -16,6 +16,7 @@ from planck.llm.scripted import ScriptedProvider
 from planck.records.approval import Answer, Question
 from tests.command import Bench
 from tests.mcp.bench import FAKE, WAIT, descendants
+from tests.recorded import recorded
 from tests.sidecar.bench import HEAD, TOOLS, write
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -104,11 +105,11 @@ async def test_a_call_of_a_tool_that_is_still_on_its_way_waits_for_it(tmp_path: 
             result = await session.run("go")
             assert result.text == "done"
         agent = session.orchestrator.id
-        ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
+        ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
         assert [end["ok"] for end in ends] == [True, True]
         assert ends[0]["output"].startswith(f"{session.id}/{agent}/")
         assert ends[1]["output"] == '{"n": 1}'
-        changes = [event.data async for event in _recorded(session) if event.type == "tools_changed"]
+        changes = [event.data for event in await recorded(session) if event.type == "tools_changed"]
         assert {name for change in changes for name in change["added"]} >= {"echo", "mcp__fake__echo"}
         assert "echo" not in model.asked[0].tools  # the first turn did not wait
         assert {"echo", "mcp__fake__echo"} <= set(model.asked[-1].tools)
@@ -127,7 +128,7 @@ async def test_a_call_right_after_a_sidecar_died_waits_for_it_to_come_back(tmp_p
     async with app:
         session = await app.start(mode="full")
         await session.run("go")
-        ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
+        ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
     assert [end.get("error", {}).get("kind") for end in ends] == ["peer_failed", None]
     assert ends[1]["output"] == "alive"
 
@@ -245,7 +246,7 @@ async def test_e8_a_server_s_new_and_changed_tools_are_held_back(tmp_path: Path)
             async with asyncio.timeout(WAIT):
                 while not any("held back" in delta.get("detail", "") for delta in statuses):
                     await asyncio.sleep(0.01)
-        ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
+        ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
         assert [end.get("error", {}).get("kind") for end in ends] == [None, "unknown_tool"]
         assert session.tools.count("mcp__fake__quiet") == 0  # changed
         assert session.tools.count("mcp__fake__echo") == 1  # as it was
@@ -273,11 +274,11 @@ async def test_e8_what_a_server_changes_is_asked_once_and_no_turn_waits_for_it(
         await until(lambda: ("mcp__fake__new" in session.tools) is answer and not person.gone)
         third = await session.run("and the new one")
         assert third.text == "third"
-        ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
+        ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
         assert [end["ok"] for end in ends] == [True, True, answer]
         assert ("mcp__fake__quiet" in session.tools) is answer
         (question,) = person.asked
-        facts = {event.type: event async for event in _recorded(session) if "permission" in event.type}
+        facts = {event.type: event for event in await recorded(session) if "permission" in event.type}
         assert facts["permission_request"].data["text"] == question.text
         assert facts["permission_request"].agent_id is None  # it is no agent's, and none is blocked by it
         decision = facts["permission_decision"].data
@@ -341,7 +342,7 @@ async def test_e8_a_question_ends_with_its_session_and_the_next_one_is_asked(tmp
         assert person.gone == 1
         person.may_answer.set()
         await until(lambda: "mcp__fake__new" in second.tools)
-        kinds = [event.type async for event in _recorded(second) if "permission" in event.type]
+        kinds = [event.type for event in await recorded(second) if "permission" in event.type]
         assert kinds == ["permission_request", "permission_decision"]
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
 
@@ -403,7 +404,7 @@ async def test_a_spawned_worker_is_granted_a_peer_s_tool_that_the_orchestrator_h
         if not still_starts:
             await app.peers.settled()
         assert (await session.run("go")).text == "done"
-        ends = [event.data async for event in _recorded(session) if event.type == "tool_end"]
+        ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
         spawned = json.loads(next(end["output"] for end in ends if end["name"] == "spawn_agent"))
         assert "mcp__fake__echo" in spawned["tools"]
         assert spawned["ignored"] == ["mcp__fake__nope"]
@@ -429,12 +430,3 @@ async def test_the_command_line_runs_a_trusted_sidecar_and_leaves_no_process(tmp
     assert done.result["text"] == "done"
     states = [line["data"]["state"] for line in done.lines if line["type"] == "status"]
     assert states[-1] == "connected"
-
-
-async def _recorded(session: SessionHandle) -> AsyncGenerator[Any, None]:
-    head = session.head
-    async with aclosing(session.events()) as events:
-        async for event in events:
-            yield event
-            if event.seq == head:
-                return

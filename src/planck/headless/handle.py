@@ -36,7 +36,7 @@ class PromptRefused(PlanckError):
 
 
 class AgentError(PlanckError):
-    """No such agent in this session, or none that is alive."""
+    """No such agent in this session, none that is alive, or one that is at work."""
 
 
 class SessionHandle:
@@ -53,12 +53,12 @@ class SessionHandle:
     ) -> None:
         self.opened_at = opened_at
         """The newest event before this process opened the session; 0 for a new one."""
+        self.closed = False
         self._session = session
         self._wired = wired
         self._resolve = resolve
         self._store = store
         self._clock = clock
-        self.closed = False
         self._prompted = 0
         self._greeted = False
         self._stopped: TurnStatus | None = None

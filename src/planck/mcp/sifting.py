@@ -20,13 +20,14 @@ from mcp_types import (
 )
 
 from planck.mcp.meta import HTTP_FAILED
+from planck.mcp.wire import Stream
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 
 MAX_PARTS = 1_000
-_KEPT_PAGES = 4
 """Of one result."""
+_KEPT_PAGES = 4
 MAX_OPEN = 16
 """Requests of a peer that wait for our refusal; what comes beyond is not answered."""
 PAGE = "planck/page"
@@ -131,7 +132,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-class _Incoming:
+class _Incoming(Stream):
     def __init__(
         self,
         stream: "ReadStream[SessionMessage | Exception]",
@@ -158,16 +159,8 @@ class _Incoming:
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(
-        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class _Outgoing:
+class _Outgoing(Stream):
     def __init__(self, stream: "WriteStream[SessionMessage]", said: Callable[[SessionMessage], None]) -> None:
         self._stream = stream
         self._said = said
@@ -178,11 +171,3 @@ class _Outgoing:
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()

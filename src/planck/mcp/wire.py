@@ -210,7 +210,22 @@ def _encoded(message: JSONRPCMessage) -> bytes:
         return json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace")
 
 
-class Incoming:
+class Stream:
+    """One direction, as the SDK asks for it: closed when its context is left."""
+
+    async def aclose(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Incoming(Stream):
     """What the peer says; the SDK closes it when it is done."""
 
     def __init__(self, wire: Wire) -> None:
@@ -231,16 +246,8 @@ class Incoming:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(
-        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class Outgoing:
+class Outgoing(Stream):
     """What we say to the peer."""
 
     def __init__(self, wire: Wire) -> None:
@@ -251,11 +258,3 @@ class Outgoing:
 
     async def aclose(self) -> None:
         self._wire.close_output()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
