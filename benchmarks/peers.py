@@ -10,12 +10,12 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from planck.headless.system import SystemClock
 from planck.mcp.peer import Peer
 from planck.records.authority import Confinement
 from planck.records.messages import ToolCall
 from planck.records.outcome import Ok
 from planck.sidecar.host import sidecar_tool, way_to
+from planck.toolkit.clock import SystemClock
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from planck.agent.agent import Agent
-from planck.agent.journal import Journal
 from planck.headless.handle import SessionHandle
 from planck.headless.headless import Planck
 from planck.llm.provider import Request
@@ -19,6 +18,7 @@ from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
+from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor

@@ -14,7 +14,6 @@ import pytest
 from planck import Planck
 from planck.headless.credentials import CredentialFile, Keyring, Saved
 from planck.headless.settings import OAuthEntry, ProviderEntry
-from planck.headless.system import SystemClock
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
 from planck.llm.oauth import AuthError
@@ -23,6 +22,7 @@ from planck.llm.transport import HttpTransport
 from planck.records.messages import AssistantMessage, Text
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec
+from planck.toolkit.clock import SystemClock
 from tests.command import Bench
 from tests.wire.known import request
 from tests.wire.openai_chat import OpenAIChat

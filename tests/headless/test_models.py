@@ -10,9 +10,9 @@ from planck import Planck
 from planck.headless.credentials import CredentialFile, Keyring
 from planck.headless.models import ModelError, found_locally
 from planck.headless.settings import Config, ModelEntry, ProviderEntry
-from planck.headless.system import SystemClock
 from planck.records.messages import Text
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.toolkit.clock import SystemClock
 from tests.command import Bench
 from tests.wire.memory import MemoryTransport
 from tests.wire.openai_chat import OpenAIChat

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from planck.headless.permit import Gate
-from planck.headless.system import RandomIds
 from planck.permissions.approver import Approvals
 from planck.permissions.policy import Surroundings
 from planck.permissions.rules import Rule
@@ -17,6 +16,7 @@ from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision, PermissionRequest, View
 from planck.records.outcome import Err, Ok
+from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Effect, Tool, ToolContext
 
 BASH = Tool("bash", "", {}, lambda args, ctx: Ok({"output": ""}), effect=Effect.COMMAND, confinable=True)

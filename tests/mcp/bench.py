@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from planck.headless.system import SystemClock
 from planck.mcp.client import prefix
 from planck.mcp.links import process_link
 from planck.mcp.listing import Listing
 from planck.mcp.peer import Peer, State, Way
+from planck.toolkit.clock import SystemClock
 
 FAKE = Path(__file__).parent / "fake_server.py"
 WAIT = 30.0

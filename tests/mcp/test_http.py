@@ -12,7 +12,6 @@ from unittest.mock import ANY
 
 import pytest
 
-from planck.headless.system import SystemClock
 from planck.mcp.client import prefix, read_server, way_to
 from planck.mcp.http import serve_http
 from planck.mcp.peer import State
@@ -20,6 +19,7 @@ from planck.mcp.serve import mcp_server
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
+from planck.toolkit.clock import SystemClock
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Finished

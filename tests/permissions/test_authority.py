@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from planck.permissions.authority import ORCHESTRATOR_TOOLS, Asked, granted, meet
+from planck.permissions.authority import Asked, granted, meet
 from planck.records.authority import STRICTNESS, Authority, Mode
-from planck.records.specs import Role
+from planck.records.specs import ORCHESTRATOR_TOOLS, Role
 
 TOOLS = ("bash", "edit", "read", "write", "mcp__git__push", "spawn_agent", "list_models", "", "Bash", "*")
 SKILLS = ("review", "deploy", "tests")
@@ -35,7 +35,7 @@ def test_no_right_grows_in_twenty_thousand_random_spawn_trees() -> None:
             assert rights <= held, where()
             assert rights <= most, where()
             assert child.spawn_depth < max(parent.spawn_depth, 1), where()
-            assert role == "orchestrator" or not set(child.tools or ()) & ORCHESTRATOR_TOOLS, where()
+            assert role == "orchestrator" or not set(child.tools or ()) & set(ORCHESTRATOR_TOOLS), where()
             agents.append((child, rights))
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from planck.agent.journal import Entry
 from planck.records.events import Event, View
 from planck.session.journal import SessionJournal
+from planck.toolkit.journal import Entry
 from tests.teams import Crew
 
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import pytest
 
-from planck.agent.journal import Entry
 from planck.llm.provider import Request
 from planck.llm.scripted import Scripted
 from planck.records.events import Event, ToolEnd, ToolStart, TurnEnd, TurnStart, View
@@ -15,6 +14,7 @@ from planck.records.messages import ToolMessage
 from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
+from planck.toolkit.journal import Entry
 from tests.teams import Crew, delegate
 from tests.virtual_time import run_virtual
 

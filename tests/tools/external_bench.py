@@ -7,9 +7,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from planck.headless.system import SystemClock
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, Ok
+from planck.toolkit.clock import SystemClock
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Finished

@@ -10,11 +10,11 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from planck.headless.system import SystemClock
 from planck.records import codec
 from planck.records.events import View
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err
+from planck.toolkit.clock import SystemClock
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from planck.agent.agent import Activity, Agent
-from planck.agent.journal import Entry
 from planck.agent.turn import run_turn
 from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
 from planck.records.history import interrupted
 from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.toolkit.journal import Entry
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 import msgspec
 
-from planck.agent.journal import Entry, Journal
 from planck.agent.repeats import Repeats
 from planck.llm.provider import Provider, Request
 from planck.permissions.budget import Budget
@@ -32,6 +31,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
+from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Finished

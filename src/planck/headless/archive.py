@@ -15,7 +15,6 @@ from planck.headless.sessions import (
     same_place,
     valid_name,
 )
-from planck.headless.system import RandomIds, SystemClock
 from planck.headless.why import why_blocked
 from planck.records import codec
 from planck.records.events import (
@@ -38,6 +37,7 @@ from planck.session.names import new_name
 from planck.store.directory import log_files
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
+from planck.toolkit.clock import RandomIds, SystemClock
 
 
 class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,14 +9,13 @@ from planck.headless import teams
 from planck.headless.config import Loaded
 from planck.headless.headless import Planck
 from planck.headless.permit import authorised, ceiling, effective, surroundings
-from planck.headless.system import RandomIds
 from planck.headless.tools import ToolBox
 from planck.mcp.client import prefix
 from planck.permissions.policy import judge
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.specs import AgentSpec, ModelSpec
-from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
+from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Effect
 from planck.workspace.sandbox import find
 

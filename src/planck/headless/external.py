@@ -9,7 +9,7 @@ import msgspec
 from planck.headless import config as configuration
 from planck.headless.resources import Resources
 from planck.records.outcome import Err, Ok
-from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 from planck.tools import external
 from planck.tools.external import ExternalTool, Problem

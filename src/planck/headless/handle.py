@@ -9,7 +9,6 @@ import msgspec
 
 from planck.headless import undo
 from planck.headless.result import RunResult, ended_as, summarise
-from planck.headless.system import RandomIds, SystemClock
 from planck.headless.wiring import SessionWiring
 from planck.records import codec
 from planck.records.events import (
@@ -25,6 +24,7 @@ from planck.records.specs import AgentSpec, ModelSpec
 from planck.session.session import Session
 from planck.store.store import Store
 from planck.team.member import Member
+from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
 
 _MAX_STOPS = 5

@@ -16,9 +16,8 @@ from planck.headless.archive import Archive
 from planck.headless.auth import Auth
 from planck.headless.config import Config, ConfigError
 from planck.headless.handle import SessionHandle
-from planck.headless.peers import EVERY_TOOL, Peers, Report
+from planck.headless.peers import Peers, Report
 from planck.headless.resources import Resources
-from planck.headless.system import RandomIds, SystemClock
 from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
@@ -32,7 +31,7 @@ from planck.records.events import (
 )
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.session import session as session_module
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
@@ -41,7 +40,7 @@ from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
-from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.toolkit.clock import RandomIds, SystemClock
 
 
 class Planck:

@@ -14,15 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planck.agent.journal import Journal
 from planck.headless.agreed import Agreed, Change
 from planck.headless.lives import Lives
-from planck.headless.resources import EVERY, Resources
+from planck.headless.resources import Resources
 from planck.records.authority import Confinement
 from planck.records.events import Status, ToolsChanged, View
 from planck.records.messages import Message
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock
+from planck.records.specs import EVERY_TOOL
+from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:  # most runs have no peer: they load nothing of this
     from planck.mcp.peer import Peer, Way
 
 log = logging.getLogger(__name__)
-
-EVERY_TOOL = EVERY
-"""Among the tools of a spec: also those that come later."""
 
 _COMPACT_TIMEOUT = 120.0
 """Seconds; a turn waits for it, as it would for the model's summary."""

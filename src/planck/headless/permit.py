@@ -10,7 +10,6 @@ import msgspec
 
 from planck.headless.agreed import Change
 from planck.headless.config import ConfigError, Loaded, edit_user_file
-from planck.headless.peers import EVERY_TOOL
 from planck.permissions.approver import Approvals, Approver, digest
 from planck.permissions.authority import Asked, granted, meet
 from planck.permissions.policy import Surroundings, Verdict, judge
@@ -22,9 +21,8 @@ from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision, PermissionRequest, View
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
-from planck.records.specs import AgentSpec
+from planck.records.specs import EVERY_TOOL, TEAM_TOOLS, AgentSpec
 from planck.records.visible import visible
-from planck.team.spawn import TEAM_TOOLS
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from planck.tools.executor import Permit
 from planck.workspace.paths import Root, WorkspaceError, inside

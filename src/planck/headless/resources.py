@@ -12,12 +12,9 @@ from planck.context.skills import Catalog, Place, Skill
 from planck.headless import config as configuration
 from planck.headless.config import Config, ConfigError, Loaded
 from planck.headless.trust import trust_file
-from planck.records.specs import AgentSpec
+from planck.records.specs import EVERY_TOOL, AgentSpec
 
 log = logging.getLogger(__name__)
-
-EVERY = "*"
-"""Among the tools of a spec: all there are, also those that come later."""
 
 T = TypeVar("T")
 
@@ -95,7 +92,7 @@ class Resources:
     def skills_of(self, spec: AgentSpec) -> Mapping[str, Skill]:
         """The named ones; an agent that has every tool and names none has all."""
         if not spec.skills:
-            return self.skills().skills if EVERY in spec.tools else {}
+            return self.skills().skills if EVERY_TOOL in spec.tools else {}
         found = self.skills().skills
         return {name: found[name] for name in spec.skills if name in found}
 

@@ -8,7 +8,6 @@ from typing import Any
 from planck import __version__
 from planck.headless import config as configuration
 from planck.headless.permit import ceiling, gate
-from planck.headless.system import RandomIds, SystemClock
 from planck.headless.tools import ToolBox
 from planck.headless.trust import Trust
 from planck.mcp import meta as meta_keys
@@ -18,6 +17,7 @@ from planck.records.specs import ToolSpec
 from planck.sidecar.build import python_for
 from planck.sidecar.host import command
 from planck.sidecar.project import read_project
+from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import unrecorded
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Finished

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from planck.headless.external import External
-from planck.headless.peers import EVERY_TOOL
 from planck.headless.resources import Resources, stamps
+from planck.records.specs import EVERY_TOOL
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 

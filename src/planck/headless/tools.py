@@ -14,11 +14,11 @@ from planck.headless import config as configuration
 from planck.headless.external import external_tools
 from planck.headless.peers import Peers, Report
 from planck.headless.resources import Resources
-from planck.headless.system import RandomIds, SystemClock
 from planck.headless.trust import Trust
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
+from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools import arguments

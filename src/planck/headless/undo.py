@@ -13,9 +13,9 @@ from planck.llm.redact import Redactor
 from planck.records.events import USER, AgentStarted, Event, FileChanged, ToolStart, TurnStart, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.archive import IMPORTED
 from planck.store.store import Store
-from planck.team.spawn import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_FILE = 64 << 20

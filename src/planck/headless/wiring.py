@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from planck.agent.agent import Agent, Cost, MakeRoom
-from planck.agent.journal import Journal
 from planck.agent.metered import Metered
 from planck.context.compaction import (
     BUILT_IN,
@@ -52,6 +51,7 @@ from planck.records.usage import Usage
 from planck.team.standing import standing
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
+from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools

@@ -5,10 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from planck.records.authority import STRICTNESS, Authority, Mode
-from planck.records.specs import Role
-
-ORCHESTRATOR_TOOLS = frozenset({"spawn_agent", "destroy_agent", "interrupt_agent", "list_models"})
-"""Never granted: who leads is decided by role, not by holding a tool."""
+from planck.records.specs import ORCHESTRATOR_TOOLS, Role
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -68,7 +65,7 @@ def for_role(role: Role, authority: Authority) -> Authority:
     """A worker leads nobody: it has no orchestrator's tool and spawns nothing."""
     if role == "orchestrator":
         return authority
-    tools = None if authority.tools is None else _names(set(authority.tools) - ORCHESTRATOR_TOOLS)
+    tools = None if authority.tools is None else _names(set(authority.tools).difference(ORCHESTRATOR_TOOLS))
     return msgspec.structs.replace(authority, tools=tools, spawn_depth=0)
 
 

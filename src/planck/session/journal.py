@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from planck.agent.journal import Entry, Journal
 from planck.llm.redact import Redactor
 from planck.records import codec
 from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, View
@@ -14,6 +13,7 @@ from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
 from planck.session.passing import PIECES, Passing
 from planck.store.store import Store, StoreError
+from planck.toolkit.journal import Entry, Journal
 
 
 class SessionJournal:

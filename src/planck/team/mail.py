@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from planck.agent.actor import Ended
-from planck.agent.journal import Entry, Journal
 from planck.records.events import USER, Delivery, Envelope, Kind, TurnStatus, View, Wait
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Clock, Ids, later
@@ -12,6 +11,7 @@ from planck.records.specs import Limits
 from planck.team.ledger import Ledger
 from planck.team.member import Member
 from planck.team.waits import Waits
+from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
 
 GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from planck.agent.agent import Agent
-from planck.agent.journal import Journal
 from planck.records.events import (
     AssistantSaid,
     Compacted,
@@ -19,6 +18,7 @@ from planck.records.events import (
 from planck.records.history import interrupted
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
+from planck.toolkit.journal import Journal
 
 BuildAgent = Callable[[AgentSpec, Journal], Agent]
 """How an agent gets its model and tools; the facade's wiring knows."""

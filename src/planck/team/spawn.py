@@ -7,14 +7,11 @@ from planck.permissions.authority import Asked, granted
 from planck.records import codec
 from planck.records.authority import Authority
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.team import names
 from planck.team.member import Member
 from planck.team.team import Team
 from planck.toolkit.tool import Outcome
-
-ORCHESTRATOR_TOOLS = ("spawn_agent", "destroy_agent", "interrupt_agent", "list_models")
-TEAM_TOOLS = ("ask_agent", "delegate_task", "send_response", "list_team")
 
 ResolveModel = Callable[[str, str, str], ModelSpec | Err]
 """(provider, model id, base_url) -> the model, or why not."""

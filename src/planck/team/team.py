@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterable
 
 from planck.agent.actor import Actor
-from planck.agent.journal import Entry, Journal
 from planck.records.events import AgentEnded, AgentStarted, Delivery, Envelope, TurnStatus, View, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
@@ -14,6 +13,7 @@ from planck.team import names, registry
 from planck.team.mail import Mail
 from planck.team.member import Member
 from planck.team.revive import BuildAgent, Revived, revive
+from planck.toolkit.journal import Entry, Journal
 
 log = logging.getLogger(__name__)
 
