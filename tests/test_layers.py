@@ -9,13 +9,13 @@ SRC = Path(__file__).parent.parent / "src" / "planck"
 
 ROWS: tuple[frozenset[str], ...] = (
     frozenset({"records"}),
-    frozenset({"llm", "workspace", "store", "toolkit"}),
-    frozenset({"tools", "permissions", "context"}),
-    frozenset({"agent", "mcp"}),
+    frozenset({"llm", "workspace", "store", "toolkit", "shell"}),
+    frozenset({"tools", "permissions", "context", "testing"}),
+    frozenset({"agent", "mcp", "acp", "config"}),
     frozenset({"team", "sidecar"}),
-    frozenset({"session"}),
+    frozenset({"session", "peers", "client"}),
     frozenset({"headless"}),
-    frozenset({"cli", "api", "web", "tui", "acp", "mcp_server"}),
+    frozenset({"cli", "api", "web", "acp_agent", "mcp_server"}),
 )
 ROW = {package: number for number, packages in enumerate(ROWS) for package in packages}
 FRONTENDS = ROWS[-1]

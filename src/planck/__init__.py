@@ -6,8 +6,8 @@ TYPE_CHECKING = False  # checkers know the name; `typing` itself is an eighth of
 if TYPE_CHECKING:
     from typing import Any
 
-    from planck.headless.external import from_file as from_file
-    from planck.headless.external import load_all as load_all
+    from planck.config.external import from_file as from_file
+    from planck.config.external import load_all as load_all
     from planck.headless.headless import Planck as Planck
     from planck.headless.scripting import run as run
     from planck.records.outcome import Err as Err
@@ -32,8 +32,8 @@ _HOMES = {
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "error": "planck.records.outcome",
-    "from_file": "planck.headless.external",
-    "load_all": "planck.headless.external",
+    "from_file": "planck.config.external",
+    "load_all": "planck.config.external",
     "orchestrator_tools": "planck.team.tools",
     "run": "planck.headless.scripting",
     "tool": "planck.toolkit.decorator",

@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 
 from planck import Planck
-from planck.headless.config import ConfigError
-from planck.headless.settings import KEYS, schema
+from planck.config.load import ConfigError
+from planck.config.schema import KEYS, schema
 from tests.command import Bench
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.credentials import CredentialFile, Keyring, Saved
-from planck.headless.settings import OAuthEntry, ProviderEntry
+from planck.config.credentials import CredentialFile, Keyring, Saved
+from planck.config.schema import OAuthEntry, ProviderEntry
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
 from planck.llm.oauth import AuthError
@@ -91,7 +91,7 @@ def test_a_file_that_can_not_be_read_or_written_has_its_kind(tmp_path: Path) -> 
 @pytest.mark.serial
 def test_writers_in_several_processes_lose_no_entry(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from planck.headless.credentials import *;"
+        "import sys; from pathlib import Path; from planck.config.credentials import *;"
         "[CredentialFile(Path(sys.argv[1])).put(f'{sys.argv[2]}-{n}', Saved(key='k')) for n in range(20)]"
     )
     running = [

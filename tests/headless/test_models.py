@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.credentials import CredentialFile, Keyring
-from planck.headless.models import ModelError, found_locally
-from planck.headless.settings import Config, ModelEntry, ProviderEntry
+from planck.config.credentials import CredentialFile, Keyring
+from planck.config.models import ModelError, found_locally
+from planck.config.schema import Config, ModelEntry, ProviderEntry
 from planck.records.messages import Text
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.toolkit.clock import SystemClock

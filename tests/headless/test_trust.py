@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from planck.config.trust import MAX_FILES, Trust, TrustError
 from planck.headless.headless import Planck
-from planck.headless.trust import MAX_FILES, Trust, TrustError
 
 
 def folder(tmp_path: Path) -> Path:

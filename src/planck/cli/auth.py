@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
-from planck.headless.auth import Auth
-from planck.headless.headless import Planck
+from planck.headless import Auth, Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import plain
 

@@ -12,9 +12,7 @@ from planck.cli.lines import Lines
 from planck.cli.render import Screen, summary
 from planck.cli.run import Watch, limits, no_model, open_planck, open_session, session_arguments
 from planck.cli.terminal import Terminal
-from planck.headless.handle import SessionHandle
-from planck.headless.headless import Planck
-from planck.headless.result import Exit
+from planck.headless import Exit, Planck, SessionHandle
 from planck.records.outcome import ErrorKind, PlanckError
 
 EXAMPLE = 'planck "what does this project do?" -m local/qwen3'

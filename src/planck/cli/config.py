@@ -5,8 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from planck.headless.headless import Planck
-from planck.headless.origins import Origin, explain, shown
+from planck.headless import Origin, Planck, explain_config, shown
 
 EXAMPLE = "planck config explain limits.steps"
 
@@ -26,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "show":
         print(json.dumps(shown(loaded.config), indent=2, ensure_ascii=False))
         return 0
-    origins = explain(loaded, options.key)
+    origins = explain_config(loaded, options.key)
     if options.json:
         rows = [
             {f: getattr(origin, f) for f in ("key", "value", "source", "overruled", "description")}

@@ -9,7 +9,7 @@ from pathlib import Path
 from planck.cli.render import Screen, summary
 from planck.cli.run import Watch
 from planck.cli.terminal import Terminal
-from planck.headless.demo import PROMPT, open_demo
+from planck.headless import PROMPT, open_demo
 
 EXAMPLE = "planck demo"
 

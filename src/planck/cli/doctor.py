@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from planck.cli.terminal import Terminal
-from planck.headless.doctor import examine
-from planck.headless.result import Exit
+from planck.headless import Exit, examine
 from planck.records.visible import plain
 
 EXAMPLE = "planck doctor --json"

@@ -1,11 +1,6 @@
 """How a failure that ends a command becomes an exit code."""
 
-from planck.headless.config import ConfigError
-from planck.headless.models import ModelError
-from planck.headless.result import Exit
-from planck.headless.sessions import SessionError
-from planck.headless.teams import TeamFileError
-from planck.headless.undo import UndoError
+from planck.headless import ConfigError, Exit, ModelError, SessionError, TeamFileError, UndoError
 from planck.records.outcome import ErrorKind, PlanckError
 
 

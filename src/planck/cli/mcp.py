@@ -8,10 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.headless import config as configuration
-from planck.headless import servers
-from planck.headless.headless import Planck
-from planck.headless.peers import Report
+from planck.headless import Planck, Report, environment, home_dir, servers
 from planck.records.outcome import ErrorKind
 from planck.records.visible import one_line, plain
 
@@ -82,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         case "add":
             return _add(options)
         case "remove":
-            file = servers.remove(configuration.home_dir(), options.name)
+            file = servers.remove(home_dir(), options.name)
             print(f"removed {options.name!r} from {file}")
             return 0
         case "test":
@@ -121,7 +118,7 @@ def _add(options: argparse.Namespace) -> int:
         "env": _pairs(options.env, "--env"),
         "headers": _pairs(options.header, "--header"),
     }
-    file = servers.add(configuration.home_dir(), options.name, entry, configuration.environment())
+    file = servers.add(home_dir(), options.name, entry, environment())
     print(f"added {options.name!r} to {file}; try it: planck mcp test {options.name}")
     return 0
 
@@ -170,7 +167,7 @@ def show_reports(reports: list[Report], as_json: bool) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from planck.headless.serving import Workbench
+    from planck.headless import Workbench
 
     workspace = Path(options.directory).absolute()
     if not workspace.is_dir():

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.headless.headless import Planck
-from planck.headless.models import Listed
+from planck.headless import Listed, Planck
 from planck.records.visible import one_line, plain
 
 EXAMPLE = "planck models test sonnet"

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.headless.headless import Planck
+from planck.headless import Planck
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import plain
@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(planck: Planck, options: argparse.Namespace) -> int:
-    from planck.headless.explain import explain
+    from planck.headless import explain_call
 
-    found = explain(
+    found = explain_call(
         planck,
         options.agent,
         options.tool,

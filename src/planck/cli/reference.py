@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from planck.cli.main import COMMANDS, NOT_BUILT
-from planck.headless.result import Exit
-from planck.headless.settings import schema
+from planck.headless import Exit, schema
 from planck.records.events import DELTAS, View
 from planck.records.outcome import ErrorKind
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from planck.cli.blocks import Blocks
 from planck.cli.terminal import Terminal
-from planck.headless.handle import SessionEvent, SessionHandle
-from planck.headless.result import RunResult
+from planck.headless import RunResult, SessionEvent, SessionHandle
 from planck.records.visible import one_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

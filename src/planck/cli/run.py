@@ -15,10 +15,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.headless.handle import SessionEvent, SessionHandle, frame_of
-from planck.headless.headless import Planck
-from planck.headless.result import Exit, RunResult, failed
-from planck.headless.sessions import newest
+from planck.headless import Exit, Planck, RunResult, SessionEvent, SessionHandle, failed, frame_of, newest
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, PlanckError

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
-from planck.headless.archive import Archive, SessionDetail, SessionInfo
-from planck.headless.headless import Planck
+from planck.headless import Archive, Planck, SessionDetail, SessionInfo
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import one_line, plain

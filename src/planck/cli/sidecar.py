@@ -8,8 +8,7 @@ from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.mcp import port, show_reports
-from planck.headless.headless import Planck
-from planck.headless.servers import tried
+from planck.headless import Planck, servers
 from planck.records.outcome import ErrorKind
 from planck.records.visible import plain
 
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _new(folder: Path) -> int:
-    from planck.headless.sidecar_files import new_sidecar
+    from planck.headless import new_sidecar
 
     for file in new_sidecar(folder):
         print(file)
@@ -66,7 +65,7 @@ def _new(folder: Path) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
-    from planck.headless.serving import handed, new_token, sidecar_command
+    from planck.headless import handed, new_token, sidecar_command
 
     def progress(text: str) -> None:
         print(f"planck: {plain(text)}", file=sys.stderr)
@@ -82,7 +81,7 @@ def _status(options: argparse.Namespace) -> int:
     planck = Planck(workspace=Path(options.directory), trust=options.trust)
     for notice in planck.notices:
         print(f"planck: {plain(notice)}", file=sys.stderr)
-    reports = asyncio.run(tried(planck, "sidecar"))
+    reports = asyncio.run(servers.tried(planck, "sidecar"))
     if not reports and not options.json:
         if any("not trusted" in notice for notice in planck.notices):
             raise UsageError(ErrorKind.PERMISSION_DENIED, "nothing is started here; pass --trust to do so")

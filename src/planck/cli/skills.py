@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.headless.headless import Planck
-from planck.headless.inspection import Skill, skill_text
+from planck.headless import Planck, Skill, skill_text
 from planck.records.outcome import ErrorKind
 from planck.records.visible import one_line, plain
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
-from planck.headless import teams
-from planck.headless.headless import Planck
+from planck.headless import Planck, teams
 from planck.records.outcome import ErrorKind
 from planck.records.visible import one_line, plain
 

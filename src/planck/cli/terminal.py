@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from planck.headless.config import environment
+from planck.headless import environment
 from planck.records.visible import one_line, plain
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}

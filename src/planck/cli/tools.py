@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from planck.headless.tools import Entry, Inventory, ToolBox
+from planck.headless import Entry, Inventory, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, Ok
 from planck.records.visible import visible

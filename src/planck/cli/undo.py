@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.headless.headless import Planck
-from planck.headless.result import Exit
-from planck.headless.sessions import newest
-from planck.headless.undo import Plan, Selection
+from planck.headless import Exit, Plan, Planck, Selection, newest
 from planck.records.outcome import ErrorKind
 from planck.records.visible import plain
 

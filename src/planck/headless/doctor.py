@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 
 import planck
-from planck.headless import config as configuration
+from planck.config import load as configuration
+from planck.config.load import ConfigError
 from planck.headless import hooks
-from planck.headless.config import ConfigError
 from planck.headless.headless import Planck
 from planck.headless.tools import BUILT_IN, ToolBox
 from planck.records.outcome import PlanckError

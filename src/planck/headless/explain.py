@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from planck.headless import teams
-from planck.headless.config import Loaded
+from planck.config import teams
+from planck.config.load import Loaded
 from planck.headless.headless import Planck
 from planck.headless.permit import authorised, ceiling, effective, surroundings
 from planck.headless.tools import ToolBox
@@ -38,7 +38,7 @@ class Explanation(msgspec.Struct, frozen=True):
     """How commands are confined here, or why they are not."""
 
 
-def explain(
+def explain_call(
     planck: Planck, agent: str, tool: str, what: str, *, team: str = "", mode: str = "", trust: bool = False
 ) -> Explanation:
     """`what` is a command for bash, and JSON arguments for any other tool."""

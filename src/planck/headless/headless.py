@@ -9,16 +9,17 @@ from typing import Any
 import msgspec
 
 import planck
+from planck.config import load as configuration
+from planck.config import models, teams
+from planck.config.auth import Auth
+from planck.config.load import Config, ConfigError
+from planck.config.reload import Resources
+from planck.config.trust import Trust
 from planck.context.compaction import BUILT_IN
-from planck.headless import config as configuration
-from planck.headless import hooks, models, sessions, teams, undo
+from planck.headless import hooks, sessions, undo
 from planck.headless.archive import Archive
-from planck.headless.auth import Auth
-from planck.headless.config import Config, ConfigError
 from planck.headless.handle import SessionHandle
 from planck.headless.peers import Peers, Report
-from planck.headless.resources import Resources
-from planck.headless.trust import Trust
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider

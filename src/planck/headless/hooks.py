@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.config import did_you_mean
+from planck.config.load import did_you_mean
 from planck.records import codec
 from planck.records.events import PermissionDecision, View
 from planck.records.messages import ToolCall

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planck.config.reload import Resources
 from planck.headless.agreed import Agreed, Change
 from planck.headless.lives import Lives
-from planck.headless.resources import Resources
 from planck.records.authority import Confinement
 from planck.records.events import Status, ToolsChanged, View
 from planck.records.messages import Message

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.headless.agreed import Change
-from planck.headless.config import ConfigError, Loaded, edit_user_file
 from planck.permissions.approver import Approvals, Approver, digest
 from planck.permissions.authority import Asked, granted, meet
 from planck.permissions.policy import Surroundings, Verdict, judge

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from planck.headless.config import ConfigError, edit_user_file
+from planck.config.load import ConfigError, edit_user_file
 from planck.headless.headless import Planck
 from planck.headless.peers import Report
 from planck.mcp.client import ServerSpec, read_server

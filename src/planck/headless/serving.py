@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from planck import __version__
-from planck.headless import config as configuration
+from planck.config import load as configuration
+from planck.config.trust import Trust
 from planck.headless.permit import ceiling, gate
 from planck.headless.tools import ToolBox
-from planck.headless.trust import Trust
 from planck.mcp import meta as meta_keys
 from planck.records.authority import Mode
 from planck.records.messages import ToolCall

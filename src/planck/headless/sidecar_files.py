@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from planck.headless.config import ConfigError
+from planck.config.load import ConfigError
 from planck.records.outcome import ErrorKind
 
 FILES = {

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
+from planck.config import load as configuration
+from planck.config.external import external_tools
+from planck.config.reload import Resources
+from planck.config.trust import Trust
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
-from planck.headless import config as configuration
-from planck.headless.external import external_tools
 from planck.headless.peers import Peers, Report
-from planck.headless.resources import Resources
-from planck.headless.trust import Trust
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS

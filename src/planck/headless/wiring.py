@@ -9,6 +9,12 @@ import msgspec
 
 from planck.agent.agent import Agent, Cost, MakeRoom
 from planck.agent.metered import Metered
+from planck.config.credentials import CredentialFile, Keyring
+from planck.config.external import external_tools
+from planck.config.load import Config
+from planck.config.models import address, available, cost_usd, provider_entry, resolve_pair
+from planck.config.reload import Resources
+from planck.config.tool_files import ToolFiles
 from planck.context.compaction import (
     BUILT_IN,
     DIGEST,
@@ -23,15 +29,9 @@ from planck.context.compaction import (
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
-from planck.headless.config import Config
-from planck.headless.credentials import CredentialFile, Keyring
-from planck.headless.external import external_tools
 from planck.headless.hooks import HookedExecutor, Hooks
-from planck.headless.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.headless.peers import Peers
 from planck.headless.permit import authorised, ceiling, effective, gate
-from planck.headless.resources import Resources
-from planck.headless.tool_files import ToolFiles
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider

@@ -2,7 +2,7 @@
 
 import sys
 
-from planck.headless.serving import Workbench, new_token, serve_http, serve_stdio
+from planck.headless import Workbench, new_token, serve_http, serve_stdio
 
 
 async def run(bench: Workbench, port: int | None, token: str = "") -> int:

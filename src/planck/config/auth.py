@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from planck.headless.config import Config
-from planck.headless.credentials import Keyring, Saved, client, status
-from planck.headless.models import known_providers, provider_entry
+from planck.config.credentials import Keyring, Saved, client, status
+from planck.config.load import Config
+from planck.config.models import known_providers, provider_entry
 from planck.llm import oauth
 from planck.llm.oauth import AuthError
 from planck.llm.transport import Transport

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.settings import KEYLESS, ProviderEntry
+from planck.config.schema import KEYLESS, ProviderEntry
 from planck.llm import oauth
 from planck.llm.endpoint import Endpoint
 from planck.llm.oauth import AuthError, Client, Grant

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from planck.headless.settings import KEYS, Config, ModelEntry, Permissions, ProviderEntry
+from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry
 from planck.permissions.policy import Mode, stricter
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits

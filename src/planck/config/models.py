@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.config import Config, ModelEntry, ProviderEntry
-from planck.headless.credentials import Keyring
-from planck.headless.settings import KEYLESS
+from planck.config.credentials import Keyring
+from planck.config.load import Config, ModelEntry, ProviderEntry
+from planck.config.schema import KEYLESS
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel
 from planck.llm.local import discover

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from planck.headless.external import External
-from planck.headless.resources import Resources, stamps
+from planck.config.external import External
+from planck.config.reload import Resources, stamps
 from planck.records.specs import EVERY_TOOL
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet

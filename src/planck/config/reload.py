@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from planck.config import load as configuration
+from planck.config.load import Config, ConfigError, Loaded
+from planck.config.trust import trust_file
 from planck.context import agents_md, skills
 from planck.context.prompt import system_prompt
 from planck.context.skills import Catalog, Place, Skill
-from planck.headless import config as configuration
-from planck.headless.config import Config, ConfigError, Loaded
-from planck.headless.trust import trust_file
 from planck.records.specs import EVERY_TOOL, AgentSpec
 
 log = logging.getLogger(__name__)

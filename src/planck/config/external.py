@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from planck.headless import config as configuration
-from planck.headless.resources import Resources
+from planck.config import load as configuration
+from planck.config.reload import Resources
 from planck.records.outcome import Err, Ok
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.config import MERGED, ConfigError, Loaded, did_you_mean
-from planck.headless.settings import KEYS, Config, description
+from planck.config.load import MERGED, ConfigError, Loaded, did_you_mean
+from planck.config.schema import KEYS, Config, description
 from planck.records.outcome import ErrorKind
 
 _SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
@@ -29,7 +29,7 @@ def shown(config: Config) -> dict[str, Any]:
     return values
 
 
-def explain(loaded: Loaded, key: str = "") -> list[Origin]:
+def explain_config(loaded: Loaded, key: str = "") -> list[Origin]:
     """Every key, or one (`limits` or `limits.steps`)."""
     wanted = [k for k in _keys(loaded) if not key or k == key or k.startswith(f"{key}.")]
     if not wanted:
