@@ -124,7 +124,7 @@ def _resume(folder: Path) -> None:
 _RESUME = """
 import asyncio, resource, sys, time
 from planck import Planck
-from planck.llm.scripted import ScriptedProvider
+from planck.testing.scripted import ScriptedProvider
 async def main():
     async with Planck(sys.argv[1], sys.argv[2], environ={}, providers={"double": ScriptedProvider([])}) as p:
         idle = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -10,7 +10,7 @@ from benchmarks import bare
 from benchmarks.model_server import model_server
 from benchmarks.turns import NOOP, open_planck
 from planck.cli.main import COLLECTOR
-from planck.headless.handle import SessionHandle
+from planck.headless.open_session import OpenSession
 from planck.records.specs import AgentSpec
 from planck.team.member import Member
 
@@ -84,7 +84,7 @@ async def _asks(port: int) -> None:
     )
 
 
-async def _worker(session: SessionHandle, number: int) -> Member:
+async def _worker(session: OpenSession, number: int) -> Member:
     team = session._session.team
     spec = AgentSpec(
         id=f"{number:016x}",

@@ -11,8 +11,8 @@ from typing import Any
 
 from benchmarks import bare
 from benchmarks.model_server import model_server
-from planck.headless.handle import SessionHandle
-from planck.headless.headless import Planck
+from planck.headless.open_session import OpenSession
+from planck.headless.planck import Planck
 from planck.records.outcome import Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
@@ -98,7 +98,7 @@ async def _deltas(port: int) -> None:
     )
 
 
-async def _watch(session: SessionHandle) -> int:
+async def _watch(session: OpenSession) -> int:
     seen = 0
     async with aclosing(session.events()) as events:
         async for event in events:

@@ -2,10 +2,10 @@
 
 from contextlib import aclosing
 
-from planck.headless.handle import SessionEvent, SessionHandle
+from planck.headless import OpenSession, SessionEvent
 
 
-async def recorded(session: SessionHandle) -> list[SessionEvent]:
+async def recorded(session: OpenSession) -> list[SessionEvent]:
     """Every event up to the newest."""
     found: list[SessionEvent] = []
     head = session.head

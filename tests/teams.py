@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from planck.agent.agent import Agent
-from planck.headless.handle import SessionHandle
-from planck.headless.headless import Planck
+from planck.headless.open_session import OpenSession
+from planck.headless.planck import Planck
 from planck.llm.provider import Request
-from planck.llm.scripted import Script, Scripted, ScriptedProvider
 from planck.records.events import Event, View, view
 from planck.records.specs import AgentSpec, Limits, ModelSpec
 from planck.session.bus import Bus
@@ -18,6 +17,7 @@ from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
+from planck.testing.scripted import Script, Scripted, ScriptedProvider
 from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
@@ -107,7 +107,7 @@ def write_team(folder: Path, *members: Mapping[str, Any]) -> str:
     return str(folder)
 
 
-async def facts(session: SessionHandle) -> list[tuple[str, dict[str, Any]]]:
+async def facts(session: OpenSession) -> list[tuple[str, dict[str, Any]]]:
     """Everything recorded so far, as (type, data)."""
     found = []
     async for event in session.events():

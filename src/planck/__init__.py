@@ -6,9 +6,9 @@ TYPE_CHECKING = False  # checkers know the name; `typing` itself is an eighth of
 if TYPE_CHECKING:
     from typing import Any
 
-    from planck.config.external import from_file as from_file
-    from planck.config.external import load_all as load_all
-    from planck.headless.headless import Planck as Planck
+    from planck.config.tool_files import from_file as from_file
+    from planck.config.tool_files import load_all as load_all
+    from planck.headless.planck import Planck as Planck
     from planck.headless.scripting import run as run
     from planck.records.outcome import Err as Err
     from planck.records.outcome import ErrorKind as ErrorKind
@@ -27,13 +27,13 @@ _HOMES = {
     "Err": "planck.records.outcome",
     "ErrorKind": "planck.records.outcome",
     "Ok": "planck.records.outcome",
-    "Planck": "planck.headless.headless",
+    "Planck": "planck.headless.planck",
     "Sidecar": "planck.sidecar.discovery",
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
     "error": "planck.records.outcome",
-    "from_file": "planck.config.external",
-    "load_all": "planck.config.external",
+    "from_file": "planck.config.tool_files",
+    "load_all": "planck.config.tool_files",
     "orchestrator_tools": "planck.team.tools",
     "run": "planck.headless.scripting",
     "tool": "planck.toolkit.decorator",

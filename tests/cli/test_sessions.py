@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planck import Planck
-from planck.llm.scripted import ScriptedProvider
+from planck.testing.scripted import ScriptedProvider
 from tests.command import Bench
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from planck.context.compaction import Compactor, TooBig, by_model, compact, fits
 from planck.llm.provider import Request
-from planck.llm.scripted import Say, Script, ScriptedProvider
 from planck.records.events import (
     USER,
     AssistantSaid,
@@ -35,6 +34,7 @@ from planck.records.messages import (
 )
 from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
+from planck.testing.scripted import Say, Script, ScriptedProvider
 
 WINDOW = 10_000
 

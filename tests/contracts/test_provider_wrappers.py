@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from planck.agent.metered import Metered
-from planck.llm.cassette import Playback, Recording
-from planck.llm.faulty import Faulty
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.retry import Retrying
-from planck.llm.scripted import Say, ScriptedProvider
 from planck.permissions.budget import Budget
 from planck.records.events import TextDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind
+from planck.testing.cassette import Playback, Recording
+from planck.testing.faulty import Faulty
+from planck.testing.scripted import Say, ScriptedProvider
 from tests.wire.known import request
 
 Wrap = Callable[[ScriptedProvider], Provider]

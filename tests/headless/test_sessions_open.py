@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planck import Planck
-from planck.llm.scripted import ScriptedProvider
+from planck.testing.scripted import ScriptedProvider
 
 
 def planck(folder: Path) -> Planck:

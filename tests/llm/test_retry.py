@@ -9,12 +9,12 @@ from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.retry import Retrying
 from planck.llm.retry_after import retry_after
-from planck.llm.scripted import Say, ScriptedProvider
 from planck.records.events import Status, TextDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
+from planck.testing.scripted import Say, ScriptedProvider
 from tests.virtual_time import run_virtual
 from tests.wire import chat
 from tests.wire.known import request

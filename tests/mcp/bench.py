@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from planck.mcp.client import prefix
-from planck.mcp.links import process_link
 from planck.mcp.listing import Listing
 from planck.mcp.peer import Peer, State, Way
+from planck.mcp.transport import process_link
 from planck.toolkit.clock import SystemClock
 
 FAKE = Path(__file__).parent / "fake_server.py"

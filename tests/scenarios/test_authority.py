@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from planck.headless.headless import Planck
+from planck.headless.planck import Planck
 from planck.records.approval import Answer, Question
 from tests.teams import Brains, spawned
 from tests.wire import chat

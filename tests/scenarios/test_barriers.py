@@ -5,9 +5,9 @@ from typing import Any
 
 from planck import Planck
 from planck.llm.provider import Request
-from planck.llm.scripted import ScriptedProvider
 from planck.records.approval import Answer, Question
 from planck.store.witness import last_testimony
+from planck.testing.scripted import ScriptedProvider
 from tests.teams import ask, facts
 
 

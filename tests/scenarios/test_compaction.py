@@ -6,9 +6,9 @@ from typing import Any
 
 from planck import Planck
 from planck.llm.provider import Request
-from planck.llm.scripted import Say, ScriptedProvider
 from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
+from planck.testing.scripted import Say, ScriptedProvider
 from tests.recorded import recorded
 
 WINDOW = 128_000

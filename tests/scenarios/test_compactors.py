@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.handle import AgentError, SessionHandle
+from planck.headless.open_session import AgentError, OpenSession
 from planck.llm.provider import Request
-from planck.llm.scripted import Say, ScriptedProvider
 from planck.records.messages import size
 from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
+from planck.testing.scripted import Say, ScriptedProvider
 from tests.command import Bench
 from tests.mcp.bench import descendants
 from tests.recorded import recorded
@@ -99,7 +99,7 @@ def team(folder: Path, compactor: str, provider: str = "double") -> None:
     (folder / "TEAM.json").write_text(json.dumps({"members": [{**member, "compactor": compactor}]}))
 
 
-async def run(app: Planck, session: SessionHandle) -> tuple[Any, list[dict[str, Any]]]:
+async def run(app: Planck, session: OpenSession) -> tuple[Any, list[dict[str, Any]]]:
     """The result, and what watchers were told of compactors; that it begins is told each time."""
     statuses: list[dict[str, Any]] = []
     begun: list[dict[str, Any]] = []

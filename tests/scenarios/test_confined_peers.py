@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.llm.scripted import ScriptedProvider
 from planck.mcp.http import serve_http
 from planck.mcp.serve import mcp_server
+from planck.testing.scripted import ScriptedProvider
 from planck.workspace.sandbox import find
 from tests.mcp.bench import FAKE, descendants
 from tests.mcp.test_http import Up

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.llm.scripted import ScriptedProvider
 from planck.records.outcome import ErrorKind
 from planck.store.store import StoreError
+from planck.testing.scripted import ScriptedProvider
 
 
 def open_planck(tmp_path: Path, *answers: str) -> Planck:

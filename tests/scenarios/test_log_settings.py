@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from planck import Ok, Planck, Tool, ToolContext
-from planck.headless.handle import SessionHandle
+from planck.headless.open_session import OpenSession
 from planck.llm.provider import Item, Request
-from planck.llm.scripted import Scripted, ScriptedProvider
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.messages import AssistantMessage, StopReason, Text, ToolCall
 from planck.records.usage import Usage
+from planck.testing.scripted import Scripted, ScriptedProvider
 
 ENVIRON = {
     "ANTHROPIC_API_KEY": "sk-c4n4ry-0123456789",
@@ -124,5 +124,5 @@ async def test_no_canary_is_in_what_passes_by_wherever_it_is_cut(tmp_path: Path,
     assert set(streams.values()) == {SAID.replace(KEY, "[redacted]")}
 
 
-async def watched(session: SessionHandle) -> list[tuple[str, Any]]:
+async def watched(session: OpenSession) -> list[tuple[str, Any]]:
     return [(event.type, event.data) async for event in session.events()]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from planck import Err, ErrorKind, Planck
 from planck.llm.provider import Request
-from planck.llm.scripted import Scripted, ScriptedProvider
+from planck.testing.scripted import Scripted, ScriptedProvider
 from tests.command import Bench, finish
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.headless.handle import SessionHandle
-from planck.llm.scripted import ScriptedProvider
+from planck.headless.open_session import OpenSession
 from planck.records.approval import Answer, Question
+from planck.testing.scripted import ScriptedProvider
 from tests.command import Bench
 from tests.mcp.bench import FAKE, WAIT, descendants
 from tests.recorded import recorded
@@ -72,7 +72,7 @@ def planck(
 
 
 @asynccontextmanager
-async def watched(session: SessionHandle) -> AsyncGenerator[list[dict[str, Any]], None]:
+async def watched(session: OpenSession) -> AsyncGenerator[list[dict[str, Any]], None]:
     """The `status` deltas of a session, from now on."""
     seen: list[dict[str, Any]] = []
 

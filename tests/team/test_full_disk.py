@@ -8,12 +8,12 @@ from contextlib import suppress
 import pytest
 
 from planck.llm.provider import Request
-from planck.llm.scripted import Scripted
 from planck.records.events import Event, ToolEnd, ToolStart, TurnEnd, TurnStart, View
 from planck.records.messages import ToolMessage
 from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
+from planck.testing.scripted import Scripted
 from planck.toolkit.journal import Entry
 from tests.teams import Crew, delegate
 from tests.virtual_time import run_virtual

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from planck.llm.provider import Request
-from planck.llm.scripted import Say
 from planck.records.messages import AssistantMessage
+from planck.testing.scripted import Say
 from tests.teams import Crew, ask
 
 TURNS = 5_000

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from planck.llm.provider import Request
-from planck.llm.scripted import Say
 from planck.records.events import (
     AgentEnded,
     AssistantSaid,
@@ -27,6 +26,7 @@ from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
 from planck.team.team import TeamError
+from planck.testing.scripted import Say
 from planck.toolkit.journal import Entry
 from tests.teams import Crew, ask, delegate, target
 from tests.virtual_time import run_virtual

@@ -1,7 +1,7 @@
 from planck.llm.provider import Request
-from planck.llm.scripted import Say
 from planck.records.events import ToolEnd
 from planck.records.messages import AssistantMessage
+from planck.testing.scripted import Say
 from tests.teams import Crew
 from tests.virtual_time import run_virtual
 

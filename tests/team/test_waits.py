@@ -6,10 +6,10 @@ import random
 import pytest
 
 from planck.llm.provider import Request
-from planck.llm.scripted import Say
 from planck.records.events import ToolEnd
 from planck.records.messages import AssistantMessage
 from planck.team.waits import Waits
+from planck.testing.scripted import Say
 from tests.teams import Crew, ask
 from tests.virtual_time import run_virtual
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from planck.llm.authorized import Authorized
-from planck.llm.cassette import Recording
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
-from planck.llm.faulty import Faulty
 from planck.llm.provider import Provider, Request
 from planck.llm.retry import Retrying
 from planck.llm.transport import Transport
@@ -18,6 +16,8 @@ from planck.records.history import History
 from planck.records.messages import Part, Thinking
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
+from planck.testing.cassette import Recording
+from planck.testing.faulty import Faulty
 from tests.wire.anthropic import Anthropic
 from tests.wire.google import Google
 from tests.wire.ollama import Ollama

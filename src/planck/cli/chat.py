@@ -12,7 +12,7 @@ from planck.cli.lines import Lines
 from planck.cli.render import Screen, summary
 from planck.cli.run import Watch, limits, no_model, open_planck, open_session, session_arguments
 from planck.cli.terminal import Terminal
-from planck.headless import Exit, Planck, SessionHandle
+from planck.headless import Exit, OpenSession, Planck
 from planck.records.outcome import ErrorKind, PlanckError
 
 EXAMPLE = 'planck "what does this project do?" -m local/qwen3'
@@ -68,7 +68,7 @@ class Chat:
         options: argparse.Namespace,
         terminal: Terminal,
         lines: Lines,
-        session: SessionHandle,
+        session: OpenSession,
         approver: TerminalApprover | None = None,
     ) -> None:
         self._planck = planck_
@@ -136,7 +136,7 @@ class Chat:
             await self._watch.finish()
         self._screen.done()
 
-    def _open(self, session: SessionHandle) -> None:
+    def _open(self, session: OpenSession) -> None:
         self._session = session
         self._screen = Screen(self._terminal, session)
         also = self._screen.run if self._terminal.live and not self._lines.terminal else None

@@ -5,7 +5,7 @@ from typing import Any
 
 from planck.cli.blocks import Blocks
 from planck.cli.terminal import Terminal
-from planck.headless import RunResult, SessionEvent, SessionHandle
+from planck.headless import OpenSession, RunResult, SessionEvent
 from planck.records.visible import one_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -17,7 +17,7 @@ _SUBJECTS = ("command", "path", "pattern", "name", "identifier", "query", "url")
 class Screen:
     """Shows one session; `run` keeps the line of what goes on up to date until it is cancelled."""
 
-    def __init__(self, terminal: Terminal, session: SessionHandle, *, details: int = 0) -> None:
+    def __init__(self, terminal: Terminal, session: OpenSession, *, details: int = 0) -> None:
         self._terminal = terminal
         self._orchestrator = session.orchestrator.id
         self._names: dict[str, str] = {}

@@ -15,7 +15,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.headless import Exit, Planck, RunResult, SessionEvent, SessionHandle, failed, frame_of, newest
+from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, failed, frame_of, newest
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -140,7 +140,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 
 
 async def _on_terminal(
-    session: SessionHandle, options: argparse.Namespace, prompt: str, approver: "TerminalApprover | None"
+    session: OpenSession, options: argparse.Namespace, prompt: str, approver: "TerminalApprover | None"
 ) -> int:
     from planck.cli.render import Screen, summary
     from planck.cli.terminal import Terminal
@@ -170,7 +170,7 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None"
     return planck_
 
 
-async def open_session(planck_: Planck, options: argparse.Namespace) -> SessionHandle:
+async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSession:
     settings = limits(options)
     resumed = options.resume
     if options.newest:
@@ -208,7 +208,7 @@ def limits(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-async def _until_signal(session: SessionHandle, prompt: str, timeout: float | None) -> RunResult:
+async def _until_signal(session: OpenSession, prompt: str, timeout: float | None) -> RunResult:
     """The run's result; a signal ends its turn first and decides the exit code, the third leaves at once."""
     loop = asyncio.get_running_loop()
     caught: list[Exit] = []
@@ -241,7 +241,7 @@ class Watch:
 
     def __init__(
         self,
-        session: SessionHandle,
+        session: OpenSession,
         show: Callable[[SessionEvent], None],
         *,
         also: Callable[[], Any] | None = None,
@@ -283,7 +283,7 @@ class Watch:
             self._progress.set()
 
 
-def _init(session: SessionHandle, planck_: Planck) -> dict[str, Any]:
+def _init(session: OpenSession, planck_: Planck) -> dict[str, Any]:
     return {
         "session_id": session.id,
         "session_name": session.name,

@@ -1,14 +1,58 @@
-"""TOOL.json tools that come, change and go while a session runs: taken in at each agent's next turn."""
+"""TOOL.json tools of the configured places, as far as trust goes; changes are taken in at the next turn."""
 
-from collections.abc import Callable, Collection
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from planck.config.external import External
+import msgspec
+
+from planck.config import load as configuration
 from planck.config.reload import Resources, stamps
-from planck.records.specs import EVERY_TOOL
+from planck.records.outcome import Err, Ok
+from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
+from planck.tools import external
+from planck.tools.external import ExternalTool, Problem
+
+
+def from_file(path: str | os.PathLike[str]) -> Ok[Tool] | Err:
+    """The tool of a TOOL.json, or why there is none."""
+    result = external.from_file(path, environment=configuration.environment())
+    return result if isinstance(result, Err) else Ok(result.value)
+
+
+def load_all(dirs: Iterable[str | os.PathLike[str]]) -> list[Tool]:
+    """Every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped."""
+    return list(external.load_all(dirs, environment=configuration.environment()))
+
+
+class External(msgspec.Struct, frozen=True):
+    tools: list[ExternalTool]
+    untrusted: list[ExternalTool]
+    """The workspace's own; they may be looked at, not called."""
+    problems: list[Problem]
+
+
+def external_tools(
+    resources: Resources, environ: Mapping[str, str], spill: Path, built_in: Iterable[str]
+) -> External:
+    """The project's before the user's; an untrusted project's can't take a name from the user's."""
+    folders = list({folder.resolve(): folder for folder in resources.tool_dirs()}.values())
+    taken = [*built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS]
+    theirs = [] if resources.loaded.trusted else [f for f in folders if _is_project(f, resources)]
+    ours = [folder for folder in folders if folder not in theirs]
+    used = external.discover(ours, environment=environ, spill=spill, taken=taken)
+    seen = external.discover(theirs, environment=environ, spill=spill, taken=taken, before=used.tools)
+    return External(used.tools, seen.tools, [*used.problems, *seen.problems])
+
+
+def _is_project(folder: Path, resources: Resources) -> bool:
+    """By where it is, and by where it really is: a link out of the workspace is still the project's word."""
+    home, workspace = resources.home.resolve(), resources.workspace
+    inside = folder.is_relative_to(workspace) or folder.resolve().is_relative_to(workspace.resolve())
+    return inside and not folder.resolve().is_relative_to(home)
 
 
 class ToolFiles:

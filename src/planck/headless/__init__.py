@@ -18,82 +18,82 @@ if TYPE_CHECKING:
     from planck.config.teams import TeamFileError as TeamFileError
     from planck.context.skills import Skill as Skill
     from planck.headless import servers as servers
-    from planck.headless.archive import Archive as Archive
-    from planck.headless.archive import SessionDetail as SessionDetail
-    from planck.headless.archive import SessionInfo as SessionInfo
     from planck.headless.demo import PROMPT as PROMPT
     from planck.headless.demo import open_demo as open_demo
     from planck.headless.doctor import examine as examine
+    from planck.headless.event import SessionEvent as SessionEvent
+    from planck.headless.event import frame_of as frame_of
     from planck.headless.explain import explain_call as explain_call
-    from planck.headless.handle import SessionEvent as SessionEvent
-    from planck.headless.handle import SessionHandle as SessionHandle
-    from planck.headless.handle import frame_of as frame_of
-    from planck.headless.headless import Planck as Planck
     from planck.headless.inspection import skill_text as skill_text
-    from planck.headless.peers import Report as Report
-    from planck.headless.result import Exit as Exit
-    from planck.headless.result import RunResult as RunResult
-    from planck.headless.result import failed as failed
-    from planck.headless.serving import Workbench as Workbench
-    from planck.headless.serving import handed as handed
-    from planck.headless.serving import new_token as new_token
-    from planck.headless.serving import serve_http as serve_http
-    from planck.headless.serving import serve_stdio as serve_stdio
-    from planck.headless.serving import sidecar_command as sidecar_command
-    from planck.headless.sessions import SessionError as SessionError
-    from planck.headless.sessions import newest as newest
-    from planck.headless.sidecar_files import new_sidecar as new_sidecar
-    from planck.headless.tools import Entry as Entry
-    from planck.headless.tools import Inventory as Inventory
-    from planck.headless.tools import ToolBox as ToolBox
-    from planck.headless.undo import Plan as Plan
-    from planck.headless.undo import Selection as Selection
-    from planck.headless.undo import UndoError as UndoError
+    from planck.headless.open_session import OpenSession as OpenSession
+    from planck.headless.planck import Planck as Planck
+    from planck.headless.toolbox import Entry as Entry
+    from planck.headless.toolbox import Inventory as Inventory
+    from planck.headless.toolbox import ToolBox as ToolBox
+    from planck.headless.workbench import Workbench as Workbench
+    from planck.headless.workbench import handed as handed
+    from planck.headless.workbench import new_token as new_token
+    from planck.headless.workbench import serve_http as serve_http
+    from planck.headless.workbench import serve_stdio as serve_stdio
+    from planck.headless.workbench import sidecar_command as sidecar_command
+    from planck.peers.peers import Report as Report
+    from planck.session.archive import Archive as Archive
+    from planck.session.archive import SessionDetail as SessionDetail
+    from planck.session.archive import SessionInfo as SessionInfo
+    from planck.session.directory import SessionError as SessionError
+    from planck.session.directory import newest as newest
+    from planck.session.result import Exit as Exit
+    from planck.session.result import RunResult as RunResult
+    from planck.session.result import failed as failed
+    from planck.session.undo import Plan as Plan
+    from planck.session.undo import Selection as Selection
+    from planck.session.undo import UndoError as UndoError
+    from planck.sidecar.scaffold import new_sidecar as new_sidecar
 
 _HOMES = {
     "explain_config": "planck.config.origins",
-    "Archive": "planck.headless.archive",
+    "Archive": "planck.session.archive",
     "Auth": "planck.config.auth",
     "ConfigError": "planck.config.load",
-    "Entry": "planck.headless.tools",
+    "Entry": "planck.headless.toolbox",
     "environment": "planck.config.load",
     "examine": "planck.headless.doctor",
-    "Exit": "planck.headless.result",
+    "Exit": "planck.session.result",
     "explain_call": "planck.headless.explain",
-    "failed": "planck.headless.result",
-    "frame_of": "planck.headless.handle",
-    "handed": "planck.headless.serving",
+    "failed": "planck.session.result",
+    "frame_of": "planck.headless.event",
+    "handed": "planck.headless.workbench",
     "home_dir": "planck.config.load",
-    "Inventory": "planck.headless.tools",
+    "Inventory": "planck.headless.toolbox",
     "Listed": "planck.config.models",
     "ModelError": "planck.config.models",
-    "new_sidecar": "planck.headless.sidecar_files",
-    "new_token": "planck.headless.serving",
-    "newest": "planck.headless.sessions",
+    "new_sidecar": "planck.sidecar.scaffold",
+    "new_token": "planck.headless.workbench",
+    "newest": "planck.session.directory",
     "open_demo": "planck.headless.demo",
     "Origin": "planck.config.origins",
-    "Plan": "planck.headless.undo",
-    "Planck": "planck.headless.headless",
+    "Plan": "planck.session.undo",
+    "Planck": "planck.headless.planck",
     "PROMPT": "planck.headless.demo",
-    "Report": "planck.headless.peers",
-    "RunResult": "planck.headless.result",
+    "Report": "planck.peers.peers",
+    "RunResult": "planck.session.result",
     "schema": "planck.config.schema",
-    "Selection": "planck.headless.undo",
-    "serve_http": "planck.headless.serving",
-    "serve_stdio": "planck.headless.serving",
-    "SessionDetail": "planck.headless.archive",
-    "SessionError": "planck.headless.sessions",
-    "SessionEvent": "planck.headless.handle",
-    "SessionHandle": "planck.headless.handle",
-    "SessionInfo": "planck.headless.archive",
+    "Selection": "planck.session.undo",
+    "serve_http": "planck.headless.workbench",
+    "serve_stdio": "planck.headless.workbench",
+    "SessionDetail": "planck.session.archive",
+    "SessionError": "planck.session.directory",
+    "SessionEvent": "planck.headless.event",
+    "OpenSession": "planck.headless.open_session",
+    "SessionInfo": "planck.session.archive",
     "shown": "planck.config.origins",
-    "sidecar_command": "planck.headless.serving",
+    "sidecar_command": "planck.headless.workbench",
     "Skill": "planck.context.skills",
     "skill_text": "planck.headless.inspection",
     "TeamFileError": "planck.config.teams",
-    "ToolBox": "planck.headless.tools",
-    "UndoError": "planck.headless.undo",
-    "Workbench": "planck.headless.serving",
+    "ToolBox": "planck.headless.toolbox",
+    "UndoError": "planck.session.undo",
+    "Workbench": "planck.headless.workbench",
 }
 
 _MODULES = {"servers": "planck.headless.servers", "teams": "planck.config.teams"}
@@ -117,7 +117,7 @@ __all__ = [
     "SessionDetail",
     "SessionError",
     "SessionEvent",
-    "SessionHandle",
+    "OpenSession",
     "SessionInfo",
     "Skill",
     "TeamFileError",

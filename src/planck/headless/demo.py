@@ -4,10 +4,10 @@ import json
 import re
 from pathlib import Path
 
-from planck.headless.headless import Planck
+from planck.headless.planck import Planck
 from planck.llm.provider import Request
-from planck.llm.scripted import Say, ScriptedProvider
 from planck.records.messages import AssistantMessage, ToolMessage
+from planck.testing.scripted import Say, ScriptedProvider
 
 PROMPT = "The tests of this project fail. Find out why, mend it, and show that they pass."
 

@@ -14,8 +14,8 @@ import planck
 from planck.config import load as configuration
 from planck.config.load import ConfigError
 from planck.headless import hooks
-from planck.headless.headless import Planck
-from planck.headless.tools import BUILT_IN, ToolBox
+from planck.headless.planck import Planck
+from planck.headless.toolbox import BUILT_IN, ToolBox
 from planck.records.outcome import PlanckError
 from planck.workspace import containment, sandbox
 

@@ -7,9 +7,9 @@ import msgspec
 
 from planck.config import teams
 from planck.config.load import Loaded
-from planck.headless.headless import Planck
 from planck.headless.permit import authorised, ceiling, effective, surroundings
-from planck.headless.tools import ToolBox
+from planck.headless.planck import Planck
+from planck.headless.toolbox import ToolBox
 from planck.mcp.client import prefix
 from planck.permissions.policy import judge
 from planck.records.authority import Authority, Confinement, Mode

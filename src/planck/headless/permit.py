@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 
 from planck.config.load import ConfigError, Loaded, edit_user_file
-from planck.headless.agreed import Change
+from planck.mcp.pins import Change
 from planck.permissions.approver import Approvals, Approver, digest
 from planck.permissions.authority import Asked, granted, meet
 from planck.permissions.policy import Surroundings, Verdict, judge
 from planck.permissions.rules import Decision, Rule, RuleError, Sourced, load
-from planck.permissions.words import segments
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
@@ -23,6 +22,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, TEAM_TOOLS, AgentSpec
 from planck.records.visible import visible
+from planck.shell.words import segments
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from planck.tools.executor import Permit
 from planck.workspace.paths import Root, WorkspaceError, inside

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from planck.headless.headless import Planck
-from planck.headless.result import RunResult
+from planck.headless.planck import Planck
 from planck.permissions.policy import Mode
+from planck.session.result import RunResult
 
 
 def run(

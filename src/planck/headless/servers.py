@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from planck.config.load import ConfigError, edit_user_file
-from planck.headless.headless import Planck
-from planck.headless.peers import Report
+from planck.headless.planck import Planck
 from planck.mcp.client import ServerSpec, read_server
+from planck.peers.peers import Report
 from planck.records.outcome import ErrorKind
 
 

@@ -10,11 +10,10 @@ import msgspec
 from planck.agent.agent import Agent, Cost, MakeRoom
 from planck.agent.metered import Metered
 from planck.config.credentials import CredentialFile, Keyring
-from planck.config.external import external_tools
 from planck.config.load import Config
 from planck.config.models import address, available, cost_usd, provider_entry, resolve_pair
 from planck.config.reload import Resources
-from planck.config.tool_files import ToolFiles
+from planck.config.tool_files import ToolFiles, external_tools
 from planck.context.compaction import (
     BUILT_IN,
     DIGEST,
@@ -30,7 +29,6 @@ from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.context.teamwork import teamwork
 from planck.headless.hooks import HookedExecutor, Hooks
-from planck.headless.peers import Peers
 from planck.headless.permit import authorised, ceiling, effective, gate
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
@@ -39,6 +37,7 @@ from planck.llm.provider import Provider, Request
 from planck.llm.redact import Redactor
 from planck.llm.retry import Retrying
 from planck.llm.transport import HttpTransport
+from planck.peers.peers import Peers
 from planck.permissions.approver import Approver
 from planck.permissions.budget import Budget
 from planck.permissions.policy import Mode
@@ -48,7 +47,7 @@ from planck.records.outcome import Err, Ok, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
-from planck.team.standing import standing
+from planck.team.briefing import standing
 from planck.team.team import Team
 from planck.team.tools import orchestrator_tools, worker_tools
 from planck.toolkit.journal import Journal

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from planck.mcp.links import PeerError, http_link, process_link
 from planck.mcp.listing import Listed
 from planck.mcp.peer import Reach, Way
+from planck.mcp.transport import PeerError, http_link, process_link
 from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext

@@ -25,10 +25,10 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from planck.mcp.calls import Call, Calls, Terms
-from planck.mcp.links import FinalError, Link, PeerError
+from planck.mcp.guard import SAID_CLOSED, Sifted
 from planck.mcp.listing import MAX_TOOLS, Listing, listing
 from planck.mcp.results import from_result, own_error
-from planck.mcp.sifting import SAID_CLOSED, Sifted
+from planck.mcp.transport import FinalError, Link, PeerError
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Outcome
 

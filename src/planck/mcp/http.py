@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from mcp.server import Server
 
-from planck.mcp.links import PeerError
+from planck.mcp.transport import PeerError
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind
 

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from planck.mcp.calls import Call, Calls, Terms
-from planck.mcp.links import FinalError, Link
 from planck.mcp.listing import Listing
+from planck.mcp.transport import FinalError, Link
 from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from planck.permissions.words import Segment, segments
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.shell.words import Segment, segments
 
 
 class RuleError(PlanckError):

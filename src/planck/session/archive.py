@@ -1,176 +1,330 @@
-"""A stored session as a whole: copied at an event, taken out of the store, brought back, removed."""
+"""What a user may do with stored sessions: look, search, copy, take out, bring back, remove."""
 
-import base64
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.records import codec
-from planck.records.events import DELTAS, Event, Forked, Frame, frame
+from planck.records.events import (
+    AgentEnded,
+    AgentStarted,
+    Event,
+    ModelChanged,
+    ToolEnd,
+    TurnEnd,
+    TurnStart,
+    UsageSpent,
+    View,
+    Wait,
+    view,
+)
 from planck.records.outcome import ErrorKind
-from planck.records.ports import Clock
-from planck.session.bus import Bus
-from planck.session.journal import SessionJournal
-from planck.store.database import beside
-from planck.store.directory import private_directory, remove_log
-from planck.store.lock import WriterLock
+from planck.records.usage import Usage
+from planck.session import markdown
+from planck.session import transfer as archive
+from planck.session.activity import why_blocked
+from planck.session.directory import (
+    SessionError,
+    find,
+    free_name,
+    new_path,
+    same_place,
+    valid_name,
+)
+from planck.session.names import new_name
+from planck.store.directory import log_files
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
-
-IMPORTED = "imported"
-"""In a log's metadata, and its forks': its facts are the words of whoever made the export."""
-_EXPORTED = "exported"
-_BLOB = "blob"
-
-_TRAILER_LIMIT = 1 << 20
-
-_LINE_LIMIT = 64 << 20
-"""Bytes; the largest event is a file's before-image of a few MiB in base64."""
+from planck.toolkit.clock import RandomIds, SystemClock
 
 
-class Exported(msgspec.Struct, frozen=True):
-    """The last line: what the lines before it must add up to."""
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a listing."""
 
-    events: int
-    hash: str
-    meta: dict[str, str]
+    id: str
+    name: str
+    workspace: str = ""
+    created: str = ""
+    updated: str = ""
+    events: int = 0
+    parent: str = ""
+    forked_at: int = 0
+    problem: str = ""
+    """What is wrong with the file, and what to do."""
 
 
-class Blob(msgspec.Struct, frozen=True):
-    sha256: str
-    base64: str
+class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    type: str
+    name: str
+    model: str
+    state: str
+    """`idle`, `in a turn`, `waiting for <id>`, or how it ended."""
+    turns: int
+    usage: Usage
 
 
-async def fork(source: SqliteStore, path: Path, meta: Mapping[str, str], clock: Clock, at: int) -> None:
-    """A new log at `path` that begins with the first `at` events, byte for byte; the source is only read."""
-    if not 0 < at <= source.head:
-        raise StoreError(
-            ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
+class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
+    info: SessionInfo
+    agents: list[AgentInfo]
+    usage: Usage
+    last_text: str
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    session_id: str
+    session_name: str
+    seq: int
+    ts: str
+    agent_id: str | None
+    type: str
+    excerpt: str
+
+
+class Archive:
+    """The sessions of one directory, seen from one workspace."""
+
+    def __init__(self, folder: Path, workspace: Path) -> None:
+        self._folder = folder
+        self._workspace = workspace
+        self._clock = SystemClock()
+        self._ids = RandomIds()
+
+    def sessions(self, *, everywhere: bool = False) -> list[SessionInfo]:
+        """Newest first; those of other workspaces only when asked for."""
+        found = [
+            info
+            for path in log_files(self._folder)
+            if (info := _info(path)) and (everywhere or same_place(info.workspace, self._workspace))
+        ]
+        return sorted(found, key=lambda info: info.updated, reverse=True)
+
+    def detail(self, id_or_name: str) -> SessionDetail:
+        """All that the sound part of the log says; damage is named in `info.problem`."""
+        with _Reading(self._find(id_or_name)) as store:
+            return _Fold().detail(store)
+
+    def why_blocked(self, id_or_name: str) -> list[str]:
+        """Each wait in words; also of a session that another process runs now."""
+        with _Reading(self._find(id_or_name)) as store:
+            return why_blocked(store.read(), self._clock.now())
+
+    def events(self, id_or_name: str) -> Iterator[bytes]:
+        """The export: one JSON line an event."""
+        with _Reading(self._find(id_or_name)) as store:
+            yield from archive.export(store)
+
+    def page(self, id_or_name: str) -> Iterator[str]:
+        """The session as Markdown."""
+        with _Reading(self._find(id_or_name)) as store:
+            yield from markdown.page(store)
+
+    async def bring_back(self, file: Path) -> SessionInfo:
+        """Import what `events` wrote; refused as a whole where it does not add up."""
+        path = await archive.import_log(file, self._folder, self._path_for)
+        return _info(path) or SessionInfo(id="", name=path.stem)
+
+    async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
+        """A new session that begins with the first `at` events of that one (default: all that are sound)."""
+        with _Reading(self._find(id_or_name)) as store:
+            id, name = self._ids.new(), self._free_name(name)
+            meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
+            path = new_path(self._folder, id, name)
+            await archive.fork(store, path, meta, self._clock, _sound(store) if at is None else at)
+        return _info(path) or SessionInfo(id=id, name=name)
+
+    def delete(self, id_or_name: str) -> SessionInfo:
+        """For good: the log and the output kept beside it. One that is open somewhere stays."""
+        path = self._find(id_or_name)
+        info = _info(path) or SessionInfo(id="", name=path.stem)
+        archive.delete(path)
+        shutil.rmtree(self._folder / f"{path.name.partition('_')[0]}.output", ignore_errors=True)
+        return info
+
+    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator[Hit]:
+        """Events whose data contain the text, whatever its case: newest session first, newest event first."""
+        # As it stands in the log: JSON writes some characters in another way.
+        wanted = codec.encode_str(text)[1:-1].casefold()
+        for info in self.sessions(everywhere=everywhere):
+            if not info.problem:
+                for hit in self._hits(info, wanted):
+                    yield hit
+                    limit -= 1
+                    if limit <= 0:
+                        return
+
+    def _hits(self, info: SessionInfo, wanted: str) -> Iterator[Hit]:
+        """As far as the log can be read: a damaged one hides none of the others."""
+        try:
+            with _Reading(self._find(info.id)) as store:
+                for event in _backwards(store):
+                    if excerpt := _excerpt(event, wanted):
+                        yield _hit(info, event, excerpt)
+        except StoreError:
+            return
+
+    def _find(self, id_or_name: str) -> Path:
+        return find(self._folder, id_or_name, self._workspace)
+
+    def _free_name(self, wanted: str) -> str:
+        return free_name(self._folder, wanted, self._workspace, lambda: new_name(self._ids))
+
+    def _path_for(self, meta: Mapping[str, str]) -> Path:
+        """Where an import belongs; what it says of itself is not trusted to be a path."""
+        id, name = meta.get("id", ""), meta.get("name", "")
+        if not (valid_name(id) and valid_name(name) and "_" not in id):
+            raise SessionError(ErrorKind.INVALID_ARGS, f"{id!r}, {name!r} are no id and name of a session")
+        if list(self._folder.glob(f"{id}_*.db")):
+            raise SessionError(
+                ErrorKind.NOT_UNIQUE,
+                f"session {id!r} is already here; delete it first, or fork it to have it twice",
+            )
+        return new_path(self._folder, id, name)
+
+
+def _info(path: Path) -> SessionInfo | None:
+    """None for a file whose creation was cut short: it holds nothing."""
+    id, _, name = path.stem.partition("_")
+    try:
+        store = SqliteStore.read_only(path)
+    except StoreError as e:
+        return SessionInfo(id=id, name=name, problem=str(e))
+    try:
+        return _described(store)
+    except StoreError as e:
+        return SessionInfo(id=id, name=name, problem=str(e))
+    finally:
+        store.close()
+
+
+def _described(store: SqliteStore) -> SessionInfo | None:
+    meta = store.meta
+    if "id" not in meta:
+        return None
+    last = store.read_back(limit=1)
+    return SessionInfo(
+        id=meta["id"],
+        name=meta.get("name", ""),
+        workspace=meta.get("workspace", ""),
+        created=meta.get("created", ""),
+        updated=last[-1].ts if last else meta.get("created", ""),
+        events=store.head,
+        parent=meta.get("parent", ""),
+        forked_at=int(meta.get("forked_at") or 0),
+        problem=str(store.damage) if store.damage else "",
+    )
+
+
+class _Reading:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> SqliteStore:
+        self._store = SqliteStore.read_only(self._path)
+        return self._store
+
+    def __exit__(self, *why: object) -> None:
+        self._store.close()
+
+
+class _Fold:
+    """Who took part, and what they were doing when the log ends."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, AgentInfo] = {}
+        self._usage = Usage()
+        self._text = ""
+
+    def detail(self, store: SqliteStore) -> SessionDetail:
+        problem = ""
+        try:
+            for event in store.read():
+                if fact := view(event):
+                    self._apply(event.agent_id or "", fact)
+        except StoreError as e:
+            problem = str(e)
+        info = _described(store) or SessionInfo(id="", name=store.path.stem)
+        return SessionDetail(
+            info=replace(info, problem=problem or info.problem),
+            agents=list(self._agents.values()),
+            usage=self._usage,
+            last_text=self._text,
         )
-    copy = SqliteStore.create(path, {**meta, "parent": source.meta.get("id", ""), "forked_at": str(at)})
+
+    def _apply(self, agent_id: str, fact: View) -> None:
+        match fact:
+            case AgentStarted():
+                spec = fact.agent
+                self._agents[spec.id] = AgentInfo(
+                    id=spec.id,
+                    type=spec.type,
+                    name=spec.name,
+                    model=spec.model.label,
+                    state="idle",
+                    turns=0,
+                    usage=Usage(),
+                )
+            case AgentEnded():
+                self._change(agent_id, state=f"{fact.status}: {fact.reason}")
+            case TurnStart():
+                if agent := self._agents.get(agent_id):
+                    self._change(agent_id, state="in a turn", turns=agent.turns + 1)
+            case Wait():
+                self._change(agent_id, state=f"waiting for {fact.on} until {fact.deadline}")
+            case ToolEnd(name="ask_agent"):
+                if (agent := self._agents.get(agent_id)) and agent.state.startswith("waiting"):
+                    self._change(agent_id, state="in a turn")
+            case TurnEnd():
+                self._text = fact.text or self._text
+                self._change(agent_id, state="idle")
+            case ModelChanged():
+                self._change(agent_id, model=fact.model.label)
+            case UsageSpent():
+                self._usage += fact.usage
+                if agent := self._agents.get(agent_id):
+                    self._change(agent_id, usage=agent.usage + fact.usage)
+            case _:
+                pass
+
+    def _change(self, agent_id: str, **fields: object) -> None:
+        if agent := self._agents.get(agent_id):
+            self._agents[agent_id] = replace(agent, **fields)
+
+
+def _sound(store: SqliteStore) -> int:
+    """How many events can be read."""
+    count = 0
     try:
-        copy.adopt(data for _, data in zip(range(at), source.raw(), strict=False))
-        for name in source.blobs():
-            await copy.keep(source.blob(name))
-        origin = Forked(session_id=source.meta.get("id", ""), at=at)
-        await SessionJournal(copy, Bus(), clock).record(None, 0, origin, barrier=True)
-    except BaseException:
-        copy.close()
-        remove_log(path)
-        raise
-    copy.close()
+        for _ in store.raw():
+            count += 1
+    except StoreError:
+        pass
+    return count
 
 
-def export(store: SqliteStore) -> Iterator[bytes]:
-    """One JSON line an event, then the blobs, then a line that says what they add up to."""
-    id, ts = store.meta.get("id", ""), ""
-    for event in islice(store.read(), store.head):  # a session that goes on has more by now
-        ts = event.ts
-        yield frame(event, id) + b"\n"
-    for name in store.blobs():
-        blob = Blob(name, base64.b64encode(store.blob(name)).decode())
-        yield _line(_BLOB, blob, ts, id)
-    meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
-    yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
+def _backwards(store: SqliteStore) -> Iterator[Event]:
+    before = store.head + 1
+    while page := store.read_back(before):
+        yield from reversed(page)
+        before = page[0].seq or 0
 
 
-def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes:
-    return frame(Event(None, ts, None, 0, type, msgspec.Raw(codec.encode(payload))), session_id) + b"\n"
+def _excerpt(event: Event, wanted: str) -> str:
+    text = bytes(event.data).decode(errors="replace")
+    at = text.casefold().find(wanted)
+    return text[max(0, at - 40) : at + len(wanted) + 60] if at >= 0 else ""
 
 
-async def import_log(file: Path, folder: Path, path_of: Callable[[Mapping[str, str]], Path]) -> Path:
-    """Bring an export back, under its own id. It is believed only where it adds up, and then as a whole.
-
-    `path_of` says where a session with that metadata belongs, or refuses it.
-    """
-    exported = _last_line(file)
-    path = path_of(exported.meta)
-    private_directory(folder)
-    waiting = folder / f".import-{path.name}"
-    shutil.rmtree(waiting, ignore_errors=True)
-    try:
-        store = SqliteStore.create(waiting / path.name, {**exported.meta, IMPORTED: "true"})
-        try:
-            store.adopt(_events(file, exported))
-            for blob in _blobs(file):
-                if await store.keep(base64.b64decode(blob.base64)) != blob.sha256:
-                    raise _lie(f"blob {blob.sha256!r} has other bytes")
-            if (store.head, store.head_hash.hex()) != (exported.events, exported.hash):
-                raise _lie("its events are not those that were exported: some were changed, added or cut off")
-        finally:
-            store.close()
-        # The log itself last: a session is there as a whole, or not.
-        for suffix in (".witness", ""):
-            (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
-    finally:
-        shutil.rmtree(waiting, ignore_errors=True)
-    return path
-
-
-def _last_line(file: Path) -> Exported:
-    with file.open("rb") as stream:
-        stream.seek(max(0, file.stat().st_size - _TRAILER_LIMIT))
-        lines = stream.read().splitlines()
-    try:
-        line = codec.decode_as(lines[-1] if lines else b"", Frame)
-        if line.type != _EXPORTED:
-            raise _lie("its last line is missing: it was cut off, or is no export")
-        return codec.decode_as(bytes(line.data), Exported)
-    except codec.DecodeError as e:
-        raise _lie(f"its last line is missing or broken ({e}): it was cut off, or is no export") from e
-
-
-def _events(file: Path, exported: Exported) -> Iterator[bytes]:
-    """The bytes to store for each line; a line that an export would not have written is refused."""
-    id = exported.meta.get("id", "")
-    for number, line in _lines(file):
-        try:
-            line.decode()  # the data is not looked into here, but by every reader
-            found = codec.decode_as(line, Frame)
-        except (UnicodeDecodeError, codec.DecodeError) as e:
-            raise _lie(f"line {number} is no event: {e}") from e
-        if found.seq is None:
-            if found.type not in (_BLOB, _EXPORTED):
-                raise _lie(f"line {number} is a {found.type!r}, which is never stored")
-            continue
-        event = Event(found.seq, found.ts, found.agent_id, found.turn, found.type, found.data)
-        if found.type in DELTAS or bytes(found.data)[:1] != b"{" or frame(event, id) != line:
-            raise _lie(f"line {number} is not an event of session {id!r} as it is exported")
-        yield codec.encode(event)
-
-
-def _blobs(file: Path) -> Iterator[Blob]:
-    for number, line in _lines(file):
-        if _BLOB.encode() in line:
-            found = codec.decode_as(line, Frame)
-            if found.seq is None and found.type == _BLOB:
-                try:
-                    yield codec.decode_as(bytes(found.data), Blob)
-                except codec.DecodeError as e:
-                    raise _lie(f"line {number} is no blob: {e}") from e
-
-
-def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    with file.open("rb") as stream:
-        number = 0
-        while line := stream.readline(_LINE_LIMIT):
-            number += 1
-            if not line.endswith(b"\n"):
-                raise _lie(f"line {number} has no end")
-            yield number, line[:-1]
-
-
-def _lie(why: str) -> StoreError:
-    return StoreError(ErrorKind.CORRUPT_LOG_LINE, f"the import is refused: {why}; export the session again")
-
-
-def delete(path: Path) -> None:
-    """Remove a session and everything beside it; one that a process has open stays, and that one is named."""
-    lock = WriterLock(beside(path, "lock"))
-    try:
-        remove_log(path)
-    finally:
-        lock.release()
+def _hit(info: SessionInfo, event: Event, excerpt: str) -> Hit:
+    return Hit(
+        session_id=info.id,
+        session_name=info.name,
+        seq=event.seq or 0,
+        ts=event.ts,
+        agent_id=event.agent_id,
+        type=event.type,
+        excerpt=excerpt,
+    )

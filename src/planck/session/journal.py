@@ -11,7 +11,7 @@ from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, Vi
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
-from planck.session.passing import PIECES, Passing
+from planck.session.delta_redaction import PIECES, Passing
 from planck.store.store import Store, StoreError
 from planck.toolkit.journal import Entry, Journal
 

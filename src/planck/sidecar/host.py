@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from planck.mcp import meta
-from planck.mcp.links import Link, process_link
 from planck.mcp.listing import Listed
 from planck.mcp.peer import Reach, Way
+from planck.mcp.transport import Link, process_link
 from planck.records.authority import Confinement
 from planck.records.outcome import Err
 from planck.sidecar.build import python_for, runtime_paths

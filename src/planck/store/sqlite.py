@@ -33,9 +33,9 @@ from planck.store.database import (
     unwritable,
 )
 from planck.store.directory import private_directory
+from planck.store.epoch import Office, take_office
 from planck.store.lock import WriterLock
 from planck.store.migrations import MIGRATIONS, migrate, version
-from planck.store.office import Office, take_office
 from planck.store.store import Committed, Store, StoreError
 from planck.store.witness import Witnessed, last_testimony
 

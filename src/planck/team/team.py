@@ -12,7 +12,7 @@ from planck.records.specs import AgentSpec, Limits
 from planck.team import names, registry
 from planck.team.mail import Mail
 from planck.team.member import Member
-from planck.team.revive import BuildAgent, Revived, revive
+from planck.team.restore import BuildAgent, Revived, revive
 from planck.toolkit.journal import Entry, Journal
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from typing import Any
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind
+from planck.shell import hazards, script
+from planck.shell.script import Quote, Slot
 from planck.toolkit.tool import ToolError
-from planck.tools import shell_hazards, shell_text
-from planck.tools.shell_text import Quote, Slot
 
 MAX_COMMAND = 32_768
 """Characters, half a second to read at worst: files of others' are read before anybody trusts them."""
@@ -79,12 +79,12 @@ def compile_template(command: str) -> Template:
             ErrorKind.LIMIT_EXCEEDED,
             f"the command has {len(command)} characters, at most {MAX_COMMAND} are taken; use a script",
         )
-    if not shell_text.PLACEHOLDER.search(command):
+    if not script.PLACEHOLDER.search(command):
         return Template((command,), {})
     if "__planck_" in command:
-        raise shell_text.refused("names that start with '__planck_' are taken")
-    text = shell_text.read(command)
-    shell_hazards.check(text)
+        raise script.refused("names that start with '__planck_' are taken")
+    text = script.read(command)
+    hazards.check(text)
     names = dict.fromkeys(piece.name for piece in text.pieces if isinstance(piece, Slot))
     return Template(
         tuple(piece for piece in text.pieces if piece),

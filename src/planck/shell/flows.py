@@ -2,7 +2,7 @@
 
 import re
 
-from planck.tools.shell_text import EXPANDED, Command, ShellText, Word, names_in, refused
+from planck.shell.script import EXPANDED, Command, ShellText, Word, names_in, refused
 
 EVALUATING = frozenset(
     {

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from planck.config import load as configuration
-from planck.config.external import external_tools
 from planck.config.reload import Resources
+from planck.config.tool_files import external_tools
 from planck.config.trust import Trust
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
-from planck.headless.peers import Peers, Report
+from planck.peers.peers import Peers, Report
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS

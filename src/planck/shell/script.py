@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
-from planck.records.outcome import ErrorKind
-from planck.toolkit.tool import ToolError
+from planck.records.outcome import ErrorKind, PlanckError
 
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 VALUE = "\0"
@@ -75,7 +74,7 @@ class ShellText:
 
 
 def read(script: str) -> ShellText:
-    """Raises `ToolError` where a placeholder would be evaluated, or the script can't be followed."""
+    """Raises `ShellError` where a placeholder would be evaluated, or the script can't be followed."""
     if "\0" in script:
         raise refused("the command holds a NUL character")
     reader = _Reader(script)
@@ -86,8 +85,12 @@ def read(script: str) -> ShellText:
     return ShellText(reader.pieces, reader.commands, reader.evaluated, reader.defines_functions)
 
 
-def refused(why: str) -> ToolError:
-    return ToolError(ErrorKind.INVALID_ARGS, why)
+class ShellError(PlanckError):
+    """A script that can't be followed, or a placeholder in it that a shell would evaluate."""
+
+
+def refused(why: str) -> ShellError:
+    return ShellError(ErrorKind.INVALID_ARGS, why)
 
 
 class _Reader:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planck.config.reload import Resources
-from planck.headless.agreed import Agreed, Change
-from planck.headless.lives import Lives
+from planck.mcp.instances import Lives
+from planck.mcp.pins import Agreed, Change
 from planck.records.authority import Confinement
 from planck.records.events import Status, ToolsChanged, View
 from planck.records.messages import Message
@@ -259,8 +259,8 @@ class Peers:
 
     def _server(self, known: _Known, entry: Any) -> "Peer":
         from planck.mcp import client
-        from planck.mcp.links import PeerError
         from planck.mcp.peer import Peer
+        from planck.mcp.transport import PeerError
 
         spec = client.read_server(known.name, entry, self._environ)
         if spec.disabled:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from planck.llm.cassette import Playback, Recording
-from planck.llm.faulty import Faulty
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.retry import Retrying
-from planck.llm.scripted import Say, ScriptedProvider
 from planck.records.events import AssistantSaid, Delivery, Envelope, Kind, TextDelta, ThinkingDelta
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
 from planck.records.outcome import Err, ErrorKind
+from planck.testing.cassette import Playback, Recording
+from planck.testing.faulty import Faulty
+from planck.testing.scripted import Say, ScriptedProvider
 from tests.virtual_time import run_virtual
 from tests.wire.known import request
 

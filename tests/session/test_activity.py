@@ -2,8 +2,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from planck.headless.why import why_blocked
 from planck.records.ports import later
+from planck.session.activity import why_blocked
 from planck.store.sqlite import SqliteStore
 from tests.teams import Brains, ask, delegate, open_planck, write_team
 from tests.wire import chat

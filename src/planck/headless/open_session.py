@@ -1,26 +1,21 @@
-"""One open session, and its events as the outside world sees them."""
+"""A session that runs in this process: prompts go in, events and results come out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any
 
-import msgspec
-
-from planck.headless import undo
-from planck.headless.result import RunResult, ended_as, summarise
+from planck.headless.event import SessionEvent
 from planck.headless.wiring import SessionWiring
-from planck.records import codec
 from planck.records.events import (
     AgentStarted,
     Compacted,
-    Event,
     TurnStatus,
-    frame,
     view,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import AgentSpec, ModelSpec
+from planck.session import undo
+from planck.session.result import RunResult, ended_as, summarise
 from planck.session.session import Session
 from planck.store.store import Store
 from planck.team.member import Member
@@ -39,7 +34,7 @@ class AgentError(PlanckError):
     """No such agent in this session, none that is alive, or one that is at work."""
 
 
-class SessionHandle:
+class OpenSession:
     """One open session."""
 
     def __init__(
@@ -220,7 +215,7 @@ class SessionHandle:
         self._stopped = status
         await self._session.team.halt(status)
 
-    async def events(self, after: int = 0) -> AsyncGenerator["SessionEvent", None]:
+    async def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
         """Every recorded event after a number, then what happens, deltas included."""
         async with aclosing(self._session.events(after)) as stream:
             async for event in stream:
@@ -237,56 +232,3 @@ class SessionHandle:
                 await self._session.aclose()
             finally:
                 await self._wired.aclose()
-
-
-class SessionEvent:
-    """An event as the outside world sees it: attributes, or keys as in its JSON frame."""
-
-    __slots__ = ("_event", "session_id")
-
-    def __init__(self, event: Event, session_id: str) -> None:
-        self._event = event
-        self.session_id = session_id
-
-    @property
-    def seq(self) -> int | None:
-        return self._event.seq
-
-    @property
-    def ts(self) -> str:
-        return self._event.ts
-
-    @property
-    def agent_id(self) -> str | None:
-        return self._event.agent_id
-
-    @property
-    def turn(self) -> int:
-        return self._event.turn
-
-    @property
-    def type(self) -> str:
-        return self._event.type
-
-    @property
-    def data(self) -> dict[str, Any]:
-        data: dict[str, Any] = codec.decode(bytes(self._event.data))
-        return data
-
-    def frame(self) -> bytes:
-        """The event's JSON, one line, without a newline."""
-        return frame(self._event, self.session_id)
-
-    def __getitem__(self, key: str) -> Any:
-        if key not in ("seq", "ts", "session_id", "agent_id", "turn", "type", "data"):
-            raise KeyError(key)
-        return getattr(self, key)
-
-    def __repr__(self) -> str:
-        return f"SessionEvent({self.frame().decode()})"
-
-
-def frame_of(type: str, payload: msgspec.Struct | Mapping[str, Any], session_id: str) -> bytes:
-    """A line of stream-json that is no event: `init` and `result`."""
-    data = msgspec.Raw(codec.encode(payload))
-    return frame(Event(None, SystemClock().now(), None, 0, type, data), session_id)

@@ -1,9 +1,9 @@
 import asyncio
 
 from planck.llm.provider import Request
-from planck.llm.scripted import Say, Scripted
 from planck.records.messages import ToolMessage
-from planck.team.standing import standing
+from planck.team.briefing import standing
+from planck.testing.scripted import Say, Scripted
 from tests.teams import Crew, delegate
 from tests.virtual_time import run_virtual
 

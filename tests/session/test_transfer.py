@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from planck.headless.archive import Archive
-from planck.headless.sessions import SessionError
 from planck.records.events import (
     AssistantSaid,
     Delivery,
@@ -30,7 +28,9 @@ from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.usage import Usage
+from planck.session.archive import Archive
 from planck.session.bus import Bus
+from planck.session.directory import SessionError
 from planck.session.journal import SessionJournal
 from planck.session.rewind import rewound
 from planck.store.sqlite import SqliteStore

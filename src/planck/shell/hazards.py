@@ -5,9 +5,9 @@ An expanded variable is data to bash itself; these are the commands that look at
 
 from itertools import pairwise
 
-from planck.tools import shell_flows, shell_text
-from planck.tools.shell_flows import ASSIGNMENT, DECLARING, EVALUATING, declares, without_assignments
-from planck.tools.shell_text import EXPANDED, VALUE, Command, Quote, ShellText, Slot, Word, refused
+from planck.shell import flows, script
+from planck.shell.flows import ASSIGNMENT, DECLARING, EVALUATING, declares, without_assignments
+from planck.shell.script import EXPANDED, VALUE, Command, Quote, ShellText, Slot, Word, refused
 
 RUN_A_PROGRAM = "nice -n 0 -- "
 """In front of a command that an expansion names: it runs programs only, so that none of them is `eval`."""
@@ -28,10 +28,10 @@ _RESHELLING = frozenset(
 
 def check(text: ShellText) -> None:
     """Raise for a placeholder that some command would evaluate; mark the commands that a value names."""
-    carriers = shell_flows.carriers(text)
+    carriers = flows.carriers(text)
     for command in text.commands:
         _check_command(command, text, carriers)
-    shell_flows.check(text, carriers)
+    flows.check(text, carriers)
 
 
 def _check_command(command: Command, text: ShellText, carriers: set[str]) -> None:
@@ -171,9 +171,9 @@ def _check_shell(rest: list[Word], *, sure: bool) -> set[str]:
 
 def _check_script(rest: list[Word]) -> None:
     """`sh -c 'script' sh {{x}}`: the script is the author's, and its parameters are values."""
-    inner = shell_text.read(rest[0].text.replace(EXPANDED, "_"))
+    inner = script.read(rest[0].text.replace(EXPANDED, "_"))
     inner.defines_functions = True
-    carriers = shell_flows.carriers(inner)
+    carriers = flows.carriers(inner)
     # `"$@"` runs the author's own program where that is its first word.
     named = not rest[2:] or _is_unknown(rest[2])
     for command in inner.commands:
@@ -182,4 +182,4 @@ def _check_script(rest: list[Word]) -> None:
             raise refused("a value can't name the command in a script of sh -c")
         if words:
             _check_shells(words, inner)
-    shell_flows.check(inner, carriers)
+    flows.check(inner, carriers)

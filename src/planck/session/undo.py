@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from planck.headless.merge import merge
 from planck.llm.redact import Redactor
 from planck.records.events import USER, AgentStarted, Event, FileChanged, ToolStart, TurnStart, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
-from planck.session.archive import IMPORTED
+from planck.session.merge import merge
+from planck.session.transfer import IMPORTED
 from planck.store.store import Store
 from planck.workspace.paths import Root, WorkspaceError
 

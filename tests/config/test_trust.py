@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planck.config.trust import MAX_FILES, Trust, TrustError
-from planck.headless.headless import Planck
+from planck.headless.planck import Planck
 
 
 def folder(tmp_path: Path) -> Path:

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planck.headless.merge import merge
+from planck.session.merge import merge
 
 line = st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"d\r\n"])
 files = st.lists(line, max_size=12).map(b"".join)

@@ -16,14 +16,13 @@ from planck.config.load import Config, ConfigError
 from planck.config.reload import Resources
 from planck.config.trust import Trust
 from planck.context.compaction import BUILT_IN
-from planck.headless import hooks, sessions, undo
-from planck.headless.archive import Archive
-from planck.headless.handle import SessionHandle
-from planck.headless.peers import Peers, Report
+from planck.headless import hooks
+from planck.headless.open_session import OpenSession
 from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
 from planck.llm.redact import Redactor
+from planck.peers.peers import Peers, Report
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records.events import (
@@ -33,7 +32,10 @@ from planck.records.events import (
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
+from planck.session import directory as sessions
 from planck.session import session as session_module
+from planck.session import undo
+from planck.session.archive import Archive
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.session.names import new_name
@@ -88,7 +90,7 @@ class Planck:
             ids=self._ids,
             doubles=self._doubles,
         )
-        self._open: list[SessionHandle] = []
+        self._open: list[OpenSession] = []
 
     @property
     def config(self) -> Config:
@@ -155,7 +157,7 @@ class Planck:
         max_budget_usd: float | None = None,
         dry_run: bool = False,
         stored: bool = True,
-    ) -> SessionHandle:
+    ) -> OpenSession:
         """A new session; without a team it has one orchestrator with all built-in tools."""
         if stored:
             self._check_store()
@@ -180,7 +182,7 @@ class Planck:
         max_budget_usd: float | None = None,
         dry_run: bool = False,
         model: str = "",
-    ) -> SessionHandle:
+    ) -> OpenSession:
         """Open a stored session again, by its id, or by its name: the newest of this workspace.
 
         With a model, its orchestrator goes on with that one.
@@ -309,8 +311,8 @@ class Planck:
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store, wired: SessionWiring, opened_at: int) -> SessionHandle:
-        handle = SessionHandle(session, store, self._clock, wired, self._model, opened_at)
+    def _handle(self, session: Session, store: Store, wired: SessionWiring, opened_at: int) -> OpenSession:
+        handle = OpenSession(session, store, self._clock, wired, self._model, opened_at)
         self._open = [*(one for one in self._open if not one.closed), handle]
         return handle
 

@@ -9,7 +9,7 @@ from planck import __version__
 from planck.config import load as configuration
 from planck.config.trust import Trust
 from planck.headless.permit import ceiling, gate
-from planck.headless.tools import ToolBox
+from planck.headless.toolbox import ToolBox
 from planck.mcp import meta as meta_keys
 from planck.records.authority import Mode
 from planck.records.messages import ToolCall

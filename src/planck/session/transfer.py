@@ -1,0 +1,176 @@
+"""A stored session as a whole: copied at an event, taken out of the store, brought back, removed."""
+
+import base64
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from planck.records import codec
+from planck.records.events import DELTAS, Event, Forked, Frame, frame
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Clock
+from planck.session.bus import Bus
+from planck.session.journal import SessionJournal
+from planck.store.database import beside
+from planck.store.directory import private_directory, remove_log
+from planck.store.lock import WriterLock
+from planck.store.sqlite import SqliteStore
+from planck.store.store import StoreError
+
+IMPORTED = "imported"
+"""In a log's metadata, and its forks': its facts are the words of whoever made the export."""
+_EXPORTED = "exported"
+_BLOB = "blob"
+
+_TRAILER_LIMIT = 1 << 20
+
+_LINE_LIMIT = 64 << 20
+"""Bytes; the largest event is a file's before-image of a few MiB in base64."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """The last line: what the lines before it must add up to."""
+
+    events: int
+    hash: str
+    meta: dict[str, str]
+
+
+class Blob(msgspec.Struct, frozen=True):
+    sha256: str
+    base64: str
+
+
+async def fork(source: SqliteStore, path: Path, meta: Mapping[str, str], clock: Clock, at: int) -> None:
+    """A new log at `path` that begins with the first `at` events, byte for byte; the source is only read."""
+    if not 0 < at <= source.head:
+        raise StoreError(
+            ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
+        )
+    copy = SqliteStore.create(path, {**meta, "parent": source.meta.get("id", ""), "forked_at": str(at)})
+    try:
+        copy.adopt(data for _, data in zip(range(at), source.raw(), strict=False))
+        for name in source.blobs():
+            await copy.keep(source.blob(name))
+        origin = Forked(session_id=source.meta.get("id", ""), at=at)
+        await SessionJournal(copy, Bus(), clock).record(None, 0, origin, barrier=True)
+    except BaseException:
+        copy.close()
+        remove_log(path)
+        raise
+    copy.close()
+
+
+def export(store: SqliteStore) -> Iterator[bytes]:
+    """One JSON line an event, then the blobs, then a line that says what they add up to."""
+    id, ts = store.meta.get("id", ""), ""
+    for event in islice(store.read(), store.head):  # a session that goes on has more by now
+        ts = event.ts
+        yield frame(event, id) + b"\n"
+    for name in store.blobs():
+        blob = Blob(name, base64.b64encode(store.blob(name)).decode())
+        yield _line(_BLOB, blob, ts, id)
+    meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
+    yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
+
+
+def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes:
+    return frame(Event(None, ts, None, 0, type, msgspec.Raw(codec.encode(payload))), session_id) + b"\n"
+
+
+async def import_log(file: Path, folder: Path, path_of: Callable[[Mapping[str, str]], Path]) -> Path:
+    """Bring an export back, under its own id. It is believed only where it adds up, and then as a whole.
+
+    `path_of` says where a session with that metadata belongs, or refuses it.
+    """
+    exported = _last_line(file)
+    path = path_of(exported.meta)
+    private_directory(folder)
+    waiting = folder / f".import-{path.name}"
+    shutil.rmtree(waiting, ignore_errors=True)
+    try:
+        store = SqliteStore.create(waiting / path.name, {**exported.meta, IMPORTED: "true"})
+        try:
+            store.adopt(_events(file, exported))
+            for blob in _blobs(file):
+                if await store.keep(base64.b64decode(blob.base64)) != blob.sha256:
+                    raise _lie(f"blob {blob.sha256!r} has other bytes")
+            if (store.head, store.head_hash.hex()) != (exported.events, exported.hash):
+                raise _lie("its events are not those that were exported: some were changed, added or cut off")
+        finally:
+            store.close()
+        # The log itself last: a session is there as a whole, or not.
+        for suffix in (".witness", ""):
+            (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
+    return path
+
+
+def _last_line(file: Path) -> Exported:
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - _TRAILER_LIMIT))
+        lines = stream.read().splitlines()
+    try:
+        line = codec.decode_as(lines[-1] if lines else b"", Frame)
+        if line.type != _EXPORTED:
+            raise _lie("its last line is missing: it was cut off, or is no export")
+        return codec.decode_as(bytes(line.data), Exported)
+    except codec.DecodeError as e:
+        raise _lie(f"its last line is missing or broken ({e}): it was cut off, or is no export") from e
+
+
+def _events(file: Path, exported: Exported) -> Iterator[bytes]:
+    """The bytes to store for each line; a line that an export would not have written is refused."""
+    id = exported.meta.get("id", "")
+    for number, line in _lines(file):
+        try:
+            line.decode()  # the data is not looked into here, but by every reader
+            found = codec.decode_as(line, Frame)
+        except (UnicodeDecodeError, codec.DecodeError) as e:
+            raise _lie(f"line {number} is no event: {e}") from e
+        if found.seq is None:
+            if found.type not in (_BLOB, _EXPORTED):
+                raise _lie(f"line {number} is a {found.type!r}, which is never stored")
+            continue
+        event = Event(found.seq, found.ts, found.agent_id, found.turn, found.type, found.data)
+        if found.type in DELTAS or bytes(found.data)[:1] != b"{" or frame(event, id) != line:
+            raise _lie(f"line {number} is not an event of session {id!r} as it is exported")
+        yield codec.encode(event)
+
+
+def _blobs(file: Path) -> Iterator[Blob]:
+    for number, line in _lines(file):
+        if _BLOB.encode() in line:
+            found = codec.decode_as(line, Frame)
+            if found.seq is None and found.type == _BLOB:
+                try:
+                    yield codec.decode_as(bytes(found.data), Blob)
+                except codec.DecodeError as e:
+                    raise _lie(f"line {number} is no blob: {e}") from e
+
+
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    with file.open("rb") as stream:
+        number = 0
+        while line := stream.readline(_LINE_LIMIT):
+            number += 1
+            if not line.endswith(b"\n"):
+                raise _lie(f"line {number} has no end")
+            yield number, line[:-1]
+
+
+def _lie(why: str) -> StoreError:
+    return StoreError(ErrorKind.CORRUPT_LOG_LINE, f"the import is refused: {why}; export the session again")
+
+
+def delete(path: Path) -> None:
+    """Remove a session and everything beside it; one that a process has open stays, and that one is named."""
+    lock = WriterLock(beside(path, "lock"))
+    try:
+        remove_log(path)
+    finally:
+        lock.release()
