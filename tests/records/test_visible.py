@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planck.records.visible import one_line, plain, visible
+from planck.records.visible import fit_line, make_plain, spell_out
 
 SEQUENCES = [
     "\x1b[2J",
@@ -33,48 +33,48 @@ SEQUENCES = [
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_a_whole_sequence_is_dropped_and_the_text_around_it_stays(sequence: str) -> None:
-    assert plain(f"before{sequence}after") == "beforeafter"
+    assert make_plain(f"before{sequence}after") == "beforeafter"
 
 
 @pytest.mark.parametrize(
     "sequence", ["\x1b[2", "\x1b]0;no end", "\x1b", "\x9b", "\x07", "\x08", "\x7f", "\x85"]
 )
 def test_what_is_not_whole_is_spelled_out(sequence: str) -> None:
-    assert plain(f"a{sequence}\n").startswith("a\\x")
+    assert make_plain(f"a{sequence}\n").startswith("a\\x")
 
 
 @settings(derandomize=True, max_examples=300)
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("\x1b\x9b[]0;mJ\x07\\\r\n")), max_size=40))
 def test_nothing_that_acts_is_left(text: str) -> None:
-    for shown in (plain(text), visible(text)):
+    for shown in (make_plain(text), spell_out(text)):
         assert not [c for c in shown if (ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
         shown.encode()
 
 
 def test_a_carriage_return_overwrites_nothing() -> None:
-    assert plain("safe\r\x1b[2Kevil\r\n") == "safe\nevil\n"
-    assert visible("safe\revil") == "safe\\x0devil"
+    assert make_plain("safe\r\x1b[2Kevil\r\n") == "safe\nevil\n"
+    assert spell_out("safe\revil") == "safe\\x0devil"
 
 
 def test_ordinary_text_stays_as_it_is() -> None:
     text = "Grüße, 你好\n\tπ ≈ 3 👍"
-    assert (plain(text), visible(text)) == (text, text)
+    assert (make_plain(text), spell_out(text)) == (text, text)
 
 
 def test_one_line_is_one_line_within_the_width() -> None:
-    assert one_line("a\n  b\x1b[0m c", 40) == "a b c"
-    assert one_line("x" * 50, 10) == "x" * 9 + "…"
+    assert fit_line("a\n  b\x1b[0m c", 40) == "a b c"
+    assert fit_line("x" * 50, 10) == "x" * 9 + "…"
 
 
 def test_beginnings_without_an_end_are_read_once() -> None:
     """Read again for each of them, the first alone takes minutes here; in a child, which can be ended."""
     script = (
-        "from planck.records.visible import plain\n"
+        "from planck.records.visible import make_plain\n"
         "for opening in '\\x9d \\x90 \\x9f \\x9b \\x1b] \\x1b['.split(' '):\n"
-        "    assert len(plain(opening * (1 << 18))) >= 1 << 20"
+        "    assert len(make_plain(opening * (1 << 18))) >= 1 << 20"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
 
 
 def test_a_beginning_inside_a_sequence_begins_another() -> None:
-    assert plain("a\x9dlost\x9d0;title\x07b") == "a\\x9dlostb"
+    assert make_plain("a\x9dlost\x9d0;title\x07b") == "a\\x9dlostb"

@@ -25,11 +25,11 @@ pytestmark = pytest.mark.serial
 COMPACTORS = (
     HEAD
     + """
-from planck.sidecar import told
+from planck.sidecar import as_text
 
 def brief(messages):
     print("printing while compacting")
-    return f"{len(messages)} messages, the first is {told(messages[0])[:30]!r}"
+    return f"{len(messages)} messages, the first is {as_text(messages[0])[:30]!r}"
 
 async def later(messages):
     await asyncio.sleep(0)

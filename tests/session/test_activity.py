@@ -2,7 +2,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from planck.records.ports import later
+from planck.records.ports import add_seconds
 from planck.session.activity import why_blocked
 from planck.store.sqlite import SqliteStore
 from tests.teams import Brains, ask, delegate, open_planck, write_team
@@ -43,7 +43,7 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
                 break
         (path,) = planck.sessions_dir.glob("*.db")
         reader = SqliteStore.read_only(path)
-        lines = why_blocked(reader.read(), later(ts, 11))
+        lines = why_blocked(reader.read(), add_seconds(ts, 11))
         reader.close()
         shown = {agent.name: agent for agent in planck.archive.detail(session.id).agents}
         await session.stop()

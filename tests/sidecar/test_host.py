@@ -88,8 +88,8 @@ async def test_a_hang_of_the_whole_process_ends_it_and_its_tools_come_back(tmp_p
 
 
 async def test_a_compactor_is_given_plain_messages_and_its_time_is_kept_on_our_side(tmp_path: Path) -> None:
-    text = HEAD + "from planck.sidecar import told\nclass Mine(Sidecar):\n    def compactors(self):\n"
-    text += "        echo = lambda m: '|'.join(map(told, m)) + f'{m}'\n"
+    text = HEAD + "from planck.sidecar import as_text\nclass Mine(Sidecar):\n    def compactors(self):\n"
+    text += "        echo = lambda m: '|'.join(map(as_text, m)) + f'{m}'\n"
     text += "        return {'echo': echo, 'hang': lambda m: time.sleep(60)}\n"
     messages: list[Message] = [
         UserMessage((Text("look"), Image("image/png", "QUJD")), "rita"),

@@ -9,7 +9,7 @@ import msgspec
 from planck.agent.agent import Activity, Agent
 from planck.agent.turn import run_turn
 from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
-from planck.records.history import interrupted
+from planck.records.history import end_interrupted
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.toolkit.journal import Entry
 
@@ -101,7 +101,7 @@ class Actor:
         facts: list[View] = []
         if opening.id in self.agent.history.unread:  # stopped before it could record its start
             facts += self.agent.begin_turn(opening)
-        facts += [interrupted(call) for call in self.agent.history.open_calls]
+        facts += [end_interrupted(call) for call in self.agent.history.open_calls]
         if error:
             facts.append(ErrorEvent(kind=error.kind, message=error.message, details=error.details))
         ended = Ended(opening, TurnEnd(status=status, text=text, usage=self.agent.turn_usage), error)

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from planck.agent.agent import Activity, Agent
 from planck.llm.provider import ProviderError
 from planck.records.events import Envelope
-from planck.records.messages import AssistantMessage, StopReason, ToolCall, with_own_ids
+from planck.records.messages import AssistantMessage, StopReason, ToolCall, assign_ids
 from planck.records.outcome import ErrorKind, PlanckError
 
 _SMALLER_WINDOWS = 3
@@ -51,7 +51,7 @@ async def _ask_model(agent: Agent) -> AssistantMessage:
     async with aclosing(agent.provider.stream(agent.request())) as stream:
         async for item in stream:
             if isinstance(item, AssistantMessage):
-                return with_own_ids(item, agent.ids.new)
+                return assign_ids(item, agent.ids.new)
             agent.publish(item)
     raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 

@@ -11,7 +11,7 @@ from typing import Any
 from planck.cli.errors import UsageError
 from planck.headless import Auth, Planck
 from planck.records.outcome import ErrorKind
-from planck.records.visible import plain
+from planck.records.visible import make_plain
 
 EXAMPLE = "planck auth login anthropic"
 
@@ -46,12 +46,12 @@ async def _login(auth: Auth, provider: str, device: bool) -> int:
         await auth.sign_in(provider, _show)
     else:
         auth.store_key(provider, _read_key(provider))
-    print(f"Signed in to {plain(provider)}.", file=sys.stderr)
+    print(f"Signed in to {make_plain(provider)}.", file=sys.stderr)
     return 0
 
 
 def _show(address: str, code: str) -> None:
-    print(f"Open {plain(address)}\nand confirm the code {plain(code)}", file=sys.stderr)
+    print(f"Open {make_plain(address)}\nand confirm the code {make_plain(code)}", file=sys.stderr)
 
 
 def _read_key(provider: str) -> str:
@@ -63,7 +63,7 @@ def _read_key(provider: str) -> str:
 
 def _logout(auth: Auth, provider: str) -> int:
     known = auth.forget(provider)
-    print(f"{'Forgot' if known else 'Nothing was stored for'} {plain(provider)}.", file=sys.stderr)
+    print(f"{'Forgot' if known else 'Nothing was stored for'} {make_plain(provider)}.", file=sys.stderr)
     return 0
 
 
@@ -78,5 +78,5 @@ def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
             state = f"key from {row['source']}"
         else:
             state = f"no key: set {' or '.join(row['variables'])}" if row["variables"] else "no key"
-        print(plain(f"{row['provider']}  {row['type']}  {state}"))
+        print(make_plain(f"{row['provider']}  {row['type']}  {state}"))
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from planck.cli.terminal import Terminal
 from planck.headless import Exit, examine
-from planck.records.visible import plain
+from planck.records.visible import make_plain
 
 EXAMPLE = "planck doctor --json"
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     terminal = Terminal()
     for check in checks:
         mark, style = _MARKS[check.state]
-        print(f"{terminal.styled(mark, style)} {check.name}: {plain(check.detail)}")
+        print(f"{terminal.styled(mark, style)} {check.name}: {make_plain(check.detail)}")
         if check.advice:
-            print(f"    {plain(check.advice)}")
+            print(f"    {make_plain(check.advice)}")
     return Exit.FAILURE if failed else Exit.DONE

@@ -133,7 +133,7 @@ New here? `planck demo` needs no key and no server."""
 
 
 def _fail(line: str, code: int = 2) -> int:
-    from planck.records.visible import plain
+    from planck.records.visible import fit_line
 
-    print(f"planck: {' '.join(plain(line).split())}", file=sys.stderr)
+    print(f"planck: {fit_line(line)}", file=sys.stderr)
     return code

@@ -10,7 +10,7 @@ from pathlib import Path
 from planck.cli.errors import UsageError
 from planck.headless import Planck, Report, environment, home_dir, servers
 from planck.records.outcome import ErrorKind
-from planck.records.visible import one_line, plain
+from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck mcp add time -- uvx mcp-server-time"
 
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
 def _planck(options: argparse.Namespace) -> Planck:
     planck = Planck(workspace=Path(options.directory), trust=options.trust)
     for notice in planck.notices:
-        print(f"planck: {plain(notice)}", file=sys.stderr)
+        print(f"planck: {make_plain(notice)}", file=sys.stderr)
     return planck
 
 
@@ -102,8 +102,8 @@ def _list(planck: Planck, as_json: bool) -> int:
         return 0
     for row in rows:
         note = "  (disabled)" if row.get("disabled") else ""
-        how = one_line(str(row.get("how") or row.get("problem")), 100)
-        print(plain(f"{row['name']}  {row.get('transport', '?')}  {how}{note}"))
+        how = fit_line(str(row.get("how") or row.get("problem")), 100)
+        print(make_plain(f"{row['name']}  {row.get('transport', '?')}  {how}{note}"))
     if not rows:
         print(f"No MCP servers. Add one: {EXAMPLE}")
     return 0
@@ -156,13 +156,13 @@ def show_reports(reports: list[Report], as_json: bool) -> int:
         print(json.dumps({"peers": rows}, indent=2, ensure_ascii=False))
     else:
         for report in reports:
-            print(plain(f"{report.name}  {report.state}  {len(report.tools)} tools"))
+            print(make_plain(f"{report.name}  {report.state}  {len(report.tools)} tools"))
             for tool in report.tools:
-                print(f"    {plain(tool)}")
+                print(f"    {make_plain(tool)}")
             for compactor in report.compactors:
-                print(f"    compactor {plain(compactor)}")
+                print(f"    compactor {make_plain(compactor)}")
             if report.detail:
-                print(plain(f"planck: {report.name}: {report.detail}"), file=sys.stderr)
+                print(make_plain(f"planck: {report.name}: {report.detail}"), file=sys.stderr)
     return 0 if all(report.state == "connected" for report in reports) else 1
 
 

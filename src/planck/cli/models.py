@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from planck.headless import Listed, Planck
-from planck.records.visible import one_line, plain
+from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck models test sonnet"
 
@@ -51,7 +51,7 @@ def _line(row: Listed) -> str:
     price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
-    return one_line(f"{mark} {name}  {row.context_window:,} tokens{price}  {row.source}{key}", 200)
+    return fit_line(f"{mark} {name}  {row.context_window:,} tokens{price}  {row.source}{key}", 200)
 
 
 async def _test(options: argparse.Namespace) -> int:
@@ -61,7 +61,10 @@ async def _test(options: argparse.Namespace) -> int:
         print(json.dumps(msgspec.to_builtins(tested), ensure_ascii=False))
     elif tested.error:
         error = tested.error
-        print(f"planck: {plain(tested.model)}: {error['kind']}: {plain(error['message'])}", file=sys.stderr)
+        print(
+            f"planck: {make_plain(tested.model)}: {error['kind']}: {make_plain(error['message'])}",
+            file=sys.stderr,
+        )
     else:
-        print(f"{plain(tested.model)} answered in {tested.duration_ms} ms: {one_line(tested.text, 100)}")
+        print(f"{make_plain(tested.model)} answered in {tested.duration_ms} ms: {fit_line(tested.text, 100)}")
     return 0 if tested.ok else 1

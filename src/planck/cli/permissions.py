@@ -9,7 +9,7 @@ from planck.cli.errors import UsageError
 from planck.headless import Planck
 from planck.records import codec
 from planck.records.outcome import ErrorKind
-from planck.records.visible import plain
+from planck.records.visible import make_plain
 
 EXAMPLE = 'planck permissions explain --agent orchestrator bash "git push"'
 
@@ -74,7 +74,7 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
         return 0
     authority, rights = found.authority, found.runs_under
     tools = "every tool" if authority.tools is None else ", ".join(authority.tools) or "no tool"
-    print(f"{found.decision}: {plain(found.why)}")
+    print(f"{found.decision}: {make_plain(found.why)}")
     print(f"  agent    {found.agent}: {tools}")
     print(f"  mode     {found.mode} (from {found.mode_from})")
     if found.decision != "deny" and rights.mode == "full":
@@ -95,7 +95,7 @@ def _trust(planck: Planck, yes: bool) -> int:
         return 0
     print("if you trust this folder, it may use:")
     for line in standing.content.runs:
-        print(f"  {plain(line)}")
+        print(f"  {make_plain(line)}")
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError(ErrorKind.INVALID_ARGS, "nobody is there to ask; look at them, then add --yes")

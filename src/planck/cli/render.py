@@ -6,7 +6,7 @@ from typing import Any
 from planck.cli.blocks import Blocks
 from planck.cli.terminal import Terminal
 from planck.headless import OpenSession, RunResult, SessionEvent
-from planck.records.visible import one_line
+from planck.records.visible import fit_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TOLD = frozenset({"ask_agent", "delegate_task", "send_response", "load_skill"})
@@ -116,7 +116,7 @@ class Screen:
 
     def _on_tool_start(self, event: SessionEvent, data: dict[str, Any]) -> None:
         prefix = sum(len(text) for text, _ in self._prefix(event.agent_id))
-        label = one_line(_label(data["name"], data["args"]), max(12, self._terminal.width - 13 - prefix))
+        label = fit_line(_label(data["name"], data["args"]), max(12, self._terminal.width - 13 - prefix))
         self._running[data["id"]] = (event.agent_id or "", label, asyncio.get_running_loop().time())
 
     def _on_tool_end(self, event: SessionEvent, data: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, 
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.visible import plain
+from planck.records.visible import fit_line, make_plain
 
 if TYPE_CHECKING:
     from planck.cli.approver import TerminalApprover
@@ -166,7 +166,7 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None"
         raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
     planck_ = Planck(workspace=workspace, trust=options.trust, approver=approver)
     for notice in planck_.notices:
-        print(f"planck: {plain(notice)}", file=sys.stderr)
+        print(f"planck: {make_plain(notice)}", file=sys.stderr)
     return planck_
 
 
@@ -303,7 +303,7 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case "stream-json":
             _write(frame_of("result", result, result.session_id))
         case _ if result.text and not answered:
-            text = plain(result.text) if sys.stdout.isatty() else result.text
+            text = make_plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))
     for line in _complaints(result):
         print(f"planck: {line}", file=sys.stderr)
@@ -320,7 +320,7 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
 def _complaints(result: RunResult) -> list[str]:
     """What went wrong, each with its kind and what to do next."""
     last = [
-        _line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
+        fit_line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
     ]
     match result.exit_code:
         case Exit.DONE:
@@ -331,7 +331,7 @@ def _complaints(result: RunResult) -> list[str]:
             return ["interrupted: a signal ended the turn; go on with -c"]
         case Exit.NO_TEXT:
             return ["invalid_response: the model ended without a text; ask again with -c, or another model"]
-    return last + [f"permission_denied: {_line(denial['reason'])}" for denial in result.denials]
+    return last + [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
 
 
 def no_model() -> str:
@@ -348,10 +348,6 @@ Ways to get a model:
          export GEMINI_API_KEY=...     planck run -m google/MODEL
          `planck models list` names the models
   none   planck demo: a team at work, offline, in a few seconds"""
-
-
-def _line(text: str) -> str:
-    return " ".join(plain(text).split())
 
 
 def _write(line: bytes) -> None:

@@ -13,7 +13,7 @@ from planck.cli.errors import UsageError
 from planck.headless import Archive, Planck, SessionDetail, SessionInfo
 from planck.records import codec
 from planck.records.outcome import ErrorKind
-from planck.records.visible import one_line, plain
+from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck sessions export calm-fox > calm-fox.ndjson"
 
@@ -83,9 +83,11 @@ def _rows(sessions: Sequence[SessionInfo], as_json: bool) -> None:
 
 
 def _row(info: SessionInfo) -> str:
-    problem = f"  ! {one_line(info.problem, 100)}" if info.problem else ""
-    updated = plain(info.updated)[:19]
-    return f"{plain(info.id)}  {one_line(info.name, 30):<20}  {updated}  {info.events:>6} events{problem}"
+    problem = f"  ! {fit_line(info.problem, 100)}" if info.problem else ""
+    updated = make_plain(info.updated)[:19]
+    return (
+        f"{make_plain(info.id)}  {fit_line(info.name, 30):<20}  {updated}  {info.events:>6} events{problem}"
+    )
 
 
 def _tree(sessions: Sequence[SessionInfo], as_json: bool) -> None:
@@ -121,7 +123,7 @@ def _why(lines: Sequence[str], as_json: bool) -> None:
         _json(lines)
         return
     for line in lines:
-        print(plain(line))
+        print(make_plain(line))
 
 
 def _show(detail: SessionDetail, as_json: bool) -> None:
@@ -130,17 +132,17 @@ def _show(detail: SessionDetail, as_json: bool) -> None:
         return
     info, usage = detail.info, detail.usage
     print(_row(info))
-    print(plain(f"workspace {info.workspace}, created {info.created}"))
+    print(make_plain(f"workspace {info.workspace}, created {info.created}"))
     if info.parent:
-        print(plain(f"forked from {info.parent} at event {info.forked_at}"))
+        print(make_plain(f"forked from {info.parent} at event {info.forked_at}"))
     for agent in detail.agents:
-        state = one_line(agent.state, 60)
-        who = f"{one_line(agent.id, 40)}  {one_line(agent.name, 20):<20}  {one_line(agent.model, 60)}"
+        state = fit_line(agent.state, 60)
+        who = f"{fit_line(agent.id, 40)}  {fit_line(agent.name, 20):<20}  {fit_line(agent.model, 60)}"
         print(f"  {who}  {agent.turns} turns, {state}")
     cached = usage.cache_read_tokens
     print(f"tokens: {usage.input_tokens} in, {usage.output_tokens} out, {cached} from the cache")
     if detail.last_text:
-        print(f"\n{plain(detail.last_text)}")
+        print(f"\n{make_plain(detail.last_text)}")
 
 
 def _export(archive: Archive, what: str, format: str) -> None:
@@ -169,7 +171,7 @@ def _done(what: str, info: SessionInfo, as_json: bool) -> None:
     if as_json:
         _json(info)
     else:
-        print(f"{what} {info.id} {plain(info.name)} ({info.events} events)")
+        print(f"{what} {info.id} {make_plain(info.name)} ({info.events} events)")
 
 
 def _search(archive: Archive, options: argparse.Namespace) -> int:
@@ -180,9 +182,8 @@ def _search(archive: Archive, options: argparse.Namespace) -> int:
     found = 0
     for hit in hits:
         found += 1
-        print(
-            f"{hit.session_id} {plain(hit.session_name)} #{hit.seq} {hit.type}: {one_line(hit.excerpt, 160)}"
-        )
+        where = f"{hit.session_id} {make_plain(hit.session_name)} #{hit.seq} {hit.type}"
+        print(f"{where}: {fit_line(hit.excerpt, 160)}")
     return 0 if found else 1
 
 

@@ -10,7 +10,7 @@ from planck.cli.errors import UsageError
 from planck.cli.mcp import port, show_reports
 from planck.headless import Planck, servers
 from planck.records.outcome import ErrorKind
-from planck.records.visible import plain
+from planck.records.visible import make_plain
 
 EXAMPLE = "planck sidecar new && planck sidecar status --trust"
 _DEFAULT = Path(".planck") / "sidecar"
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
     from planck.headless import handed, new_token, sidecar_command
 
     def progress(text: str) -> None:
-        print(f"planck: {plain(text)}", file=sys.stderr)
+        print(f"planck: {make_plain(text)}", file=sys.stderr)
 
     more = () if options.http is None else (str(options.http), str(handed(options.token or new_token())))
     argv = asyncio.run(sidecar_command(Path(options.path).absolute(), progress, *more))
@@ -80,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
 def _status(options: argparse.Namespace) -> int:
     planck = Planck(workspace=Path(options.directory), trust=options.trust)
     for notice in planck.notices:
-        print(f"planck: {plain(notice)}", file=sys.stderr)
+        print(f"planck: {make_plain(notice)}", file=sys.stderr)
     reports = asyncio.run(servers.tried(planck, "sidecar"))
     if not reports and not options.json:
         if any("not trusted" in notice for notice in planck.notices):

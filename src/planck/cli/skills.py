@@ -8,7 +8,7 @@ from pathlib import Path
 from planck.cli.errors import UsageError
 from planck.headless import Planck, Skill, skill_text
 from planck.records.outcome import ErrorKind
-from planck.records.visible import one_line, plain
+from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck skills show pdf-forms"
 
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(
                 ErrorKind.NOT_FOUND, f"no skill {options.name!r}; `planck skills list` shows them"
             )
-        print(plain(skill_text(catalog.skills[options.name], options.resource)))
+        print(make_plain(skill_text(catalog.skills[options.name], options.resource)))
         return 0
     rows = [_row(skill, False) for skill in catalog.skills.values()]
     rows += [_row(skill, True) for skill in catalog.shadowed]
@@ -37,12 +37,12 @@ def run(options: argparse.Namespace) -> int:
         return 0
     for row in rows:
         note = " (shadowed)" if row["shadowed"] else ""
-        print(plain(f"{row['name']}  {row['scope']}{note}  {row['path']}"))
-        print(f"    {one_line(str(row['description']), 100)}")
+        print(make_plain(f"{row['name']}  {row['scope']}{note}  {row['path']}"))
+        print(f"    {fit_line(str(row['description']), 100)}")
     if not rows:
         print("No skills. Put one at .planck/skills/NAME/SKILL.md; docs/guides/skills.md has an example.")
     for problem in catalog.problems:
-        print(f"planck: {plain(problem)}", file=sys.stderr)
+        print(f"planck: {make_plain(problem)}", file=sys.stderr)
     return 0
 
 

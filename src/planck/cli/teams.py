@@ -9,7 +9,7 @@ from typing import Any
 from planck.cli.errors import UsageError
 from planck.headless import Planck, teams
 from planck.records.outcome import ErrorKind
-from planck.records.visible import one_line, plain
+from planck.records.visible import fit_line, make_plain
 
 EXAMPLE = "planck teams new crew -m local/qwen3 && planck teams check crew"
 
@@ -43,8 +43,8 @@ def _list(planck: Planck, as_json: bool) -> int:
         print(json.dumps([_dict(row) for row in rows], indent=2, ensure_ascii=False))
         return 0
     for row in rows:
-        print(plain(f"{row.alias}  {', '.join(row.members)}"))
-        print(f"    {one_line(row.problem or row.description or row.path, 100)}")
+        print(make_plain(f"{row.alias}  {', '.join(row.members)}"))
+        print(f"    {fit_line(row.problem or row.description or row.path, 100)}")
     if not rows:
         print("No teams. `planck teams new ALIAS -m PROVIDER/MODEL` makes one.")
     return 0
@@ -55,7 +55,7 @@ def _show(planck: Planck, team: str, as_json: bool) -> int:
     if as_json:
         print(json.dumps(teams.read(path, dict[str, Any]), indent=2, ensure_ascii=False))
     else:
-        print(plain(f"{path}\n{teams.content(path).decode(errors='replace')}"))
+        print(make_plain(f"{path}\n{teams.content(path).decode(errors='replace')}"))
     return 0
 
 
@@ -68,7 +68,7 @@ def _check(planck: Planck, team: str, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"ok": not problems, "problems": problems}, indent=2, ensure_ascii=False))
     else:
-        print("\n".join(plain(problem) for problem in problems) or f"{team}: nothing is wrong with it")
+        print("\n".join(make_plain(problem) for problem in problems) or f"{team}: nothing is wrong with it")
     return 1 if problems else 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from planck.headless import environment
-from planck.records.visible import one_line, plain
+from planck.records.visible import fit_line, make_plain
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
 _PALETTE = ("36", "35", "33", "32", "34", "31")
@@ -42,7 +42,7 @@ class Terminal:
 
     def line(self, text: str, style: str = "", *, wrap: bool = False) -> None:
         """One line on standard error, cut to the width where it is a terminal."""
-        text = plain(text)
+        text = make_plain(text)
         if self.live:
             text = _wrapped(text, self.width - 1) if wrap else _cut(text, self.width - 1)
         self._answering = False
@@ -55,7 +55,7 @@ class Terminal:
         left = self.width - 1 if self.live else 10_000
         shown = ""
         for text, style in parts:
-            text = plain(text).replace("\n", " ")
+            text = make_plain(text).replace("\n", " ")
             if len(text) > left:
                 text = text[: max(left - 1, 0)] + "…"
             left -= len(text)
@@ -74,9 +74,9 @@ class Terminal:
             self.out.write("\n")
         self._answering = True
         if self.rich:
-            _render(plain(markdown), self.out, self.width, self.color)
+            _render(make_plain(markdown), self.out, self.width, self.color)
         else:
-            self.out.write((plain(markdown) if self.out.isatty() else markdown) + "\n")
+            self.out.write((make_plain(markdown) if self.out.isatty() else markdown) + "\n")
         self.out.flush()
         self._redraw()
 
@@ -85,7 +85,7 @@ class Terminal:
         if not self.live:
             return
         self._erase()
-        self._status = one_line(text, self.width - 1)
+        self._status = fit_line(text, self.width - 1)
         self._redraw()
 
     def while_typing(self, shown: Callable[[], str]) -> None:

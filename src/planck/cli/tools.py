@@ -9,7 +9,7 @@ from typing import Any
 from planck.headless import Entry, Inventory, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, Ok
-from planck.records.visible import visible
+from planck.records.visible import spell_out
 
 EXAMPLE = """planck tools call read --args '{"path": "README.md"}'"""
 
@@ -64,14 +64,14 @@ def _list(inventory: Inventory, as_json: bool) -> int:
         note = "" if entry.trusted else "  (not trusted: pass --trust to use it)"
         print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")
     for problem in inventory.problems:
-        print(f"planck: not loaded: {visible(str(problem.error))}", file=sys.stderr)
+        print(f"planck: not loaded: {spell_out(str(problem.error))}", file=sys.stderr)
     for notice in inventory.notices:
-        print(f"planck: {visible(notice)}", file=sys.stderr)
+        print(f"planck: {spell_out(notice)}", file=sys.stderr)
     return 0
 
 
 def _summary(description: str) -> str:
-    text = " ".join(visible(description).split())
+    text = " ".join(spell_out(description).split())
     sentence = text.split(". ")[0].rstrip(".")
     return sentence if len(sentence) <= 80 else sentence[:79] + "…"
 
@@ -88,11 +88,11 @@ def _show(entry: Entry | Err, as_json: bool) -> int:
     if as_json:
         _print_json(shown)
         return 0
-    print(f"{shown['name']}  [{entry.source}]\n\n{visible(shown['description'])}\n")
+    print(f"{shown['name']}  [{entry.source}]\n\n{spell_out(shown['description'])}\n")
     if "command" in shown:
-        print(f"command: {visible(shown['command'])}\n")
+        print(f"command: {spell_out(shown['command'])}\n")
     print("parameters:")
-    print(visible(_pretty(shown["parameters"])))
+    print(spell_out(_pretty(shown["parameters"])))
     return 0
 
 
@@ -124,5 +124,5 @@ def _write(text: str) -> None:
 
 
 def _fail(line: str, code: int) -> int:
-    print(f"planck: {visible(line)}", file=sys.stderr)
+    print(f"planck: {spell_out(line)}", file=sys.stderr)
     return code

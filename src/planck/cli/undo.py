@@ -9,7 +9,7 @@ from pathlib import Path
 from planck.cli.errors import UsageError
 from planck.headless import Exit, Plan, Planck, Selection, newest
 from planck.records.outcome import ErrorKind
-from planck.records.visible import plain
+from planck.records.visible import make_plain
 
 EXAMPLE = "planck undo --agent builder"
 
@@ -73,7 +73,7 @@ def preview(plan: Plan) -> str:
         else:
             lines.append(step.diff)
     lines += [f"not undoable: {command}" for command in plan.commands]
-    return plain("\n".join(lines))
+    return make_plain("\n".join(lines))
 
 
 def told(plan: Plan, call_id: str) -> str:
@@ -81,7 +81,9 @@ def told(plan: Plan, call_id: str) -> str:
     if not done:
         return "Nothing was changed."
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
-    return plain(f"Undone in {files}: {', '.join(done)}. Take that back with: planck undo --call {call_id}")
+    return make_plain(
+        f"Undone in {files}: {', '.join(done)}. Take that back with: planck undo --call {call_id}"
+    )
 
 
 def _agreed() -> bool:

@@ -23,7 +23,7 @@ from planck.llm.redact import Redactor
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.outcome import ErrorKind
-from planck.records.ports import Clock, later
+from planck.records.ports import Clock, add_seconds
 from planck.workspace.paths import Root, WorkspaceError
 
 FILE = "credentials.json"
@@ -199,10 +199,10 @@ class Keyring:
         return self._renewing.setdefault(name, asyncio.Lock())
 
     def expired(self, saved: Saved) -> bool:
-        return bool(saved.expires) and saved.expires <= later(self._clock.now(), _EARLY)
+        return bool(saved.expires) and saved.expires <= add_seconds(self._clock.now(), _EARLY)
 
     def save(self, name: str, grant: Grant) -> Saved:
-        expires = later(self._clock.now(), grant.expires_in) if grant.expires_in else ""
+        expires = add_seconds(self._clock.now(), grant.expires_in) if grant.expires_in else ""
         saved = Saved("", grant.access_token, grant.refresh_token, expires, grant.account_id)
         self.file.put(name, saved)
         self._learn(saved.access_token, saved.refresh_token)

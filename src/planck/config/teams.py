@@ -194,7 +194,7 @@ def check(
         try:
             window = resolve(entry.provider, entry.model_id, entry.base_url).context_window
         except PlanckError as failure:
-            problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.told}")
+            problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.full_message}")
         problems += [_unknown(who, "tool", name, tools) for name in entry.tools if name not in tools]
         problems += [_unknown(who, "skill", name, skills) for name in entry.skills if name not in skills]
         if entry.compactor not in compactors:

@@ -13,7 +13,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.visible import visible
+from planck.records.visible import spell_out
 from planck.workspace.paths import Root
 
 FOLDERS = (".planck/tools", ".planck/sidecar", ".planck/teams", ".planck/hooks")
@@ -73,7 +73,7 @@ class Trust:
         if accepted is None:
             return Standing(False, content)
         differing = {path for path, _ in accepted.items() ^ content.hashes.items()}
-        changed = tuple(sorted(map(visible, differing)))
+        changed = tuple(sorted(map(spell_out, differing)))
         sound = not content.unsound or self._this_run is not None
         return Standing(not changed and sound, content, changed)
 
@@ -116,12 +116,12 @@ def examine(workspace: Path, home: Path) -> Content:
         relative = str(path.relative_to(workspace))
         problem, content = _read(path, left)
         if problem or len(hashes) >= MAX_FILES:
-            unsound = f"{visible(relative)}: {problem or 'too many files'}"
+            unsound = f"{spell_out(relative)}: {problem or 'too many files'}"
         if len(hashes) >= MAX_FILES:
             break
         left -= len(content)
         hashes[relative] = hashlib.sha256(content).hexdigest()
-        runs += (visible(text) for text in _meaning(relative, content))
+        runs += (spell_out(text) for text in _meaning(relative, content))
     return Content(hashes, unsound, tuple(runs))
 
 

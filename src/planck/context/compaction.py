@@ -18,8 +18,8 @@ from planck.records.messages import (
     ToolMessage,
     ToolResult,
     UserMessage,
+    as_text,
     size,
-    told,
     user_text,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -291,7 +291,7 @@ def _told(message: Message) -> str:
         message = ToolMessage(
             tuple(replace(result, output=truncate(result.output, 1500)) for result in message.results)
         )
-    return told(message)
+    return as_text(message)
 
 
 def _digest(messages: Sequence[Message], most: int) -> str:

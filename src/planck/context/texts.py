@@ -2,7 +2,7 @@
 
 import os
 
-from planck.records.visible import visible
+from planck.records.visible import spell_out
 
 MAX_BYTES = 64 * 1024
 
@@ -14,6 +14,6 @@ def read_text(fd: int, limit: int = MAX_BYTES) -> str:
     while len(data) <= limit and (chunk := os.read(fd, limit + 1 - len(data))):
         data += chunk
     if len(data) <= limit:
-        return visible(data.decode("utf-8", "replace"))
-    text = visible(bytes(data[:limit]).decode("utf-8", "ignore"))
+        return spell_out(data.decode("utf-8", "replace"))
+    text = spell_out(bytes(data[:limit]).decode("utf-8", "ignore"))
     return f"{text}\n…[truncated, showing up to {limit} of {max(size, len(data))} bytes]"

@@ -21,7 +21,7 @@ from planck.records.events import PermissionDecision, PermissionRequest, View
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, TEAM_TOOLS, AgentSpec
-from planck.records.visible import visible
+from planck.records.visible import spell_out
 from planck.shell.words import segments
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from planck.tools.executor import Permit
@@ -221,7 +221,7 @@ class Gate:
         question = Question(
             id=self._ids.new(),
             agent_id="",
-            agent=f"MCP server {visible(change.server)!r}",
+            agent=f"MCP server {spell_out(change.server)!r}",
             tool=change.names,
             text=change.text,
             adds="agents that hold the server's tools may call these, as they are described now",
@@ -260,13 +260,13 @@ class Gate:
         return Question(
             id=self._ids.new(),
             agent_id=agent_id,
-            agent=visible(name),
+            agent=spell_out(name),
             tool=tool.name,
-            text=visible(_call_text(tool, args)),
+            text=spell_out(_call_text(tool, args)),
             adds=_adds(tool, args, verdict.confinement),
             reason=verdict.why,
             digest=digest(agent_id, tool.name, args, verdict.confinement),
-            rule=visible(_rule_text(rule)) if rule else "",
+            rule=spell_out(_rule_text(rule)) if rule else "",
         )
 
     async def _ask(
@@ -361,7 +361,7 @@ def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
 
 def _adds(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> str:
     if tool.effect is Effect.FILES:
-        return visible(f"changes {args.get('path', 'files')!r} in the workspace")
+        return spell_out(f"changes {args.get('path', 'files')!r} in the workspace")
     if rights.mode is Mode.FULL:
         return "runs outside the sandbox: it may change any file of yours and use the network"
     network = "with" if rights.network else "without"

@@ -6,7 +6,7 @@ import httpx2
 
 from planck.mcp.framing import MAX_LINE
 from planck.mcp.meta import HTTP_FAILED
-from planck.records.visible import one_line
+from planck.records.visible import fit_line
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
@@ -37,7 +37,7 @@ _TOLD = {401, 403, 407, 429, *range(500, 600)}
 
 async def _with_reason(response: httpx2.Response) -> httpx2.Response:
     """The same answer in the words of the protocol: a user learns that it is the token, not the network."""
-    words = one_line((await response.aread()).decode(errors="replace"), 200)
+    words = fit_line((await response.aread()).decode(errors="replace"), 200)
     await response.aclose()
     way_out = "; check `headers` of its entry" if response.status_code in (401, 403, 407) else ""
     status = f"HTTP {response.status_code} {response.reason_phrase}".rstrip()

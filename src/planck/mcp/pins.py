@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from planck.records import codec
-from planck.records.visible import one_line
+from planck.records.visible import fit_line
 
 if TYPE_CHECKING:
     from planck.mcp.listing import Listed
@@ -103,4 +103,4 @@ def _differing(text: str, other: str, width: int) -> str:
 
 def _cut(text: str, width: int) -> str:
     note = f" [{len(text)} characters in all]" if len(text) > width else ""
-    return one_line(text, width) + note
+    return fit_line(text, width) + note

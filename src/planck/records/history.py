@@ -76,7 +76,7 @@ class History:
                 for id in fact.ids:
                     if envelope := self.unread.pop(id, None):
                         sender = "" if envelope.sender == USER else envelope.sender
-                        self._add(user_text(shown(envelope), sender))
+                        self._add(user_text(_render_envelope(envelope), sender))
             case Delivery():
                 for id in fact.ids:
                     self.unread.pop(id, None)
@@ -84,7 +84,7 @@ class History:
                 self.close_open_calls()
                 self.turn_at = len(self.messages)
             case AssistantSaid():
-                self._said(fact.message)
+                self._add_answer(fact.message)
             case ToolEnd():
                 # A command that ran and exited nonzero is no error: the model reads its output and decides.
                 ran = fact.error is None
@@ -131,7 +131,7 @@ class History:
         self.messages.append(message)
         self._uncounted_bytes += size(message)
 
-    def _said(self, message: AssistantMessage) -> None:
+    def _add_answer(self, message: AssistantMessage) -> None:
         self.close_open_calls()
         if self.messages and isinstance(self.messages[-1], AssistantMessage):
             self._add(_CONTINUE)
@@ -156,7 +156,7 @@ class History:
         for message in messages:
             match message:
                 case AssistantMessage():
-                    self._said(message)
+                    self._add_answer(message)
                 case ToolMessage():
                     for result in message.results:
                         self._finish(result)
@@ -196,10 +196,10 @@ class _Open:
 
 
 def _results(entries: Sequence[_Open]) -> ToolMessage:
-    return ToolMessage(tuple(entry.result or _unknown(entry.call) for entry in entries))
+    return ToolMessage(tuple(entry.result or _interrupted_result(entry.call) for entry in entries))
 
 
-def shown(envelope: Envelope) -> str:
+def _render_envelope(envelope: Envelope) -> str:
     """What the model reads: the user's text as it is, another agent's between lines that it can't forge.
 
     The closing line repeats the envelope's id, which the runtime mints after the text was written.
@@ -213,7 +213,7 @@ def shown(envelope: Envelope) -> str:
     )
 
 
-def interrupted(call: ToolCall) -> ToolEnd:
+def end_interrupted(call: ToolCall) -> ToolEnd:
     """The one result of a call whose end nobody saw."""
     return ToolEnd(
         id=call.id,
@@ -225,5 +225,5 @@ def interrupted(call: ToolCall) -> ToolEnd:
     )
 
 
-def _unknown(call: ToolCall) -> ToolResult:
+def _interrupted_result(call: ToolCall) -> ToolResult:
     return ToolResult(call.id, call.provider_id, call.name, False, str(INTERRUPTED))

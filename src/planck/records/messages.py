@@ -99,18 +99,18 @@ def user_text(text: str, sender: str = "") -> UserMessage:
     return UserMessage((Text(text),), sender)
 
 
-def told(message: Message) -> str:
-    """What was said or done, as plain text that begins with who; thinking and pictures are left out."""
+def as_text(message: Message) -> str:
+    """Renders what was said or done as plain text that begins with who; leaves out thinking and pictures."""
     match message:
         case UserMessage():
             return f"{message.sender or 'user'}: {message.text}"
         case AssistantMessage():
-            return "agent: " + "\n".join(filter(None, map(_spoken, message.parts)))
+            return "agent: " + "\n".join(filter(None, map(_part_text, message.parts)))
         case ToolMessage():
             return "\n".join(f"{result.name} -> {result.output}" for result in message.results)
 
 
-def _spoken(part: Part) -> str:
+def _part_text(part: Part) -> str:
     match part:
         case Text():
             return part.text
@@ -146,7 +146,7 @@ def _part_size(part: Part | Image) -> int:
             return _IMAGE
 
 
-def with_own_ids(message: AssistantMessage, new: Callable[[], str]) -> AssistantMessage:
+def assign_ids(message: AssistantMessage, new: Callable[[], str]) -> AssistantMessage:
     """Provider ids may be empty or repeated: ours are unique, and stand in for them on the wire then."""
     seen: set[str] = set()
     parts: list[Part] = []

@@ -105,12 +105,12 @@ class Err(msgspec.Struct, frozen=True):
         }
 
     @property
-    def told(self) -> str:
+    def full_message(self) -> str:
         """For a person: the message, and the way out where a message of fixed wording has none of its own."""
         return f"{self.message} {self.details['hint']}" if "hint" in self.details else self.message
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.told}"
+        return f"{self.kind}: {self.full_message}"
 
 
 def error(kind: ErrorKind | str, message: str, details: dict[str, Any] | None = None) -> Err:

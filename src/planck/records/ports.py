@@ -16,7 +16,7 @@ class Ids(Protocol):
         """16 lower-case hex digits, never the same twice in a process."""
 
 
-def later(ts: str, seconds: float) -> str:
+def add_seconds(ts: str, seconds: float) -> str:
     """A clock's time, moved on."""
     moment = datetime.fromisoformat(ts) + timedelta(seconds=seconds)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

@@ -16,28 +16,28 @@ _SEQUENCES = re.compile(
 )
 
 
-def visible(text: str) -> str:
-    """Every control and invisible character spelled out, as `\\x1b` or `\\u202e`; newlines and tabs stay."""
-    return _UNSEEN.sub(_spelled, text.replace("\r\n", "\n"))
+def spell_out(text: str) -> str:
+    """Writes each control and invisible character as `\\x1b` or `\\u202e`; newlines and tabs stay."""
+    return _UNSEEN.sub(_escape, text.replace("\r\n", "\n"))
 
 
-def plain(text: str) -> str:
-    """For a terminal: whole escape sequences (colours, titles, links) are dropped, all else is spelled out.
+def make_plain(text: str) -> str:
+    """Drops whole escape sequences (colours, titles, links) and spells out all else, for a terminal.
 
     A carriage return begins a new line, so that nothing already shown is overwritten.
     """
     if "\x1b" in text or not text.isascii():
         text = _SEQUENCES.sub("", text)
-    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return spell_out(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def one_line(text: str, width: int) -> str:
-    """At most `width` characters on one line."""
-    line = " ".join(plain(text).split())
-    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
+def fit_line(text: str, width: int | None = None) -> str:
+    """Puts the plain text on one line, cut to `width` characters."""
+    line = " ".join(make_plain(text).split())
+    return line if width is None or len(line) <= width else line[: max(width - 1, 0)] + "…"
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x100:
         return f"\\x{code:02x}"

@@ -17,7 +17,7 @@ from planck.records.events import (
     View,
     view,
 )
-from planck.records.visible import visible
+from planck.records.visible import spell_out
 from planck.store.store import Store
 
 
@@ -31,7 +31,7 @@ def page(store: Store) -> Iterator[str]:
         if isinstance(fact, AgentStarted):
             names[fact.agent.id] = fact.agent.name
         if fact and (text := _told(fact, names.get(event.agent_id or "", event.agent_id or ""), names)):
-            yield f"\n{visible(text)}\n"
+            yield f"\n{spell_out(text)}\n"
 
 
 def _told(fact: View, who: str, names: dict[str, str]) -> str:

@@ -10,7 +10,7 @@
 Put it at `.planck/sidecar/sidecar.py`; nothing needs to be configured.
 """
 
-from planck.records.messages import Message, told
+from planck.records.messages import Message, as_text
 from planck.sidecar.discovery import Sidecar, SidecarError, discover, execute_tool, list_tools
 
-__all__ = ["Message", "Sidecar", "SidecarError", "discover", "execute_tool", "list_tools", "told"]
+__all__ = ["Message", "Sidecar", "SidecarError", "discover", "execute_tool", "list_tools", "as_text"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from planck.agent.actor import Ended
 from planck.records.events import USER, Delivery, Envelope, Kind, TurnStatus, View, Wait
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.records.ports import Clock, Ids, later
+from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.ledger import Ledger
 from planck.team.member import Member
@@ -48,7 +48,7 @@ class Mail:
         ring = self.waits.waiting(caller.id, on=target.id)
         if ring:
             return _deadlock(ring, self._live)
-        deadline = later(self._clock.now(), timeout)
+        deadline = add_seconds(self._clock.now(), timeout)
         envelope = self._envelope(Kind.ASK, caller, target, question, deadline=deadline)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._answers[envelope.id] = answer

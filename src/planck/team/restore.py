@@ -15,7 +15,7 @@ from planck.records.events import (
     TurnStatus,
     View,
 )
-from planck.records.history import interrupted
+from planck.records.history import end_interrupted
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
 from planck.toolkit.journal import Journal
@@ -31,7 +31,7 @@ class Revived(msgspec.Struct, frozen=True):
 
     def closing(self) -> list[View]:
         """The facts that end that turn: each open call gets its one result, nothing is run again."""
-        facts: list[View] = [interrupted(call) for call in self.agent.history.open_calls]
+        facts: list[View] = [end_interrupted(call) for call in self.agent.history.open_calls]
         if self.opening:
             facts.append(TurnEnd(status=TurnStatus.INTERRUPTED, text="", usage=Usage()))
         return facts

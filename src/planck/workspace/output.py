@@ -43,10 +43,10 @@ class Kept:
         """At most `keep` bytes of output, cut only between characters, with the marker where it was cut."""
         tail = b"".join(self._tail)[-self._tail_size :]
         if self.total <= self._keep:
-            return visible((bytes(self._head) + tail).decode(errors="replace"))
+            return drop_controls((bytes(self._head) + tail).decode(errors="replace"))
         marker = f"…[truncated, showing up to {self._keep} of {self.total} bytes]"
-        head_text = visible(_whole_end(bytes(self._head)).decode(errors="replace"))
-        tail_text = visible(_whole_start(tail).decode(errors="replace"))
+        head_text = drop_controls(_whole_end(bytes(self._head)).decode(errors="replace"))
+        tail_text = drop_controls(_whole_start(tail).decode(errors="replace"))
         return f"{head_text}\n{marker}\n{tail_text}"
 
     def close(self) -> None:
@@ -97,8 +97,8 @@ _CONTROLS = {
 }
 
 
-def visible(text: str) -> str:
-    """The text without anything that could steer a terminal; a carriage return ends a line."""
+def drop_controls(text: str) -> str:
+    """Removes what could steer a terminal; a carriage return ends a line."""
     if text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -11,7 +11,7 @@ from planck.tools.builtin.files import Spills
 from planck.tools.builtin.prose import prose
 from planck.tools.command_outcome import command_outcome
 from planck.workspace.jobs import Jobs
-from planck.workspace.output import KEEP_BYTES, visible
+from planck.workspace.output import KEEP_BYTES, drop_controls
 from planck.workspace.paths import Root
 from planck.workspace.process import allowed, run, shell, start
 
@@ -105,7 +105,7 @@ def _throttled(progress: Callable[[str], None]) -> Callable[[bytes], None]:
         del waiting[:-_PROGRESS_BYTES]
         if loop.time() >= following:
             following = loop.time() + _PROGRESS_EVERY
-            progress(visible(waiting.decode(errors="replace")))
+            progress(drop_controls(waiting.decode(errors="replace")))
             waiting.clear()
 
     return tell
