@@ -246,7 +246,7 @@ async def test_the_user_s_own_compaction_uses_it_too_and_records_what_was_used(t
     async with open_planck(tmp_path, model, "brief") as app:
         session = await app.start("talk", mode="full")
         await session.run("talk")
-        await app.peers.settled()
+        await app.peers.settle()
         done = await session.compact()
         assert done is not None
         assert "messages, the first is" in str(done.messages)

@@ -142,8 +142,8 @@ async def test_nothing_of_a_folder_that_is_not_trusted_starts(tmp_path: Path) ->
     async with app:
         session = await app.start(mode="full")
         await session.run("go")
-        await app.peers.settled()
-        assert app.peers.reports() == []
+        await app.peers.settle()
+        assert app.peers.report() == []
         (notice,) = [notice for notice in app.notices if "not trusted" in notice]
         assert "the sidecar" in notice
         assert "MCP servers evil" in notice
@@ -157,7 +157,7 @@ async def test_a_trusted_mcp_json_is_used_and_a_broken_one_is_told(tmp_path: Pat
     async with app:
         session = await app.start(mode="full")
         assert (await session.run("go")).errors == ()
-        assert [report.state for report in app.peers.reports()] == ["connected"]
+        assert [report.state for report in app.peers.report()] == ["connected"]
     (tmp_path / "work" / ".mcp.json").write_text("{")
     app, _ = planck(tmp_path, ["done"])
     assert any(".mcp.json is left out" in notice for notice in app.notices)
@@ -209,9 +209,9 @@ async def test_what_can_t_start_is_told_and_the_session_goes_on(tmp_path: Path) 
     )
     async with app:
         session = await app.start(mode="full")
-        await app.peers.settled()
+        await app.peers.settle()
         assert (await session.run("go")).text == "done"
-        details = {report.name: report.detail for report in app.peers.reports() if report.state == "error"}
+        details = {report.name: report.detail for report in app.peers.report() if report.state == "error"}
     assert "No module named 'nowhere_to_be_found'" in details["broken"]
     assert "there is no sidecar at" in details["absent"]
     assert "there is no program 'no-such-program'" in details["gone"]
@@ -240,7 +240,7 @@ async def test_e8_a_server_s_new_and_changed_tools_are_held_back(tmp_path: Path)
     )
     async with app:
         session = await app.start(mode="full")
-        await app.peers.settled()
+        await app.peers.settle()
         async with watched(session) as statuses:
             await session.run("go")
             async with asyncio.timeout(WAIT):
@@ -265,7 +265,7 @@ async def test_e8_what_a_server_changes_is_asked_once_and_no_turn_waits_for_it(
     app, _ = planck(tmp_path, script, approver=person, mcpServers={"fake": fake("changing")})
     async with app:
         session = await app.start(mode="full")
-        await app.peers.settled()
+        await app.peers.settle()
         assert (await session.run("go")).text == "first"
         await until(lambda: person.asked)
         assert "mcp__fake__quiet" not in session.tools  # until somebody has seen what it is now
@@ -310,7 +310,7 @@ async def test_e8_a_server_that_changes_without_end_does_not_ask_without_end(tmp
     app, _ = planck(tmp_path, script, approver=person, mcpServers={"fake": fake("restless")})
     async with app:
         session = await app.start(mode="full")
-        await app.peers.settled()
+        await app.peers.settle()
         async with watched(session) as statuses:
 
             def over() -> bool:
@@ -333,7 +333,7 @@ async def test_e8_a_question_ends_with_its_session_and_the_next_one_is_asked(tmp
     )
     async with app:
         first = await app.start(mode="full")
-        await app.peers.settled()
+        await app.peers.settle()
         await first.run("go")
         await until(lambda: person.asked)
         second = await app.start(mode="full")
@@ -353,7 +353,7 @@ async def test_e8_a_tool_that_is_taken_away_just_goes(tmp_path: Path) -> None:
     app, _ = planck(tmp_path, script, approver=person, mcpServers={"fake": fake("shrinking")})
     async with app:
         session = await app.start(mode="full")
-        await app.peers.settled()
+        await app.peers.settle()
         await session.run("go")
         await until(lambda: "mcp__fake__quiet" not in session.tools)
         assert person.asked == []
@@ -367,7 +367,7 @@ async def test_a_list_that_is_told_again_as_it_was_moves_nothing_in_the_prompt(t
     app, model = planck(tmp_path, script, mcpServers={"a": fake("repeating"), "b": fake("repeating")})
     async with app:
         session = await app.start(mode="full")
-        await app.peers.settled()
+        await app.peers.settle()
         assert (await session.run("go")).text == "done"
         first, *rest = [list(asked.tools) for asked in model.asked]
         assert rest == [first] * len(rest)
@@ -402,7 +402,7 @@ async def test_a_spawned_worker_is_granted_a_peer_s_tool_that_the_orchestrator_h
     async with app:
         session = await app.start(mode="full")
         if not still_starts:
-            await app.peers.settled()
+            await app.peers.settle()
         assert (await session.run("go")).text == "done"
         ends = [event.data for event in await recorded(session) if event.type == "tool_end"]
         spawned = json.loads(next(end["output"] for end in ends if end["name"] == "spawn_agent"))

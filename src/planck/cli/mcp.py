@@ -8,7 +8,15 @@ from importlib import import_module
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.headless import Planck, Report, environment, home_dir, servers
+from planck.headless import (
+    PeerReport,
+    Planck,
+    add_server,
+    environment,
+    home_dir,
+    list_servers,
+    remove_server,
+)
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -79,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         case "add":
             return _add(options)
         case "remove":
-            file = servers.remove(home_dir(), options.name)
+            file = remove_server(home_dir(), options.name)
             print(f"removed {options.name!r} from {file}")
             return 0
         case "test":
@@ -96,7 +104,7 @@ def _planck(options: argparse.Namespace) -> Planck:
 
 
 def _list(planck: Planck, as_json: bool) -> int:
-    rows = servers.listed(planck)
+    rows = list_servers(planck.peers.plan)
     if as_json:
         print(json.dumps({"servers": rows}, indent=2, ensure_ascii=False))
         return 0
@@ -118,7 +126,7 @@ def _add(options: argparse.Namespace) -> int:
         "env": _pairs(options.env, "--env"),
         "headers": _pairs(options.header, "--header"),
     }
-    file = servers.add(home_dir(), options.name, entry, environment())
+    file = add_server(home_dir(), options.name, entry, environment())
     print(f"added {options.name!r} to {file}; try it: planck mcp test {options.name}")
     return 0
 
@@ -134,13 +142,21 @@ def _pairs(texts: list[str], option: str) -> dict[str, str]:
 
 
 def _test(planck: Planck, options: argparse.Namespace) -> int:
-    reports = asyncio.run(servers.tried(planck, "mcp", options.name))
+    reports = asyncio.run(try_peers(planck, "mcp", options.name))
     if options.name and not reports:
         raise UsageError(ErrorKind.NOT_FOUND, f"no MCP server {options.name!r}; `planck mcp list` shows them")
     return show_reports(reports, options.json)
 
 
-def show_reports(reports: list[Report], as_json: bool) -> int:
+async def try_peers(planck: Planck, component: str, name: str = "") -> list[PeerReport]:
+    """Starts them, waits until each is connected or has failed, and ends them."""
+    async with planck:
+        planck.peers.start(component, name)
+        await planck.peers.settle()
+        return planck.peers.report()
+
+
+def show_reports(reports: list[PeerReport], as_json: bool) -> int:
     """What came of starting them; 1 if one did not connect."""
     if as_json:
         rows = [

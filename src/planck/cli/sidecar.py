@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.cli.mcp import port, show_reports
-from planck.headless import Planck, servers
+from planck.cli.mcp import port, show_reports, try_peers
+from planck.headless import Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -81,7 +81,7 @@ def _status(options: argparse.Namespace) -> int:
     planck = Planck(workspace=Path(options.directory), trust=options.trust)
     for notice in planck.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
-    reports = asyncio.run(servers.tried(planck, "sidecar"))
+    reports = asyncio.run(try_peers(planck, "sidecar"))
     if not reports and not options.json:
         if any("not trusted" in notice for notice in planck.notices):
             raise UsageError(ErrorKind.PERMISSION_DENIED, "nothing is started here; pass --trust to do so")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from planck.config.schema import schema as schema
     from planck.config.teams import TeamFileError as TeamFileError
     from planck.context.skills import Skill as Skill
-    from planck.headless import servers as servers
     from planck.headless.demo import PROMPT as PROMPT
     from planck.headless.demo import open_demo as open_demo
     from planck.headless.doctor import examine as examine
@@ -36,7 +35,10 @@ if TYPE_CHECKING:
     from planck.headless.workbench import serve_http as serve_http
     from planck.headless.workbench import serve_stdio as serve_stdio
     from planck.headless.workbench import sidecar_command as sidecar_command
-    from planck.peers.peers import Report as Report
+    from planck.peers.peers import PeerReport as PeerReport
+    from planck.peers.plan import add_server as add_server
+    from planck.peers.plan import list_servers as list_servers
+    from planck.peers.plan import remove_server as remove_server
     from planck.session.archive import Archive as Archive
     from planck.session.archive import SessionDetail as SessionDetail
     from planck.session.archive import SessionInfo as SessionInfo
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from planck.sidecar.scaffold import new_sidecar as new_sidecar
 
 _HOMES = {
+    "add_server": "planck.peers.plan",
     "explain_config": "planck.config.origins",
     "Archive": "planck.session.archive",
     "Auth": "planck.config.auth",
@@ -65,6 +68,7 @@ _HOMES = {
     "handed": "planck.headless.workbench",
     "home_dir": "planck.config.load",
     "Inventory": "planck.headless.toolbox",
+    "list_servers": "planck.peers.plan",
     "Listed": "planck.config.models",
     "ModelError": "planck.config.models",
     "new_sidecar": "planck.sidecar.scaffold",
@@ -75,7 +79,8 @@ _HOMES = {
     "Plan": "planck.session.undo",
     "Planck": "planck.headless.planck",
     "PROMPT": "planck.headless.demo",
-    "Report": "planck.peers.peers",
+    "PeerReport": "planck.peers.peers",
+    "remove_server": "planck.peers.plan",
     "RunResult": "planck.session.result",
     "schema": "planck.config.schema",
     "Selection": "planck.session.undo",
@@ -96,7 +101,7 @@ _HOMES = {
     "Workbench": "planck.headless.workbench",
 }
 
-_MODULES = {"servers": "planck.headless.servers", "teams": "planck.config.teams"}
+_MODULES = {"teams": "planck.config.teams"}
 
 __all__ = [
     "Archive",
@@ -111,7 +116,7 @@ __all__ = [
     "PROMPT",
     "Plan",
     "Planck",
-    "Report",
+    "PeerReport",
     "RunResult",
     "Selection",
     "SessionDetail",
@@ -124,6 +129,7 @@ __all__ = [
     "ToolBox",
     "UndoError",
     "Workbench",
+    "add_server",
     "environment",
     "examine",
     "explain_call",
@@ -132,14 +138,15 @@ __all__ = [
     "frame_of",
     "handed",
     "home_dir",
+    "list_servers",
     "new_sidecar",
     "new_token",
     "newest",
     "open_demo",
+    "remove_server",
     "schema",
     "serve_http",
     "serve_stdio",
-    "servers",
     "shown",
     "sidecar_command",
     "skill_text",

@@ -90,8 +90,8 @@ def _kind(planck: Planck, tool: str, trust: bool) -> tuple[Effect, bool]:
     if not isinstance(entry, Err):
         return entry.tool.effect, entry.tool.confinable
     if tool.startswith("mcp__"):  # a server need not run to know what its tools may
-        servers = [(name, entry) for component, name, entry in planck.peers.plan if component == "mcp"]
-        return Effect.COMMAND, any(tool.startswith(prefix(name)) and "url" not in e for name, e in servers)
+        owners = [s for s in planck.peers.plan.servers if tool.startswith(prefix(s.name))]
+        return Effect.COMMAND, any("url" not in server.entry for server in owners)
     raise ExplainError(entry.kind, entry.message)
 
 

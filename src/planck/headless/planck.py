@@ -22,7 +22,7 @@ from planck.headless.wiring import Options, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
 from planck.llm.redact import Redactor
-from planck.peers.peers import Peers, Report
+from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
 from planck.records.events import (
@@ -105,7 +105,7 @@ class Planck:
             *(notice for notice in untrusted if notice),
             *self.resources.loaded.notices,
             *self.resources.instructions().notices,
-            *self.peers.notices,
+            *self.peers.plan.notices,
             *hooks.parse(self.config.hooks)[1],
         )
 
@@ -130,7 +130,7 @@ class Planck:
         wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
         path = teams.find(alias_or_path, self.resources.team_dirs())
 
-        def problems(reports: list[Report]) -> list[str]:
+        def problems(reports: list[PeerReport]) -> list[str]:
             offered = {name for report in reports for name in report.tools}
             return teams.check(
                 path,
@@ -140,11 +140,11 @@ class Planck:
                 compactors={*BUILT_IN, *(name for report in reports for name in report.compactors)},
             )
 
-        if not (found := problems([])) or not self.peers.plan:
+        if not (found := problems([])) or not self.peers.plan.select():
             return found
         self.peers.start()  # what is unknown so far may be one of theirs
-        await self.peers.settled()
-        return problems(self.peers.reports())
+        await self.peers.settle()
+        return problems(self.peers.report())
 
     async def start(
         self,

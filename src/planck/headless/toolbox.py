@@ -14,7 +14,7 @@ from planck.config.tool_files import external_tools
 from planck.config.trust import Trust
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
-from planck.peers.peers import Peers, Report
+from planck.peers.peers import PeerReport, Peers
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
@@ -122,7 +122,7 @@ class ToolBox:
             peers.start(tool=tool)
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
-                    await peers.settled()
+                    await peers.settle()
             yield self._joined(peers)
         finally:
             await peers.aclose()
@@ -144,11 +144,11 @@ class ToolBox:
                 entries.append(Entry(tool, f"{component} {name}"))
         problems += [
             Problem(PEER, Err(ErrorKind.PEER_FAILED, f"{report.component} {report.name!r}: {_state(report)}"))
-            for report in peers.reports()
+            for report in peers.report()
             if report.state != "connected"
         ]
         entries += [entry for entry in own.entries if not entry.trusted]
-        return Inventory(entries, problems, [*self._untrusted(), *peers.notices])
+        return Inventory(entries, problems, [*self._untrusted(), *peers.plan.notices])
 
     def _untrusted(self) -> list[str]:
         standing = self._trust.standing()
@@ -187,7 +187,7 @@ class ToolBox:
         return self._home / "outputs"
 
 
-def _state(report: Report) -> str:
+def _state(report: PeerReport) -> str:
     return report.detail or f"it is not ready after {_PATIENCE:g} s, but {report.state}"
 
 

@@ -5,7 +5,6 @@ a tool that is still on its way waits for it.
 """
 
 import asyncio
-import json
 import logging
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from planck.config.reload import Resources
 from planck.mcp.instances import Lives
 from planck.mcp.pins import Agreed, Change
+from planck.peers.plan import PlannedPeer, PlannedSidecar, plan_peers
 from planck.records.authority import Confinement
 from planck.records.events import Status, ToolsChanged, View
 from planck.records.messages import Message
@@ -43,7 +43,7 @@ Agree = Callable[[Change, Callable[[View], Awaitable[object]]], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
-class Report:
+class PeerReport:
     """One peer, for a listing."""
 
     component: str
@@ -89,9 +89,20 @@ class _Holder:
         return EVERY_TOOL in self.names or name in self.names
 
 
+@dataclass(frozen=True)
+class _Arrivals:
+    """What one agent waits for: only the names that it was granted."""
+
+    peers: "Peers"
+    holder: _Holder
+
+    async def wait_for(self, name: str) -> None:
+        if self.holder.wants(name):
+            await self.peers.wait_for(name)
+
+
 class Peers:
     def __init__(self, resources: Resources, environ: Mapping[str, str], *, clock: Clock) -> None:
-        self.notices: list[str] = []
         self._resources = resources
         self._environ = environ
         self._trusted = resources.loaded.trusted
@@ -101,8 +112,7 @@ class Peers:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self._journals: weakref.WeakKeyDictionary[Journal, Agree | None] = weakref.WeakKeyDictionary()
-        self.plan = self._planned()
-        """(component, name, entry) of everything that would be started."""
+        self.plan = plan_peers(resources)
 
     def join(self, journal: Journal, agree: Agree | None = None) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
@@ -123,16 +133,15 @@ class Peers:
         """The set holds what peers offer of these names; what comes and goes is told to `record`."""
         holder = _Holder(frozenset(wanted), weakref.WeakMethod(record))
         self._sets[tools] = holder
-        tools.arriving = lambda name: self._arrival(name) if holder.wants(name) else _nothing()
+        tools.arrivals = _Arrivals(self, holder)
         for known in self._known or ():
             for tool in known.tools.values():
                 self._give(known, tools, holder, tool)
 
-    def start(self, only: str = "", name: str = "", tool: str = "") -> None:
-        """Everything, once; or only a component, one of it, or those that may have a tool of that name."""
+    def start(self, component: str = "", name: str = "", tool: str = "") -> None:
+        """Starts everything that is planned, or what `PeerPlan.select` gives; a second call does nothing."""
         if self._known is None:
-            wanted = [p for p in self.plan if only in ("", p[0]) and name in ("", p[1])]
-            self._known = [self._open(*planned) for planned in _owners(wanted, tool)]
+            self._known = [self._open(planned) for planned in self.plan.select(component, name, tool)]
             for known in self._known:
                 if known.peer is not None:
                     known.peer.start()
@@ -143,7 +152,7 @@ class Peers:
         every = self._known or ()
         return [(known.component, known.name, tool) for known in every for tool in known.tools.values()]
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Waits until each is connected, or known not to be."""
         peers = [known.peer for known in self._known or () if known.peer is not None]
         await asyncio.gather(*(peer.settled() for peer in peers))
@@ -165,9 +174,9 @@ class Peers:
             ErrorKind.NOT_FOUND, "no sidecar here has it now; `planck sidecar status` shows those there are"
         )
 
-    def reports(self) -> list[Report]:
+    def report(self) -> list[PeerReport]:
         return [
-            Report(
+            PeerReport(
                 known.component,
                 known.name,
                 str(known.peer.state) if known.peer else "error",
@@ -190,43 +199,13 @@ class Peers:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5.0)
 
-    def _planned(self) -> list[tuple[str, str, Any]]:
-        """What the configuration and the project name, less what is not trusted."""
-        config, workspace = self._resources.config, self._resources.workspace
-        own = workspace / ".planck" / "sidecar"
-        sidecars = {"sidecar": config.sidecar} if isinstance(config.sidecar, str) else dict(config.sidecar)
-        sidecars = {name: path for name, path in sidecars.items() if path}
-        if own.is_dir() and "sidecar" not in sidecars:
-            sidecars["sidecar"] = str(own)
-        plan: list[tuple[str, str, Any]] = []
-        for name, text in sidecars.items():
-            path = workspace / Path(text).expanduser()
-            if self._trusted or not path.resolve().is_relative_to(workspace.resolve()):
-                plan.append(("sidecar", name, path))
-            elif path != own:  # of the project's own files the trust itself tells
-                self.notices.append(
-                    f"the sidecar {path} lies in this folder, which is not trusted: not started"
-                )
-        servers = {**self._project_servers(), **config.mcpServers}
-        plan += [("mcp", name, entry) for name, entry in servers.items()]
-        return plan
-
-    def _project_servers(self) -> dict[str, Any]:
-        file = self._resources.workspace / ".mcp.json"
-        if not self._trusted or not file.is_file() or not file.stat().st_size:
-            return {}
+    def _open(self, planned: PlannedPeer) -> _Known:
+        known = _Known(planned.component, planned.name, _no_tool)
         try:
-            raw = json.loads(file.read_text("utf-8"))
-            servers = raw["mcpServers"]
-        except (OSError, ValueError, KeyError, TypeError) as problem:
-            self.notices.append(f"{file} is left out: it is no map with `mcpServers` ({problem!r})")
-            return {}
-        return servers if isinstance(servers, dict) else {}
-
-    def _open(self, component: str, name: str, entry: Any) -> _Known:
-        known = _Known(component, name, _no_tool)
-        try:
-            known.peer = self._sidecar(known, entry) if component == "sidecar" else self._server(known, entry)
+            if isinstance(planned, PlannedSidecar):
+                known.peer = self._sidecar(known, planned.path)
+            else:
+                known.peer = self._server(known, planned.entry)
         except PlanckError as failure:
             known.problem = failure.err.message
             log.warning("%s", failure.err)
@@ -374,8 +353,8 @@ class Peers:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _arrival(self, name: str) -> None:
-        """Waits for the peers that might bring a tool of this name."""
+    async def wait_for(self, name: str) -> None:
+        """Returns when each peer that might bring a tool of this name is settled."""
         for known in self._known or ():
             if known.peer is not None and name.startswith(known.prefix):
                 await known.peer.settled()
@@ -391,20 +370,6 @@ async def _recorded(record: Record, fact: View) -> None:
         await record(fact)
     except PlanckError as failure:  # the session closed meanwhile
         log.debug("%s was not recorded: %s", fact.type, failure.err)
-
-
-async def _nothing() -> None:
-    pass
-
-
-def _owners(plan: list[tuple[str, str, Any]], tool: str) -> list[tuple[str, str, Any]]:
-    """By the prefix of a server's tools; a name without one is a sidecar's."""
-    if not tool:
-        return plan
-    from planck.mcp import client
-
-    servers = [p for p in plan if p[0] == "mcp" and tool.startswith(client.prefix(p[1]))]
-    return servers or [p for p in plan if p[0] == "sidecar"]
 
 
 def _ask_from_now_on(known: _Known) -> None:

@@ -240,11 +240,11 @@ def spawn_agent(
 async def _arrived(held: ToolSet, names: Iterable[str]) -> None:
     """As a call of a tool waits for a peer that still starts: a worker's grant is for life."""
     missing = [name for name in names if held.get(name) is None]
-    if held.arriving is not None and missing:
+    if held.arrivals is not None and missing:
         with suppress(TimeoutError):
             async with asyncio.timeout(_ARRIVAL):
                 for name in missing:
-                    await held.arriving(name)
+                    await held.arrivals.wait_for(name)
 
 
 def destroy_agent(team_id: str) -> Tool:

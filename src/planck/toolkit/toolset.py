@@ -1,10 +1,16 @@
 """The tools of one agent."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
 from planck.toolkit.tool import Tool, ToolError
+
+
+class Arrivals(Protocol):
+    async def wait_for(self, name: str) -> None:
+        """Returns when no peer that still starts could bring a tool of that name any more."""
 
 
 class ToolSet:
@@ -15,8 +21,8 @@ class ToolSet:
         self._specs: tuple[ToolSpec, ...] | None = None
         self.arrived: list[str] = []
         """Names of tools that came from peers and files after the set was made."""
-        self.arriving: Callable[[str], Awaitable[None]] | None = None
-        """Waits for a tool of that name that may be on its way (a sidecar's, an MCP server's)."""
+        self.arrivals: Arrivals | None = None
+        """Set where peers (sidecars, MCP servers) may still bring tools into this set."""
         for tool in tools:
             self.add(tool)
 

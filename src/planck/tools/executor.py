@@ -109,8 +109,8 @@ class Executor:
     async def _outcome(self, call: ToolCall, slots: asyncio.Semaphore) -> Any:
         said = _Said(call.id, self._progress)
         try:
-            if self._tools.arriving is not None and self._tools.get(call.name) is None:
-                await self._tools.arriving(call.name)
+            if self._tools.arrivals is not None and self._tools.get(call.name) is None:
+                await self._tools.arrivals.wait_for(call.name)
             args = self._parsed(call)
             tool = self._find(call.name)
             arguments.validate(tool, args)

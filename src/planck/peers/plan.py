@@ -1,0 +1,150 @@
+"""What would be started here: the sidecars and MCP servers that the configuration and the project name.
+
+Nothing that the project's own files name is in the plan unless the folder is trusted.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from planck.config.load import ConfigError, edit_user_file
+from planck.config.reload import Resources
+from planck.records.outcome import ErrorKind
+
+
+class PlannedSidecar(msgspec.Struct, frozen=True):
+    component: ClassVar[str] = "sidecar"
+    name: str
+    path: Path
+
+
+class PlannedServer(msgspec.Struct, frozen=True):
+    component: ClassVar[str] = "mcp"
+    name: str
+    entry: Any
+    """As it was written: it is read when the server is opened, and may be refused then."""
+
+
+PlannedPeer = PlannedSidecar | PlannedServer
+
+
+class PeerPlan(msgspec.Struct, frozen=True):
+    sidecars: tuple[PlannedSidecar, ...]
+    servers: tuple[PlannedServer, ...]
+    notices: tuple[str, ...] = ()
+    """What was left out, and why."""
+
+    def select(self, component: str = "", name: str = "", tool: str = "") -> list[PlannedPeer]:
+        """Returns all, or only a component, one of it, or those that may have a tool of that name.
+
+        A server has the tools whose names begin with its prefix; what begins with nobody's is a sidecar's.
+        """
+        every: tuple[PlannedPeer, ...] = (*self.sidecars, *self.servers)
+        named = [p for p in every if component in ("", p.component) and name in ("", p.name)]
+        if not tool:
+            return named
+        from planck.mcp.client import prefix
+
+        servers = [p for p in named if isinstance(p, PlannedServer) and tool.startswith(prefix(p.name))]
+        return [*servers] or [peer for peer in named if isinstance(peer, PlannedSidecar)]
+
+
+def plan_peers(resources: Resources) -> PeerPlan:
+    """Reads files and starts nothing."""
+    notices: list[str] = []
+    sidecars = _plan_sidecars(resources, notices)
+    entries = {**_read_project_servers(resources, notices), **resources.config.mcpServers}
+    servers = tuple(PlannedServer(name, entry) for name, entry in entries.items())
+    return PeerPlan(sidecars, servers, tuple(notices))
+
+
+def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:
+    """Returns a row for each server that would be started here, without starting it."""
+    return [{"name": server.name, **_describe(server.entry)} for server in plan.servers]
+
+
+def add_server(home: Path, name: str, entry: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
+    """Writes it into the user's own configuration; all else in that file stays as it is."""
+    from planck.mcp.client import read_server
+
+    checked = {key: value for key, value in entry.items() if value}
+    read_server(name, checked, environ)
+
+    def change(config: dict[str, Any]) -> None:
+        servers = _servers_in(config)
+        if name in servers:
+            raise ConfigError(
+                ErrorKind.NOT_UNIQUE, f"there is a server named {name!r}; `planck mcp remove {name}` first"
+            )
+        servers[name] = checked
+
+    edit_user_file(home, change)
+    return home / "config.json"
+
+
+def remove_server(home: Path, name: str) -> Path:
+    """Takes it out of the user's own configuration; one that a project names is not there."""
+    file = home / "config.json"
+
+    def change(config: dict[str, Any]) -> None:
+        if _servers_in(config).pop(name, None) is None:
+            raise ConfigError(
+                ErrorKind.NOT_FOUND, f"{str(file)!r} has no server {name!r}; `planck mcp list` shows them"
+            )
+
+    edit_user_file(home, change)
+    return file
+
+
+def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSidecar, ...]:
+    workspace, named = resources.workspace, resources.config.sidecar
+    own = workspace / ".planck" / "sidecar"
+    paths = {"sidecar": named} if isinstance(named, str) else dict(named)
+    paths = {name: path for name, path in paths.items() if path}
+    if own.is_dir() and "sidecar" not in paths:
+        paths["sidecar"] = str(own)
+    planned = []
+    for name, text in paths.items():
+        path = workspace / Path(text).expanduser()
+        if resources.loaded.trusted or not path.resolve().is_relative_to(workspace.resolve()):
+            planned.append(PlannedSidecar(name, path))
+        elif path != own:  # of the project's own files the trust itself tells
+            notices.append(f"the sidecar {path} lies in this folder, which is not trusted: not started")
+    return tuple(planned)
+
+
+def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str, Any]:
+    file = resources.workspace / ".mcp.json"
+    if not resources.loaded.trusted or not file.is_file() or not file.stat().st_size:
+        return {}
+    try:
+        raw = json.loads(file.read_text("utf-8"))
+        servers = raw["mcpServers"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        notices.append(f"{file} is left out: it is no map with `mcpServers` ({problem!r})")
+        return {}
+    return servers if isinstance(servers, dict) else {}
+
+
+def _servers_in(config: dict[str, Any]) -> dict[str, Any]:
+    servers: Any = config.setdefault("mcpServers", {})
+    if not isinstance(servers, dict):
+        raise ConfigError(ErrorKind.INVALID_ARGS, "mcpServers must be a map in config.json; correct it")
+    return servers
+
+
+def _describe(entry: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        return {"problem": "not a map"}
+    how = entry.get("url") or " ".join([str(entry.get("command", "")), *map(str, entry.get("args", []))])
+    # Values of env and headers are secrets as often as not: names only.
+    return {
+        "how": how,
+        "transport": "http" if entry.get("url") else "stdio",
+        "env": sorted(entry.get("env", {})),
+        "headers": sorted(entry.get("headers", {})),
+        "disabled": bool(entry.get("disabled", False)),
+    }
