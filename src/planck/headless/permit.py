@@ -11,7 +11,7 @@ import msgspec
 from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.mcp.pins import Change
 from planck.permissions.approver import Approvals, Approver, digest
-from planck.permissions.authority import Asked, granted, meet
+from planck.permissions.authority import grant, meet
 from planck.permissions.policy import Surroundings, Verdict, judge
 from planck.permissions.rules import Decision, Rule, RuleError, Sourced, load
 from planck.records import codec
@@ -45,8 +45,7 @@ def authorised(specs: Iterable[AgentSpec], session: Authority) -> list[AgentSpec
 def _of_member(spec: AgentSpec, session: Authority) -> Authority:
     if spec.role == "orchestrator":
         return session
-    tools = (*TEAM_TOOLS, *spec.tools)
-    return granted(session, session, "worker", Asked(tools, spec.skills)).authority
+    return grant(session, "worker", (*TEAM_TOOLS, *spec.tools), spec.skills)
 
 
 def effective(spec: AgentSpec, session: Authority) -> Authority:

@@ -1,4 +1,4 @@
-"""The shrinking lattice: effective = session ceiling ∧ parent ∧ role ∧ mode. Pure functions, nothing else."""
+"""Authority shrinks on the way down: ceiling ∧ parent ∧ role ∧ mode. The functions here are pure."""
 
 from collections.abc import Iterable
 
@@ -6,51 +6,19 @@ import msgspec
 
 from planck.records.authority import STRICTNESS, Authority, Mode
 from planck.records.specs import ORCHESTRATOR_TOOLS, Role
+from planck.workspace.paths import inside
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """What a spawn asks for; None means: whatever the parent has."""
-
-    tools: tuple[str, ...] = ()
-    skills: tuple[str, ...] = ()
-    mode: Mode | None = None
-    roots: tuple[str, ...] | None = None
-    network: bool | None = None
-
-
-class Granted(msgspec.Struct, frozen=True):
-    authority: Authority
-    ignored: tuple[str, ...]
-    """What was asked for and not given, in the order asked."""
-
-
-def granted(ceiling: Authority, parent: Authority, role: Role, asked: Asked) -> Granted:
-    """The authority of a child, a subset of its parent's and of the session's whatever was asked."""
-    top = meet(ceiling, parent)
-    own = for_role(
-        role,
-        Authority(
-            mode=top.mode if asked.mode is None else asked.mode,
-            tools=_names(asked.tools),
-            skills=_names(asked.skills),
-            roots=top.roots if asked.roots is None else asked.roots,
-            network=top.network if asked.network is None else asked.network,
-            spawn_depth=max(top.spawn_depth - 1, 0),
-        ),
+def grant(parent: Authority, role: Role, tools: Iterable[str], skills: Iterable[str]) -> Authority:
+    """Returns the authority of a child: what was asked for, and never more than its parent has."""
+    asked = msgspec.structs.replace(
+        parent, tools=_names(tools), skills=_names(skills), spawn_depth=max(parent.spawn_depth - 1, 0)
     )
-    authority = meet(top, own)
-    ignored = (
-        *(name for name in asked.tools if not holds(authority.tools, name)),
-        *(name for name in asked.skills if not holds(authority.skills, name)),
-        *((f"mode {asked.mode}",) if asked.mode not in (None, authority.mode) else ()),
-        *(f"root {root}" for root in asked.roots or () if not _inside(root, authority.roots)),
-        *(("network",) if asked.network and not authority.network else ()),
-    )
-    return Granted(authority, ignored)
+    return meet(parent, restrict_to_role(role, asked))
 
 
 def meet(one: Authority, other: Authority) -> Authority:
-    """The most that both allow."""
+    """Returns the most that both allow."""
     return Authority(
         mode=stricter(one.mode, other.mode),
         tools=_common(one.tools, other.tools),
@@ -61,8 +29,8 @@ def meet(one: Authority, other: Authority) -> Authority:
     )
 
 
-def for_role(role: Role, authority: Authority) -> Authority:
-    """A worker leads nobody: it has no orchestrator's tool and spawns nothing."""
+def restrict_to_role(role: Role, authority: Authority) -> Authority:
+    """A worker leads nobody: it keeps no orchestrator's tool and spawns nothing."""
     if role == "orchestrator":
         return authority
     tools = None if authority.tools is None else _names(set(authority.tools).difference(ORCHESTRATOR_TOOLS))
@@ -88,13 +56,6 @@ def _common(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple
 
 
 def _common_roots(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return _names(
-        [root for root in one if _inside(root, other)] + [root for root in other if _inside(root, one)]
-    )
-
-
-def _inside(path: str, roots: tuple[str, ...]) -> bool:
-    """By text: roots are canonical when they enter an authority, so `..` in one is nobody's subfolder."""
-    if ".." in path.split("/"):
-        return False
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+    roots = [root for root in one if inside(root, other)] + [root for root in other if inside(root, one)]
+    # Compared by text: roots are canonical when they enter an authority; `..` in one is nobody's subfolder.
+    return _names(root for root in roots if ".." not in root.split("/"))

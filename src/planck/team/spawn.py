@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from planck.permissions.authority import Asked, granted
+from planck.permissions.authority import grant
 from planck.records import codec
 from planck.records.authority import Authority
 from planck.records.outcome import Err, ErrorKind, Ok
@@ -95,7 +95,7 @@ def _authority(caller: Member, tools: tuple[str, ...], skills: tuple[str, ...]) 
     parent = caller.spec.authority
     if parent is None:
         return None
-    return granted(parent, parent, "worker", Asked((*TEAM_TOOLS, *tools), skills)).authority
+    return grant(parent, "worker", (*TEAM_TOOLS, *tools), skills)
 
 
 def _granted(wanted: Iterable[str], held: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
