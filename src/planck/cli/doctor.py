@@ -3,10 +3,9 @@
 import argparse
 import asyncio
 import json
-from pathlib import Path
 
 from planck.cli.terminal import Terminal
-from planck.headless import Exit, examine
+from planck.headless import Exit, Project, examine
 from planck.records.visible import make_plain
 
 EXAMPLE = "planck doctor --json"
@@ -21,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    checks = asyncio.run(examine(Path(options.directory).absolute(), trust=options.trust))
+    checks = asyncio.run(examine(Project(workspace=options.directory, trust=options.trust)))
     failed = any(check.state == "error" for check in checks)
     if options.json:
         rows = [{"name": c.name, "state": c.state, "detail": c.detail, "advice": c.advice} for c in checks]

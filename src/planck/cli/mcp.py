@@ -11,6 +11,7 @@ from planck.cli.errors import UsageError
 from planck.headless import (
     PeerReport,
     Planck,
+    Project,
     add_server,
     environment,
     home_dir,
@@ -188,7 +189,7 @@ def _serve(options: argparse.Namespace) -> int:
     workspace = Path(options.directory).absolute()
     if not workspace.is_dir():
         raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
-    bench = Workbench(workspace, options.permission_mode, trust=options.trust)
+    bench = Workbench(Project(workspace=workspace, trust=options.trust), options.permission_mode)
     # By name, as the dispatcher does: a frontend of its own, of which this one knows nothing.
     frontend = import_module("planck.mcp_server.serve")
     return int(asyncio.run(frontend.run(bench, options.http, options.token)))

@@ -67,7 +67,6 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
         options.what,
         team=options.team,
         mode=options.permission_mode,
-        trust=options.trust,
     )
     if options.json:
         print(json.dumps(json.loads(codec.encode(found)), indent=2, ensure_ascii=False))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from planck.headless import Entry, Inventory, ToolBox
+from planck.headless import Entry, Inventory, Project, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, Ok
 from planck.records.visible import spell_out
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     workspace = Path(options.directory).absolute()
     if not workspace.is_dir():
         return _fail(f"not_found: {str(workspace)!r} is no directory; -C takes the workspace", 2)
-    box = ToolBox(workspace, trust=options.trust)
+    box = ToolBox(Project(workspace=workspace, trust=options.trust))
     match options.action:
         case "list":
             return _list(asyncio.run(box.everything()), options.json)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry
+from planck.config.trust import Standing
 from planck.permissions.policy import Mode, stricter
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits
@@ -88,16 +89,20 @@ def load(
     home: Path,
     workspace: Path,
     environ: Mapping[str, str],
-    flags: Mapping[str, Any] | None = None,
-    *,
-    trusted: bool = False,
+    flags: Mapping[str, Any],
+    standing: Standing,
 ) -> Loaded:
     """Merge the layers; an untrusted project's file may only narrow."""
     notices: list[str] = []
+    trusted = standing.trusted
     user_file, project_file = config_files(home, workspace)
     user = Layer(str(user_file), _read(user_file, notices))
-    project = Layer(str(project_file), _read(project_file, notices) if project_file != user_file else {})
-    above = (Layer("environment", _from_environment(environ, notices)), Layer("flags", dict(flags or {})))
+    # What is taken over is what was hashed for the trust, not what the file holds a moment later.
+    seen = standing.content.config
+    project = Layer(
+        str(project_file), _read(project_file, notices, seen) if project_file != user_file else {}
+    )
+    above = (Layer("environment", _from_environment(environ, notices)), Layer("flags", dict(flags)))
     narrowing: dict[str, Any] = {}
     if project.values and not trusted:
         narrowing = project.values
@@ -117,9 +122,11 @@ def load(
     return Loaded(config, tuple(notices), tuple(layer for layer in layers if layer.values), trusted)
 
 
-def _read(path: Path, notices: list[str]) -> dict[str, Any]:
+def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str, Any]:
     try:
-        text = read_regular(path, _MAX_BYTES).decode()
+        if seen is None or len(seen) > _MAX_BYTES:
+            seen = read_regular(path, _MAX_BYTES)
+        text = seen.decode()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as failure:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from planck.config import load as configuration
 from planck.config.load import Config, ConfigError, Loaded
-from planck.config.trust import trust_file
+from planck.config.trust import Standing, Trust, trust_file
 from planck.context import agents_md, skills
 from planck.context.prompt import system_prompt
 from planck.context.skills import Catalog, Place, Skill
@@ -27,17 +27,17 @@ class Resources:
         home: Path,
         workspace: Path,
         environ: Mapping[str, str],
-        load: Callable[[], Loaded],
-        trusted_files: Callable[[], Iterable[Path]] = tuple,
+        flags: Mapping[str, Any],
+        trust: Trust,
     ) -> None:
-        """`load` looks anew whether the folder is trusted, and is asked again when `trusted_files` change."""
         self.home = home
         self.workspace = workspace
-        self.loaded = load()
+        self._environ = environ
+        self._flags = flags
+        self._trust = trust
+        self.loaded = self._load(trust.seen)
         self.problem = ""
         """Why the newest state of the configuration is not the one in force."""
-        self._load = load
-        self._trusted_files = trusted_files
         self._user_home = Path(environ.get("HOME") or Path.home())
         # Looked at before every call of a tool, so as texts: a path costs more than the look.
         files = (*configuration.config_files(home, workspace), trust_file(home))
@@ -64,11 +64,14 @@ class Resources:
             return
         self._stamps = stamps
         try:
-            self.loaded = self._load()
+            self.loaded = self._load(self._trust.standing())
             self.problem = ""
         except ConfigError as failure:
             self.problem = failure.err.message
             log.warning("the configuration is kept as it was: %s", failure.err.message)
+
+    def _load(self, standing: Standing) -> Loaded:
+        return configuration.load(self.home, self.workspace, self._environ, self._flags, standing)
 
     def system(self, spec: AgentSpec, teamwork: str = "") -> str:
         """The system layer of an agent, as the files are now and the configuration at the last `refresh`."""
@@ -137,7 +140,7 @@ class Resources:
     def _config_stamps(self) -> tuple[Any, ...]:
         files = self._config_files
         if self.loaded.trusted:
-            files = (*files, *map(str, self._trusted_files()))
+            files = (*files, *map(str, self._trust.files()))
         return files, stamps(files)
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,12 @@ class Content(msgspec.Struct, frozen=True):
     """Why these hashes do not say everything."""
     runs: tuple[str, ...] = ()
     """What it would do, in words, nothing invisible in them."""
+    config: bytes | None = None
+    """The workspace's own configuration as it was hashed; None where there is none to hash, or a link."""
+    folders: tuple[str, ...] = ()
+    """Those of the workspace that its configuration makes tools, teams or sidecars of."""
+    sidecars: tuple[str, ...] = ()
+    """Those of them that hold a sidecar."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -65,23 +71,33 @@ class Trust:
         self._workspace = workspace
         self._key = os.path.realpath(workspace)
         self._this_run = examine(workspace, home) if this_run else None
+        self._seen = Standing(True, self._this_run) if self._this_run else None
+
+    @property
+    def seen(self) -> Standing:
+        """The last examination; where there was none yet, the first."""
+        return self._seen or self.standing()
 
     def standing(self) -> Standing:
         """By the files as they are now: a change asks again, in the middle of a run too."""
         content = examine(self._workspace, self._home)
         accepted = self._this_run.hashes if self._this_run else _stored(self._home).get(self._key)
         if accepted is None:
-            return Standing(False, content)
+            self._seen = Standing(False, content)
+            return self._seen
         differing = {path for path, _ in accepted.items() ^ content.hashes.items()}
         changed = tuple(sorted(map(spell_out, differing)))
         sound = not content.unsound or self._this_run is not None
-        return Standing(not changed and sound, content, changed)
+        self._seen = Standing(not changed and sound, content, changed)
+        return self._seen
 
     def files(self) -> Iterator[Path]:
         """Those that it is for and that end it by a change: a sidecar's are taken over as they are saved."""
-        own = [self._workspace / name for name in (FOLDERS[1], *_named_folders(self._workspace, "sidecar"))]
-        files = (path for path in _files(self._workspace) if not any(map(path.is_relative_to, own)))
-        return islice(files, MAX_FILES + 1)
+        # The folders are those of the last examination: the file that names others is one of the files.
+        content = self.seen.content
+        own = [self._workspace / name for name in (FOLDERS[1], *content.sidecars)]
+        files = _files(self._workspace, content.folders)
+        return islice((path for path in files if not any(map(path.is_relative_to, own))), MAX_FILES + 1)
 
     @property
     def holds(self) -> bool:
@@ -110,11 +126,14 @@ def examine(workspace: Path, home: Path) -> Content:
     runs: list[str] = []
     unsound = ""
     left = MAX_BYTES
-    for path in _files(workspace):
+    own = workspace / FILES[0]
+    config = _read(own, left)
+    folders = _named_folders(workspace, config[1], "tools_dirs", "teams_dirs", "sidecar")
+    for path in _files(workspace, folders):
         if path.is_relative_to(home):
             continue
         relative = str(path.relative_to(workspace))
-        problem, content = _read(path, left)
+        problem, content = config if path == own else _read(path, left)
         if problem or len(hashes) >= MAX_FILES:
             unsound = f"{spell_out(relative)}: {problem or 'too many files'}"
         if len(hashes) >= MAX_FILES:
@@ -122,18 +141,25 @@ def examine(workspace: Path, home: Path) -> Content:
         left -= len(content)
         hashes[relative] = hashlib.sha256(content).hexdigest()
         runs += (spell_out(text) for text in _meaning(relative, content))
-    return Content(hashes, unsound, tuple(runs))
+    return Content(
+        hashes,
+        unsound,
+        tuple(runs),
+        None if config[0] else config[1],
+        tuple(folders),
+        tuple(_named_folders(workspace, config[1], "sidecar")),
+    )
 
 
-def _files(workspace: Path) -> Iterator[Path]:
+def _files(workspace: Path, folders: Iterable[str]) -> Iterator[Path]:
     for name in FILES:
         if _says_something(workspace / name):
             yield workspace / name
-    for name in (*FOLDERS, *_named_folders(workspace)):
+    for name in (*FOLDERS, *folders):
         if (workspace / name).is_symlink():
             yield workspace / name
-        for folder, folders, files in os.walk(workspace / name):
-            for entry in sorted([*files, *(sub for sub in folders if Path(folder, sub).is_symlink())]):
+        for folder, below, files in os.walk(workspace / name):
+            for entry in sorted([*files, *(sub for sub in below if Path(folder, sub).is_symlink())]):
                 yield Path(folder, entry)
 
 
@@ -145,12 +171,12 @@ def _says_something(path: Path) -> bool:
         return False
 
 
-def _named_folders(workspace: Path, *keys: str) -> list[str]:
-    """Folders of the workspace that its own configuration makes tools, teams or sidecars of."""
-    config = _object(_read(workspace / FILES[0], MAX_BYTES)[1])
+def _named_folders(workspace: Path, config: bytes, *keys: str) -> list[str]:
+    """Folders of the workspace that these keys of its own configuration name."""
+    values = _object(config)
     named: list[Any] = []
-    for key in keys or ("tools_dirs", "teams_dirs", "sidecar"):
-        value = config.get(key)
+    for key in keys:
+        value = values.get(key)
         named += value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
     places = {os.path.normpath(workspace / text) for text in named if isinstance(text, str) and text}
     inside = [os.path.relpath(place, workspace) for place in sorted(places) if Path(place) != workspace]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from planck.config.origins import Origin as Origin
     from planck.config.origins import explain_config as explain_config
     from planck.config.origins import shown as shown
+    from planck.config.project import Project as Project
     from planck.config.schema import schema as schema
     from planck.config.teams import TeamFileError as TeamFileError
     from planck.context.skills import Skill as Skill
@@ -78,6 +79,7 @@ _HOMES = {
     "Origin": "planck.config.origins",
     "Plan": "planck.session.undo",
     "Planck": "planck.headless.planck",
+    "Project": "planck.config.project",
     "PROMPT": "planck.headless.demo",
     "PeerReport": "planck.peers.peers",
     "remove_server": "planck.peers.plan",
@@ -116,6 +118,7 @@ __all__ = [
     "PROMPT",
     "Plan",
     "Planck",
+    "Project",
     "PeerReport",
     "RunResult",
     "Selection",

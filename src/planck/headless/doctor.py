@@ -4,15 +4,15 @@ import os
 import platform
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 import planck
-from planck.config import load as configuration
 from planck.config.load import ConfigError
+from planck.config.project import Project
 from planck.headless import hooks
 from planck.headless.planck import Planck
 from planck.headless.toolbox import BUILT_IN, ToolBox
@@ -29,14 +29,11 @@ class Check(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-async def examine(
-    workspace: Path, *, trust: bool = False, environ: Mapping[str, str] | None = None
-) -> list[Check]:
+async def examine(project: Project) -> list[Check]:
     """Every check; sends nothing to a model, and starts nothing of the project's."""
-    environ = configuration.environment() if environ is None else environ
-    checks = [_runtime(), _platform(), _home(configuration.home_dir(environ))]
+    checks = [_runtime(), _platform(), _home(project.home)]
     try:
-        planck_ = Planck(workspace=workspace, trust=trust, environ=environ)
+        planck_ = Planck.of(project)
     except ConfigError as failure:
         return [
             *checks,
@@ -44,10 +41,10 @@ async def examine(
         ]
     async with planck_:
         model = await _model(planck_)
-        return [*checks, model, *_configured(planck_, environ, trust)]
+        return [*checks, model, *_configured(planck_)]
 
 
-def _configured(planck_: Planck, environ: Mapping[str, str], trust: bool) -> Iterator[Check]:
+def _configured(planck_: Planck) -> Iterator[Check]:
     resources = planck_.resources
     sources = ", ".join(layer.source for layer in resources.loaded.layers) or "built-in values only"
     yield Check("configuration", "ok", sources)
@@ -64,7 +61,7 @@ def _configured(planck_: Planck, environ: Mapping[str, str], trust: bool) -> Ite
     skills = resources.skills()
     yield Check("skills", "ok", f"{len(skills.skills)} found, {len(skills.shadowed)} shadowed")
     yield from (Check("skill", "warning", problem) for problem in skills.problems)
-    tools = ToolBox(planck_.workspace, home=planck_.home, environ=environ, trust=trust).inventory()
+    tools = ToolBox(planck_.project).inventory()
     files = [entry.trusted for entry in tools.entries if entry.source != BUILT_IN]
     hidden = f", {files.count(False)} of the project wait for trust" if False in files else ""
     yield Check("TOOL.json tools", "ok", f"{files.count(True)} found{hidden}")

@@ -39,7 +39,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def explain_call(
-    planck: Planck, agent: str, tool: str, what: str, *, team: str = "", mode: str = "", trust: bool = False
+    planck: Planck, agent: str, tool: str, what: str, *, team: str = "", mode: str = ""
 ) -> Explanation:
     """`what` is a command for bash, and JSON arguments for any other tool."""
     chosen = Mode(mode) if mode else planck.config.permissions.mode
@@ -47,8 +47,8 @@ def explain_call(
     spec = _member(planck, agent, team, session)
     authority = effective(spec, session)
     loaded = planck.resources.loaded
-    around = surroundings(loaded, planck.workspace, planck.home, planck.environ)(authority.mode)
-    effect, confinable = _kind(planck, tool, trust)
+    around = surroundings(loaded, planck.workspace, planck.home, planck.project.environ)(authority.mode)
+    effect, confinable = _kind(planck, tool)
     verdict = judge(authority, around, tool, effect, confinable, _arguments(tool, what))
     return Explanation(
         str(verdict.decision),
@@ -79,14 +79,10 @@ def _member(planck: Planck, agent: str, team: str, session: Authority) -> AgentS
     )
 
 
-def _kind(planck: Planck, tool: str, trust: bool) -> tuple[Effect, bool]:
+def _kind(planck: Planck, tool: str) -> tuple[Effect, bool]:
     if tool in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS):
         return Effect.TEAM, False
-    entry = (
-        ToolBox(planck.workspace, home=planck.home, environ=planck.environ, trust=trust)
-        .inventory()
-        .find(tool)
-    )
+    entry = ToolBox(planck.project).inventory().find(tool)
     if not isinstance(entry, Err):
         return entry.tool.effect, entry.tool.confinable
     if tool.startswith("mcp__"):  # a server need not run to know what its tools may

@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 
 import planck
-from planck.config import load as configuration
 from planck.config import models, teams
 from planck.config.auth import Auth
 from planck.config.load import Config, ConfigError
-from planck.config.reload import Resources
-from planck.config.trust import Trust
+from planck.config.project import Project
 from planck.context.compaction import BUILT_IN
 from planck.headless import hooks
 from planck.headless.open_session import OpenSession
@@ -64,26 +62,27 @@ class Planck:
 
         `approver` answers what agents may not decide; without one it is denied.
         """
-        environ = configuration.environment() if environ is None else environ
-        self.home = Path(home).absolute() if home else configuration.home_dir(environ)
-        self.workspace = Path(workspace or Path.cwd()).absolute()
-        self.environ = environ
-        self.trust = Trust(self.home, self.workspace, this_run=trust)
-        self.resources = Resources(
-            self.home,
-            self.workspace,
-            environ,
-            lambda: configuration.load(self.home, self.workspace, environ, flags, trusted=self.trust.holds),
-            self.trust.files,
-        )
+        self._assemble(Project(home, workspace, environ, flags, trust=trust), providers or {}, approver)
+
+    @classmethod
+    def of(cls, project: Project) -> "Planck":
+        """On a project that was built already."""
+        self = cls.__new__(cls)
+        self._assemble(project, {}, None)
+        return self
+
+    def _assemble(self, project: Project, doubles: Mapping[str, Provider], approver: Approver | None) -> None:
+        self.project = project
+        self.home, self.workspace = project.home, project.workspace
+        self.trust = project.trust
+        self.resources = project.resources
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
         self._clock = SystemClock()
         self._ids = RandomIds()
-        self._doubles = dict(providers or {})
-        self.peers = Peers(self.resources, environ, clock=self._clock)
+        self._doubles = dict(doubles)
+        self.peers = Peers(project, clock=self._clock)
         self._wiring = Wiring(
-            self.resources,
-            environ,
+            project,
             approver=approver,
             peers=self.peers,
             clock=self._clock,
@@ -100,7 +99,7 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        untrusted = () if self.resources.loaded.trusted else (self.trust.standing().notice,)
+        untrusted = () if self.resources.loaded.trusted else (self.trust.seen.notice,)
         return (
             *(notice for notice in untrusted if notice),
             *self.resources.loaded.notices,

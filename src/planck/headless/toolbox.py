@@ -1,17 +1,14 @@
 """The tools of a workspace: which there are, where they come from, and one call by the user's own hand."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from planck.config import load as configuration
-from planck.config.reload import Resources
+from planck.config.project import Project
 from planck.config.tool_files import external_tools
-from planck.config.trust import Trust
 from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.peers.peers import PeerReport, Peers
@@ -65,34 +62,20 @@ class Inventory(msgspec.Struct, frozen=True):
 class ToolBox:
     """What `planck tools` needs of a home and a workspace."""
 
-    def __init__(
-        self,
-        workspace: Path | None = None,
-        *,
-        home: Path | None = None,
-        environ: Mapping[str, str] | None = None,
-        trust: bool = False,
-    ) -> None:
-        self._environ = configuration.environment() if environ is None else environ
-        self._home = home or configuration.home_dir(self._environ)
-        self._workspace = (workspace or Path.cwd()).absolute()
-        allowed = self._trust = Trust(self._home, self._workspace, this_run=trust)
-        self._resources = Resources(
-            self._home,
-            self._workspace,
-            self._environ,
-            lambda: configuration.load(self._home, self._workspace, self._environ, trusted=allowed.holds),
-        )
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._resources = project.resources
+        self._spill = project.home / "outputs"
 
     def inventory(self) -> Inventory:
         """Tools that may be called first, then what an untrusted folder would bring."""
         built_in = [
-            *builtin_tools(self._workspace, spill=self._spill, environment=self._environ),
+            *builtin_tools(self._project.workspace, spill=self._spill, environment=self._project.environ),
             *skill_tools(lambda agent_id: self._resources.skills().skills),
             plan_tool(),
         ]
         names = [tool.name for tool in built_in]
-        found = external_tools(self._resources, self._environ, self._spill, names)
+        found = external_tools(self._resources, self._project.environ, self._spill, names)
         entries = [Entry(tool, BUILT_IN) for tool in built_in]
         entries += [Entry(tool, tool.path) for tool in found.tools]
         entries += [Entry(tool, tool.path, trusted=False) for tool in found.untrusted]
@@ -117,7 +100,7 @@ class ToolBox:
     async def _with_peers(
         self, tool: str = "", patience: float | None = None
     ) -> AsyncGenerator[Inventory, None]:
-        peers = Peers(self._resources, self._environ, clock=SystemClock())
+        peers = Peers(self._project, clock=SystemClock())
         try:
             peers.start(tool=tool)
             with suppress(TimeoutError):
@@ -151,7 +134,7 @@ class ToolBox:
         return Inventory(entries, problems, [*self._untrusted(), *peers.plan.notices])
 
     def _untrusted(self) -> list[str]:
-        standing = self._trust.standing()
+        standing = self._project.trust.seen
         peers = any(path.startswith((".mcp.json", ".planck/sidecar/")) for path in standing.content.hashes)
         return [standing.notice] if peers and standing.notice else []
 
@@ -176,15 +159,11 @@ class ToolBox:
             permit=_allowed,
             session_id="",
             agent_id="user",
-            workspace=self._workspace,
+            workspace=self._project.workspace,
             dry_run=dry_run,
         )
         async with aclosing(executor.run([ToolCall(RandomIds().new(), "", name, args)])) as results:
             return await anext(results)
-
-    @property
-    def _spill(self) -> Path:
-        return self._home / "outputs"
 
 
 def _state(report: PeerReport) -> str:

@@ -12,7 +12,7 @@ from planck.agent.metered import Metered
 from planck.config.credentials import CredentialFile, Keyring
 from planck.config.load import Config
 from planck.config.models import address, available, cost_usd, provider_entry, resolve_pair
-from planck.config.reload import Resources
+from planck.config.project import Project
 from planck.config.tool_files import ToolFiles, external_tools
 from planck.context.compaction import (
     BUILT_IN,
@@ -69,8 +69,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Wiring:
     def __init__(
         self,
-        resources: Resources,
-        environ: Mapping[str, str],
+        project: Project,
         *,
         approver: Approver | None,
         peers: Peers,
@@ -78,15 +77,15 @@ class Wiring:
         ids: Ids,
         doubles: Mapping[str, Provider],
     ) -> None:
-        self.resources = resources
+        self.resources = project.resources
         self.peers = peers
-        self.workspace = resources.workspace
-        self.environ = environ
+        self.workspace = project.workspace
+        self.environ = project.environ
         self.approver = approver
         self.clock = clock
         self.ids = ids
         self._doubles = doubles
-        self.keyring = Keyring(CredentialFile(resources.home), environ, clock)
+        self.keyring = Keyring(CredentialFile(project.home), project.environ, clock)
         self._transport: HttpTransport | None = None
 
     @property

@@ -1,13 +1,13 @@
 """Our tools for other agents: what `planck mcp serve` and `planck sidecar run` put behind MCP."""
 
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from planck import __version__
 from planck.config import load as configuration
-from planck.config.trust import Trust
+from planck.config.project import Project
 from planck.headless.permit import ceiling, gate
 from planck.headless.toolbox import ToolBox
 from planck.mcp import meta as meta_keys
@@ -26,25 +26,13 @@ from planck.tools.executor import Executor, Finished
 class Workbench:
     """The tools of a workspace under a mode; where the mode would ask, it is denied: nobody is there."""
 
-    def __init__(
-        self,
-        workspace: Path,
-        mode: Mode | str | None = None,
-        *,
-        trust: bool = False,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        environ = configuration.environment() if environ is None else environ
-        home = configuration.home_dir(environ)
-        trusted = Trust(home, workspace, this_run=trust).holds
-        loaded = configuration.load(home, workspace, environ, trusted=trusted)
-        box = ToolBox(workspace, home=home, environ=environ, trust=trust)
-        self._tools = ToolSet(entry.tool for entry in box.inventory().entries if entry.trusted)
-        self._workspace = workspace
-        rights = ceiling(Mode(mode) if mode else loaded.config.permissions.mode, workspace, 0)
-        self._permit = gate(loaded, workspace, home, environ, RandomIds(), None).permit(
-            "mcp", "mcp", rights, unrecorded
-        )
+    def __init__(self, project: Project, mode: Mode | str | None = None) -> None:
+        self._tools = ToolSet(entry.tool for entry in ToolBox(project).inventory().entries if entry.trusted)
+        self._workspace = project.workspace
+        rights = ceiling(Mode(mode) if mode else project.config.permissions.mode, project.workspace, 0)
+        self._permit = gate(
+            project.resources.loaded, project.workspace, project.home, project.environ, RandomIds(), None
+        ).permit("mcp", "mcp", rights, unrecorded)
 
     def specs(self) -> Sequence[ToolSpec]:
         return self._tools.specs

@@ -7,13 +7,13 @@ a tool that is still on its way waits for it.
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planck.config.reload import Resources
+from planck.config.project import Project
 from planck.mcp.instances import Lives
 from planck.mcp.pins import Agreed, Change
 from planck.peers.plan import PlannedPeer, PlannedSidecar, plan_peers
@@ -102,17 +102,17 @@ class _Arrivals:
 
 
 class Peers:
-    def __init__(self, resources: Resources, environ: Mapping[str, str], *, clock: Clock) -> None:
-        self._resources = resources
-        self._environ = environ
-        self._trusted = resources.loaded.trusted
+    def __init__(self, project: Project, *, clock: Clock) -> None:
+        self._resources = project.resources
+        self._environ = project.environ
+        self._trusted = project.resources.loaded.trusted
         self._clock = clock
         self._known: list[_Known] | None = None
         self._sets: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self._journals: weakref.WeakKeyDictionary[Journal, Agree | None] = weakref.WeakKeyDictionary()
-        self.plan = plan_peers(resources)
+        self.plan = plan_peers(self._resources)
 
     def join(self, journal: Journal, agree: Agree | None = None) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
