@@ -15,8 +15,9 @@ from planck.records.specs import AgentSpec, Limits, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
+from planck.team.spawn import Grants, KnownModels
 from planck.team.team import Team
-from planck.team.tools import orchestrator_tools, worker_tools
+from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.testing.scripted import Script, Scripted, ScriptedProvider
 from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool, ToolContext
@@ -191,9 +192,10 @@ class Crew:
         return list(self.store.read())
 
     def _build(self, spec: AgentSpec, journal: Journal) -> Agent:
-        tools = ToolSet(worker_tools(self.team.id, spec.delegator_id or None))
+        tools = ToolSet(make_worker_tools(self.team, spec.delegator_id))
         if spec.role == "orchestrator":
-            for tool in orchestrator_tools("session", self.team.id, [MODEL]):
+            grants = Grants(models=(MODEL,), resolve=KnownModels([MODEL]).resolve)
+            for tool in make_orchestrator_tools(self.team, grants):
                 tools.add(tool)
         executor = Executor(
             tools,

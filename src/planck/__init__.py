@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from planck.records.outcome import Ok as Ok
     from planck.records.outcome import error as error
     from planck.sidecar.discovery import Sidecar as Sidecar
-    from planck.team.tools import orchestrator_tools as orchestrator_tools
-    from planck.team.tools import worker_tools as worker_tools
+    from planck.team.by_id import orchestrator_tools as orchestrator_tools
+    from planck.team.by_id import worker_tools as worker_tools
     from planck.toolkit.decorator import tool as tool
     from planck.toolkit.tool import Tool as Tool
     from planck.toolkit.tool import ToolContext as ToolContext
@@ -34,11 +34,11 @@ _HOMES = {
     "error": "planck.records.outcome",
     "from_file": "planck.config.tool_files",
     "load_all": "planck.config.tool_files",
-    "orchestrator_tools": "planck.team.tools",
+    "orchestrator_tools": "planck.team.by_id",
     "run": "planck.headless.scripting",
     "tool": "planck.toolkit.decorator",
     "truncate": "planck.toolkit.truncate",
-    "worker_tools": "planck.team.tools",
+    "worker_tools": "planck.team.by_id",
 }
 
 __all__ = [

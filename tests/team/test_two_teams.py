@@ -1,9 +1,18 @@
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck import worker_tools
 from planck.llm.provider import Request
 from planck.records.events import ToolEnd
 from planck.records.messages import AssistantMessage
 from planck.testing.scripted import Say
-from tests.teams import Crew
+from tests.teams import Brains, Crew, delegate, facts, open_planck, write_team
 from tests.virtual_time import run_virtual
+from tests.wire import chat
+from tests.wire.server import Reply, WireServer
 
 
 def test_an_agent_of_another_team_cannot_be_reached_by_its_id() -> None:
@@ -35,3 +44,43 @@ async def _across() -> None:
     assert theirs.recorded("message") == []
     for crew in (ours, theirs):
         await crew.aclose()
+
+
+@pytest.mark.parametrize("by_id", [False, True], ids=["own tools", "tools by the team's id"])
+async def test_a_report_in_a_fork_lands_in_the_fork_while_the_original_is_open(
+    tmp_path: Path, by_id: bool
+) -> None:
+    """Both have agents of the same ids, in one process."""
+
+    def bob(messages: list[dict[str, Any]]) -> Reply:
+        if messages[-1]["role"] == "tool":
+            return chat.text("reported")
+        return chat.calls(("send_response", {"response": "from the fork"}))
+
+    def lead(messages: list[dict[str, Any]]) -> Reply:
+        prompted = str(messages[-1]["content"]).endswith("delegate it")
+        return chat.calls(delegate("bob")) if prompted else chat.text("noted")
+
+    async with (
+        WireServer(Brains({"lead": lead, "bob": bob})) as server,
+        open_planck(tmp_path, server.url) as planck,
+        asyncio.timeout(30),
+    ):
+        members = ({"type": "orchestrator", "name": "lead"}, {"type": "builder", "name": "bob"})
+        original = await planck.start(team=write_team(tmp_path / "team", *members))
+        await original.run("hello")
+        before = await facts(original)
+        fork = await planck.resume((await planck.archive.fork(original.id)).id)
+        if by_id:
+            await fork.remove_tool("send_response", agent="bob")
+            own = {tool.name: tool for tool in worker_tools(fork.id, fork.orchestrator.id)}
+            await fork.add_tool(own["send_response"], agent="bob")
+        await fork.run("delegate it")
+        assert [spec.id for spec in fork.members] == [spec.id for spec in original.members]
+        reports = [
+            data["text"]
+            for type, data in await facts(fork)
+            if type == "message" and data["kind"] == "response"
+        ]
+        assert reports == ["from the fork"]
+        assert await facts(original) == before

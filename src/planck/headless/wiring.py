@@ -47,9 +47,11 @@ from planck.records.outcome import Err, Ok, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
+from planck.team import by_id
 from planck.team.briefing import standing
+from planck.team.spawn import Grants
 from planck.team.team import Team
-from planck.team.tools import orchestrator_tools, worker_tools
+from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -167,8 +169,6 @@ class SessionWiring:
             wiring.resources, lambda: external_tools(wiring.resources, wiring.environ, spill, names)
         )
         self._built_in = {tool.name: tool for tool in built_in}
-        self._worker_tools = cache(partial(worker_tools, session_id))
-        """The same for all who work for the same agent."""
 
     @property
     def workspace(self) -> Path:
@@ -190,6 +190,7 @@ class SessionWiring:
         """End the commands that were left in the background, and the questions."""
         if self._journal:
             self._wiring.peers.leave(self._journal)
+            by_id.forget(self._team)
         await self._jobs.aclose()
 
     def _failed(self, component: str, name: str, detail: str) -> None:
@@ -208,6 +209,9 @@ class SessionWiring:
             limits=self._wiring.config.limits,
             build=self.build,
         )
+        by_id.register(self._team)
+        self._worker_tools = cache(partial(make_worker_tools, self._team))
+        """The same for all who work for the same agent."""
         return self._team
 
     def _lineage(self, spec: AgentSpec) -> str:
@@ -310,17 +314,15 @@ class SessionWiring:
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
         there = self._tools
         granted = [there[name] for name in spec.tools if name in there]
-        team_tools = self._worker_tools(spec.delegator_id or None)
+        team_tools = self._worker_tools(spec.delegator_id)
         if spec.role == "orchestrator":
-            team_tools = team_tools + orchestrator_tools(
-                self._session_id,
-                self._session_id,
-                available(self._wiring.config, spec.model),
-                granted,
-                tuple(self._wiring.resources.skills_of(spec)),
-                str(self._wiring.workspace),
+            grants = Grants(
+                models=tuple(available(self._wiring.config, spec.model)),
                 resolve=self._resolve,
+                tools=tuple(tool.name for tool in granted),
+                skills=tuple(self._wiring.resources.skills_of(spec)),
             )
+            team_tools = team_tools + make_orchestrator_tools(self._team, grants)
         return [*granted, *team_tools]
 
     def _resolve(self, provider: str, model_id: str, base_url: str) -> ModelSpec | Err:

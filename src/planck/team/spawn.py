@@ -1,7 +1,11 @@
 """A new worker: within the limits, under a name of its own, with no more than its creator holds."""
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from planck.permissions.authority import grant
 from planck.records import codec
@@ -12,32 +16,58 @@ from planck.team import names
 from planck.team.member import Member
 from planck.team.team import Team
 from planck.toolkit.tool import Outcome
+from planck.toolkit.toolset import ToolSet
+
+_ARRIVAL = 30.0
+"""Seconds that a spawn waits for a sidecar or an MCP server that may bring a tool it grants."""
 
 ResolveModel = Callable[[str, str, str], ModelSpec | Err]
 """(provider, model id, base_url) -> the model, or why not."""
 
 
-async def spawn(
-    team: Team,
-    caller: Member,
-    args: dict[str, Any],
-    resolve: ResolveModel,
-    grantable_tools: Iterable[str],
-    grantable_skills: Iterable[str],
-    new_id: Callable[[], str],
-) -> Outcome:
+class KnownModels:
+    """Resolves a model among those that are listed, and no other."""
+
+    def __init__(self, models: Sequence[ModelSpec]) -> None:
+        self._models = models
+
+    def resolve(self, provider: str, model_id: str, base_url: str) -> ModelSpec | Err:
+        if provider not in {model.provider for model in self._models}:
+            return Err(ErrorKind.INVALID_ARGS, f"Unknown provider: {provider}.")
+        for model in self._models:
+            if model.provider == provider and model_id in (model.id, model.model):
+                return model
+        return Err(ErrorKind.NOT_FOUND, "Model not found.")
+
+
+class Grants(msgspec.Struct, frozen=True, kw_only=True):
+    """What an orchestrator may give to the workers that it spawns."""
+
+    models: tuple[ModelSpec, ...] = ()
+    """What it is shown of models; which of them it gets, `resolve` says."""
+    resolve: ResolveModel = KnownModels(()).resolve
+    tools: tuple[str, ...] = ()
+    """Beside those that it holds from peers and files."""
+    skills: tuple[str, ...] = ()
+
+
+async def spawn(team: Team, caller: Member, args: dict[str, Any], grants: Grants) -> Outcome:
+    held = caller.actor.agent.tools
+    await _wait_for_arrival(held, set(args.get("tools", ())) - set(grants.tools))
     refused = (
-        names.refuse("type", args["type"]) or names.refuse("name", args["name"]) or _over_limits(team, caller)
+        names.refuse("type", args["type"])
+        or names.refuse("name", args["name"])
+        or _check_limits(team, caller)
     )
     if refused:
         return refused
-    model = resolve(args["provider"], args["model_id"], args.get("base_url", ""))
+    model = grants.resolve(args["provider"], args["model_id"], args.get("base_url", ""))
     if isinstance(model, Err):
         return model
-    tools, no_tools = _granted(args.get("tools", ()), grantable_tools)
-    skills, no_skills = _granted(args.get("skills", ()), grantable_skills)
+    tools, no_tools = _split_grants(args.get("tools", ()), [*grants.tools, *held.arrived])
+    skills, no_skills = _split_grants(args.get("skills", ()), grants.skills)
     spec = AgentSpec(
-        id=new_id(),
+        id=caller.actor.agent.ids.new(),
         type=args["type"],
         name=args["name"],
         role="worker",
@@ -47,7 +77,7 @@ async def spawn(
         tools=tools,
         skills=skills,
         delegator_id=caller.id,
-        authority=_authority(caller, tools, skills),
+        authority=_limit_authority(caller, tools, skills),
     )
     # No await between this check and the admission in add(): two calls can't both find the name free.
     if taken := team.taken(spec):
@@ -56,24 +86,29 @@ async def spawn(
             f"An agent with the {taken} already exists in the team. Use it, or choose another.",
         )
     await team.add(spec, depth=caller.depth + 1)
-    return Ok(
-        {
-            "output": codec.encode_str(
-                {
-                    "id": spec.id,
-                    "type": spec.type,
-                    "name": spec.name,
-                    "model": model.label,
-                    "tools": [*TEAM_TOOLS, *tools],
-                    "skills": list(skills),
-                    "ignored": [*no_tools, *no_skills],
-                }
-            )
-        }
-    )
+    output = {
+        "id": spec.id,
+        "type": spec.type,
+        "name": spec.name,
+        "model": model.label,
+        "tools": [*TEAM_TOOLS, *tools],
+        "skills": list(skills),
+        "ignored": [*no_tools, *no_skills],
+    }
+    return Ok({"output": codec.encode_str(output)})
 
 
-def _over_limits(team: Team, caller: Member) -> Err | None:
+async def _wait_for_arrival(held: ToolSet, names: Iterable[str]) -> None:
+    """As a call of a tool waits for a peer that still starts: a worker's grant is for life."""
+    missing = [name for name in names if held.get(name) is None]
+    if held.arrivals is not None and missing:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ARRIVAL):
+                for name in missing:
+                    await held.arrivals.wait_for(name)
+
+
+def _check_limits(team: Team, caller: Member) -> Err | None:
     limits = team.limits
     if caller.depth >= limits.spawn_depth:
         what, limit = "how deep agents may spawn agents (spawn_depth)", limits.spawn_depth
@@ -90,7 +125,7 @@ def _over_limits(team: Team, caller: Member) -> Err | None:
     )
 
 
-def _authority(caller: Member, tools: tuple[str, ...], skills: tuple[str, ...]) -> Authority | None:
+def _limit_authority(caller: Member, tools: tuple[str, ...], skills: tuple[str, ...]) -> Authority | None:
     """Recorded with the worker: whatever the grant was, no more than its creator may."""
     parent = caller.spec.authority
     if parent is None:
@@ -98,7 +133,7 @@ def _authority(caller: Member, tools: tuple[str, ...], skills: tuple[str, ...]) 
     return grant(parent, "worker", (*TEAM_TOOLS, *tools), skills)
 
 
-def _granted(wanted: Iterable[str], held: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_grants(wanted: Iterable[str], held: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is granted, once each, and what is not: unknown names, and what makes an orchestrator."""
     pool = set(held) - set(ORCHESTRATOR_TOOLS)
     asked = list(dict.fromkeys(wanted))

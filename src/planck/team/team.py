@@ -9,7 +9,7 @@ from planck.records.events import AgentEnded, AgentStarted, Delivery, Envelope, 
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, Limits
-from planck.team import names, registry
+from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
 from planck.team.restore import BuildAgent, Revived, revive
@@ -44,7 +44,6 @@ class Team:
         self._halted = False
         self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
-        registry.register(self)
 
     @property
     def orchestrator(self) -> Member:
@@ -173,7 +172,6 @@ class Team:
             await asyncio.wait(self._chores)
         for member in reversed(self.members):
             await self._stop(member)
-        registry.forget(self)
 
     def _admit(self, revived: Revived, depth: int) -> Member:
         first = not self._members

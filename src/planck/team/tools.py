@@ -1,361 +1,165 @@
-"""The eight tools by which agents work together, each a factory of its own."""
+"""The eight tools by which the agents of a team work together; each holds its team and reaches no other."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.records.specs import ModelSpec
-from planck.team import registry
+from planck.records.specs import ToolSpec
+from planck.team import tool_specs
 from planck.team.mail import GONE, NO_DELEGATOR
 from planck.team.member import Member
-from planck.team.spawn import ResolveModel, spawn
+from planck.team.spawn import Grants, spawn
 from planck.team.team import Team
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.toolkit.toolset import ToolSet
 
-ASK_MS = 300_000
-MAX_ASK_MS = 3_600_000
-_ARRIVAL = 30.0
-"""Seconds that a spawn waits for a sidecar or an MCP server that may bring a tool it grants."""
+Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
-_TARGET: dict[str, Any] = {
-    "identifier": {"type": "string", "description": "The value that identifies the target agent"},
-    "identifier_type": {
-        "type": "string",
-        "enum": ["type", "name", "id"],
-        "description": "How to resolve the identifier: by role type, display name, or agent id",
-    },
-}
-
-Act = Callable[[Team, Member, dict[str, Any]], Awaitable[Outcome]]
+NO_GRANTS = Grants()
 
 
-def worker_tools(
-    team_id: str, delegator_id: str | None, sender: Mapping[str, str] | None = None
-) -> list[Tool]:
-    """What every agent of a team has; an orchestrator has no delegator."""
+def make_worker_tools(team: Team, delegator_id: str) -> list[Tool]:
+    """Returns what every agent of a team has; an orchestrator has no delegator ("")."""
+    actions = TeamActions(team, delegator_id)
     return [
-        ask_agent(team_id),
-        delegate_task(team_id),
-        send_response(delegator_id, sender),
-        list_team(team_id),
+        make_tool(tool_specs.ASK_AGENT, actions.ask_agent),
+        make_tool(tool_specs.DELEGATE_TASK, actions.delegate_task),
+        make_tool(tool_specs.SEND_RESPONSE, actions.send_response),
+        make_tool(tool_specs.LIST_TEAM, actions.list_team),
     ]
 
 
-def orchestrator_tools(
-    session_id: str,
-    team_id: str,
-    available_models: Sequence[ModelSpec],
-    grantable_tools: Iterable[Tool] = (),
-    grantable_skills: Iterable[Any] = (),
-    cwd: str = "",
-    *,
-    resolve: ResolveModel | None = None,
-    new_id: Callable[[], str] | None = None,
-) -> list[Tool]:
-    """What an orchestrator has besides; it can grant what it is given here, and no more."""
+def make_orchestrator_tools(team: Team, grants: Grants) -> list[Tool]:
+    """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
+    actions = TeamActions(team, grants=grants)
     return [
-        spawn_agent(
-            session_id,
-            team_id,
-            grantable_tools,
-            grantable_skills,
-            cwd,
-            resolve=resolve or _among(available_models),
-            new_id=new_id,
-        ),
-        destroy_agent(team_id),
-        interrupt_agent(team_id),
-        list_models(available_models),
+        make_tool(tool_specs.describe_spawn(grants.tools, grants.skills), actions.spawn_agent),
+        make_tool(tool_specs.DESTROY_AGENT, actions.destroy_agent),
+        make_tool(tool_specs.INTERRUPT_AGENT, actions.interrupt_agent),
+        make_tool(tool_specs.LIST_MODELS, actions.list_models),
     ]
 
 
-def ask_agent(team_id: str) -> Tool:
-    async def ask(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args)
-        if isinstance(target, Err):
-            return target
-        if target is caller:
-            return Err(ErrorKind.DEADLOCK, "Cannot ask yourself. Use a different agent.")
-        timeout_ms = min(args.get("timeout_ms", ASK_MS), MAX_ASK_MS)
-        return await team.mail.ask(caller, target, args["question"], timeout_ms / 1000)
+def make_tool(spec: ToolSpec, act: Act) -> Tool:
+    # An ask ends by its own timeout, which the model may choose; the tool's is there for a bug.
+    timeout = tool_specs.MAX_ASK_MS / 1000 + 60 if spec is tool_specs.ASK_AGENT else 300.0
+    effect = Effect.NONE if spec is tool_specs.LIST_MODELS else Effect.TEAM
+    # A dry run of a team still talks: every agent in it is dry.
+    return Tool(spec.name, spec.description, spec.parameters, act, act, effect=effect, timeout=timeout)
 
-    return _tool(
-        "ask_agent",
-        "Ask another agent of the team a question and wait for its answer. Use it for what you must know "
-        "before you can go on; the agent answers after what it already has to do.",
-        {
-            **_TARGET,
-            "question": {"type": "string", "description": "The question to ask"},
-            "timeout_ms": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_ASK_MS,
-                "description": f"How long to wait for the answer (default {ASK_MS})",
-            },
-        },
-        ("identifier", "identifier_type", "question"),
-        team_id,
-        ask,
-        timeout=MAX_ASK_MS / 1000 + 60,
+
+def refuse_target(args: Mapping[str, Any]) -> Err | None:
+    if args.get("identifier") and args.get("identifier_type") in ("type", "name", "id"):
+        return None
+    return Err(
+        ErrorKind.INVALID_ARGS,
+        'Could not resolve target: provide identifier and identifier_type ("type", "name", or "id").',
     )
 
 
-def delegate_task(team_id: str) -> Tool:
-    async def delegate(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args)
-        if isinstance(target, Err):
-            return target
+class TeamActions:
+    """What an agent of a team can do with the others; a caller that is no member of it reaches nobody."""
+
+    def __init__(self, team: Team, delegator_id: str = "", grants: Grants = NO_GRANTS) -> None:
+        self._team = team
+        self._delegator_id = delegator_id
+        self._grants = grants
+
+    async def ask_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        pair = self._resolve(args, ctx)
+        if isinstance(pair, Err):
+            return pair
+        caller, target = pair
+        if target is caller:
+            return Err(ErrorKind.DEADLOCK, "Cannot ask yourself. Use a different agent.")
+        timeout_ms = min(args.get("timeout_ms", tool_specs.ASK_MS), tool_specs.MAX_ASK_MS)
+        return await self._team.mail.ask(caller, target, args["question"], timeout_ms / 1000)
+
+    async def delegate_task(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        pair = self._resolve(args, ctx)
+        if isinstance(pair, Err):
+            return pair
+        caller, target = pair
         if target is caller:
             return Err(ErrorKind.INVALID_ARGS, "Cannot delegate a task to yourself. Use a different agent.")
-        return await team.mail.delegate(caller, target, args["task"]) or Ok(
+        return await self._team.mail.delegate(caller, target, args["task"]) or Ok(
             {
                 "output": "Task delegated. End your turn now unless you can delegate something else in "
                 "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
             }
         )
 
-    return _tool(
-        "delegate_task",
-        "Give a task to another agent of the team. Returns at once; the result comes later, as a message "
-        "that starts your next turn or joins this one. After delegating, end your turn, unless you have "
-        "something else to delegate that does not depend on it. Do not use the result before it has come.",
-        {**_TARGET, "task": {"type": "string", "description": "The task to delegate"}},
-        ("identifier", "identifier_type", "task"),
-        team_id,
-        delegate,
-    )
-
-
-def send_response(delegator_id: str | None, sender: Mapping[str, str] | None = None) -> Tool:
-    """`sender` names the worker for whoever builds a tool outside a team; in one, the team knows."""
-
-    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        team = registry.team_of(ctx.agent_id)
-        caller = team.member(ctx.agent_id) if team else None
-        if team is None or caller is None:
+    async def send_response(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        caller = self._team.member(ctx.agent_id)
+        if caller is None:
             return NO_DELEGATOR
-        return await team.mail.respond(caller, args["response"], delegator_id or "")
+        return await self._team.mail.respond(caller, args["response"], self._delegator_id)
 
-    return Tool(
-        "send_response",
-        "Send a result to the agent that gave you the current task or asked you the current question. "
-        "Does not wait. A task may get several responses; without any, your final answer is sent.",
-        _schema({"response": {"type": "string", "description": "The response to send back"}}, ("response",)),
-        execute,
-        execute,
-        effect=Effect.TEAM,
-    )
-
-
-def list_team(team_id: str) -> Tool:
-    async def roster(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        now = team.now()
-        rows = [_row(member, now, verbose=args.get("verbose", False)) for member in team.members]
+    async def list_team(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        if self._team.member(ctx.agent_id) is None:
+            return GONE
+        now, verbose = self._team.now(), args.get("verbose", False)
+        rows = [_describe(member, now, verbose=verbose) for member in self._team.members]
         return Ok({"output": codec.encode_str(rows)})
 
-    return _tool(
-        "list_team",
-        "List the agents of the team and what they are doing. "
-        "Pass verbose: true to include each agent's tools and model.",
-        {
-            "verbose": {
-                "type": "boolean",
-                "description": "When true, include tool names and model for each agent (default: false)",
-            }
-        },
-        (),
-        team_id,
-        roster,
-    )
+    async def spawn_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        caller = self._team.member(ctx.agent_id)
+        return await spawn(self._team, caller, args, self._grants) if caller else GONE
 
-
-def spawn_agent(
-    session_id: str,
-    team_id: str,
-    grantable_tools: Iterable[Tool] = (),
-    grantable_skills: Iterable[Any] = (),
-    cwd: str = "",
-    *,
-    resolve: ResolveModel | None = None,
-    new_id: Callable[[], str] | None = None,
-) -> Tool:
-    resolve = resolve or _among(())
-    tool_names = [tool.name for tool in grantable_tools]
-    skill_names = [skill if isinstance(skill, str) else skill.name for skill in grantable_skills]
-
-    async def make(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        ids = new_id or caller.actor.agent.ids.new
-        held = caller.actor.agent.tools
-        await _arrived(held, set(args.get("tools", ())) - set(tool_names))
-        grantable = [*tool_names, *held.arrived]
-        return await spawn(team, caller, args, resolve, grantable, skill_names, ids)
-
-    granting = f"Available built-in tools to grant: {', '.join(tool_names)}."
-    skilled = f"Available skills to grant: {', '.join(skill_names)}."
-    return _tool(
-        "spawn_agent",
-        "Create a new worker in the team, to be addressed by its type, name or id. Fails if an agent of the "
-        "same type or name already exists. "
-        f"{granting if tool_names else 'No built-in tools available to grant.'} "
-        "Tools of sidecars, MCP servers and files that you hold can be granted by their names too. "
-        f"{skilled if skill_names else 'No skills available to grant.'}",
-        {
-            "type": {"type": "string", "description": "Role type for the new agent"},
-            "name": {"type": "string", "description": "Human-readable name"},
-            "description": {
-                "type": "string",
-                "description": "One-line purpose shown to other agents via list_team",
-            },
-            "system_prompt": {"type": "string", "description": "System prompt"},
-            "provider": {"type": "string", "description": "LLM provider (e.g. anthropic)"},
-            "model_id": {"type": "string", "description": "Model id (e.g. claude-sonnet-4-6)"},
-            "base_url": {
-                "type": "string",
-                "description": "Address of a local server (ollama, llama_cpp), e.g. "
-                '"http://localhost:11434". Ignored for every other provider: pass an empty string.',
-            },
-            "tools": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": 'Tool names to grant (e.g. ["read", "bash"]). Unknown names are ignored '
-                "and listed in the result.",
-            },
-            "skills": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Skill names to attach. Unknown names are ignored and listed in the result.",
-            },
-        },
-        ("type", "name", "description", "system_prompt", "provider", "model_id", "base_url"),
-        team_id,
-        make,
-    )
-
-
-async def _arrived(held: ToolSet, names: Iterable[str]) -> None:
-    """As a call of a tool waits for a peer that still starts: a worker's grant is for life."""
-    missing = [name for name in names if held.get(name) is None]
-    if held.arrivals is not None and missing:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_ARRIVAL):
-                for name in missing:
-                    await held.arrivals.wait_for(name)
-
-
-def destroy_agent(team_id: str) -> Tool:
-    async def destroy(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args)
-        if isinstance(target, Err):
-            return target
-        if target is caller or target is team.orchestrator:
+    async def destroy_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        pair = self._resolve(args, ctx)
+        if isinstance(pair, Err):
+            return pair
+        caller, target = pair
+        if target is caller or target is self._team.orchestrator:
             return Err(
                 ErrorKind.PERMISSION_DENIED,
                 "an agent can destroy neither itself nor the orchestrator; end your turn instead",
             )
-        await team.destroy(target, f"was destroyed by {caller.name}")
+        await self._team.destroy(target, f"was destroyed by {caller.name}")
         return Ok({"output": "Agent destroyed."})
 
-    return _tool(
-        "destroy_agent",
-        "End a worker of the team for good.",
-        _TARGET,
-        ("identifier", "identifier_type"),
-        team_id,
-        destroy,
-    )
-
-
-def interrupt_agent(team_id: str) -> Tool:
-    async def interrupt(team: Team, caller: Member, args: dict[str, Any]) -> Outcome:
-        target = registry.find(team, args)
-        if isinstance(target, Err):
-            return target
+    async def interrupt_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        pair = self._resolve(args, ctx)
+        if isinstance(pair, Err):
+            return pair
+        caller, target = pair
         if target is caller:
             return Err(ErrorKind.PERMISSION_DENIED, "an agent can't interrupt itself; end your turn instead")
         target.actor.abort(TurnStatus.INTERRUPTED)
         return Ok({"output": "Agent interrupted."})
 
-    return _tool(
-        "interrupt_agent",
-        "Stop a worker's current turn; it stays alive and goes on with what waits for it. "
-        "Use destroy_agent to end it for good.",
-        _TARGET,
-        ("identifier", "identifier_type"),
-        team_id,
-        interrupt,
-    )
+    async def list_models(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        caller = self._team.member(ctx.agent_id)
+        return list_models(self._grants, caller.spec.model.label if caller else None)
+
+    def _resolve(self, args: Mapping[str, Any], ctx: ToolContext) -> tuple[Member, Member] | Err:
+        """Returns the caller, and its target by id, name or type: of one type, the first that started."""
+        if refused := refuse_target(args):
+            return refused
+        caller = self._team.member(ctx.agent_id)
+        kind, wanted = args["identifier_type"], args["identifier"]
+        target = next((one for one in self._team.members if getattr(one.spec, kind) == wanted), None)
+        return (caller, target) if caller and target else GONE
 
 
-def list_models(available_models: Sequence[ModelSpec]) -> Tool:
-    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        team = registry.team_of(ctx.agent_id)
-        caller = team.member(ctx.agent_id) if team else None
-        current = caller.spec.model.label if caller else None
-        rows = [
-            {
-                "provider": model.provider,
-                "id": model.id or model.model,
-                "name": model.name or model.model,
-                "context_window": model.context_window,
-                "base_url": model.base_url or None,
-                "current": model.label == current,
-            }
-            for model in available_models
-        ]
-        return Ok({"output": codec.encode_str(rows)})
-
-    return Tool(
-        "list_models",
-        "List the configured and connected models. "
-        "Use the returned provider, id and base_url when you call spawn_agent.",
-        _schema({}, ()),
-        execute,
-        execute,
-        effect=Effect.NONE,
-    )
+def list_models(grants: Grants, current: str | None) -> Outcome:
+    rows = [
+        {
+            "provider": model.provider,
+            "id": model.id or model.model,
+            "name": model.name or model.model,
+            "context_window": model.context_window,
+            "base_url": model.base_url or None,
+            "current": model.label == current,
+        }
+        for model in grants.models
+    ]
+    return Ok({"output": codec.encode_str(rows)})
 
 
-def _tool(
-    name: str,
-    description: str,
-    properties: Mapping[str, Any],
-    required: Sequence[str],
-    team_id: str,
-    act: Act,
-    *,
-    timeout: float = 300.0,
-) -> Tool:
-    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        team = registry.team(team_id)
-        caller = team.member(ctx.agent_id) if team else None
-        if team is None or caller is None:
-            target = registry.find(team, args) if "identifier" in properties else GONE
-            return target if isinstance(target, Err) else GONE
-        return await act(team, caller, args)
-
-    # A dry run of a team still talks: every agent in it is dry.
-    return Tool(
-        name,
-        description,
-        _schema(properties, required),
-        execute,
-        execute,
-        effect=Effect.TEAM,
-        timeout=timeout,
-    )
-
-
-def _schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
-    return schema | ({"required": list(required)} if required else {})
-
-
-def _row(member: Member, now: float, *, verbose: bool) -> dict[str, Any]:
+def _describe(member: Member, now: float, *, verbose: bool) -> dict[str, Any]:
     agent, spec = member.actor.agent, member.spec
     row: dict[str, Any] = {
         "id": spec.id,
@@ -372,15 +176,3 @@ def _row(member: Member, now: float, *, verbose: bool) -> dict[str, Any]:
     if verbose:
         row |= {"tools": sorted(agent.tools.names()), "model": spec.model.name or spec.model.label}
     return row
-
-
-def _among(models: Sequence[ModelSpec]) -> ResolveModel:
-    def resolve(provider: str, model_id: str, base_url: str) -> ModelSpec | Err:
-        if provider not in {model.provider for model in models}:
-            return Err(ErrorKind.INVALID_ARGS, f"Unknown provider: {provider}.")
-        for model in models:
-            if model.provider == provider and model_id in (model.id, model.model):
-                return model
-        return Err(ErrorKind.NOT_FOUND, "Model not found.")
-
-    return resolve
