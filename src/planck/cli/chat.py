@@ -7,10 +7,11 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 
+from planck.cli.answer import Watch, limits, no_model, open_planck, open_session
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.render import Screen, summary
-from planck.cli.run import Watch, limits, no_model, open_planck, open_session, session_arguments
+from planck.cli.run import session_arguments
 from planck.cli.terminal import Terminal
 from planck.headless import Exit, OpenSession, Planck
 from planck.records.outcome import ErrorKind, PlanckError

@@ -74,15 +74,11 @@ def _near(word: str) -> str:
 
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     import argparse
-    import logging
     from importlib import import_module
 
-    from planck.cli.parser import Parser
-    from planck.records.outcome import PlanckError
+    from planck.cli.parser import Mistake, Parser
 
     gc.set_threshold(*COLLECTOR)
-    logger = logging.getLogger("planck")
-    logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     module = import_module(COMMANDS[name][0])
     parser = Parser(
         prog=f"planck {name}" if name != "chat" else "planck",
@@ -95,8 +91,14 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
         options = parser.parse_args(args)
     except SystemExit as leaving:
         return int(leaving.code or 0)
-    except PlanckError as failure:
-        return int(module.refused(args, failure)) if name == "run" else _fail(str(failure.err))
+    except Mistake as mistake:
+        return _refuse(name, args, str(mistake))
+    import logging
+
+    from planck.records.outcome import PlanckError
+
+    logger = logging.getLogger("planck")
+    logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     try:
         return int(module.run(options))
     except PlanckError as failure:
@@ -114,6 +116,17 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
         if debug:
             raise
         return _fail(f"internal_error: {type(failure).__name__}: {failure}; --debug shows where", 1)
+
+
+def _refuse(name: str, args: list[str], message: str) -> int:
+    from planck.records.outcome import Err, ErrorKind
+
+    err = Err(ErrorKind.INVALID_ARGS, message)
+    if name != "run":
+        return _fail(str(err))
+    from planck.cli.answer import refuse
+
+    return refuse(args, err)
 
 
 def _usage() -> str:

@@ -3,12 +3,13 @@
 import argparse
 from typing import NoReturn
 
-from planck.cli.errors import UsageError
-from planck.records.outcome import ErrorKind
+
+class Mistake(Exception):
+    """Says what is wrong with a command line. No `PlanckError`: to read one, the runtime isn't loaded."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises `UsageError` where argparse would print its usage and exit; so do the parsers of subcommands."""
+    """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(ErrorKind.INVALID_ARGS, f"{message}; `{self.prog} --help` shows what there is")
+        raise Mistake(f"{message}; `{self.prog} --help` shows what there is")
