@@ -32,7 +32,7 @@ from planck.session.archive import Archive
 from planck.session.bus import Bus
 from planck.session.directory import SessionError
 from planck.session.journal import SessionJournal
-from planck.session.rewind import rewound
+from planck.session.rewind import plan_rewind
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
@@ -95,7 +95,7 @@ async def test_export_and_import_are_byte_identical(folder: Path, tmp_path: Path
     file.write_bytes(first)
     other = tmp_path / "other"
     there = Archive(other, Path("/w"))
-    info = await there.bring_back(file)
+    info = await there.import_session(file)
     assert (info.id, info.name, info.events) == ("abc123", "calm-fox", 25)
     assert b"".join(there.events("abc123")) == first
     assert stored(other / path.name) == stored(path)
@@ -157,7 +157,7 @@ async def test_an_import_that_lies_is_refused_as_a_whole(
     other = tmp_path / "other"
     other.mkdir(mode=0o700)
     with pytest.raises(PlanckError) as caught:
-        await Archive(other, Path("/w")).bring_back(file)
+        await Archive(other, Path("/w")).import_session(file)
     assert caught.value.err.kind in {ErrorKind.CORRUPT_LOG_LINE, ErrorKind.INVALID_ARGS}
     assert list(other.iterdir()) == []
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "sessions", "x.ndjson"]
@@ -187,7 +187,7 @@ async def test_an_import_whose_sums_are_right_still_has_to_be_events(
     file = tmp_path / "x.ndjson"
     file.write_bytes(b"".join(forged))
     with pytest.raises(StoreError, match="line 4"):
-        await Archive(tmp_path / "other", Path("/w")).bring_back(file)
+        await Archive(tmp_path / "other", Path("/w")).import_session(file)
 
 
 async def test_an_event_of_an_unknown_shape_is_skipped_by_readers(folder: Path) -> None:
@@ -209,7 +209,7 @@ async def test_an_export_of_a_session_that_goes_on_is_what_it_was_at_the_start(
     file = tmp_path / "x.ndjson"
     file.write_bytes(first + b"".join(lines))
     writer.close()
-    assert (await Archive(tmp_path / "other", Path("/w")).bring_back(file)).events == 25
+    assert (await Archive(tmp_path / "other", Path("/w")).import_session(file)).events == 25
 
 
 async def test_a_session_that_is_there_is_not_imported_over(folder: Path, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ async def test_a_session_that_is_there_is_not_imported_over(folder: Path, tmp_pa
     file = tmp_path / "x.ndjson"
     file.write_bytes(b"".join(here.events("calm-fox")))
     with pytest.raises(SessionError, match="already here"):
-        await here.bring_back(file)
+        await here.import_session(file)
 
 
 @pytest.mark.parametrize("at", [1, 9, 25])
@@ -266,7 +266,7 @@ async def test_a_rewind_shows_what_was_there_and_takes_nothing_out_of_the_log(fo
     path = await make(folder)
     before = stored(path)
     store = SqliteStore.open(path)
-    await SessionJournal(store, Bus(), FixedClock()).record("a", 0, rewound(store, 9)["a"])
+    await SessionJournal(store, Bus(), FixedClock()).record("a", 0, plan_rewind(store, 9)["a"])
     told, then = History(), History()
     for event in store.read():
         if event.agent_id == "a" and (fact := view(event)):
@@ -283,7 +283,7 @@ async def test_a_rewind_shows_what_was_there_and_takes_nothing_out_of_the_log(fo
 async def test_a_rewind_into_the_middle_of_a_step_can_be_sent(folder: Path) -> None:
     path = await make(folder)
     store = SqliteStore.open(path)
-    await SessionJournal(store, Bus(), FixedClock()).record("a", 0, rewound(store, 13)["a"])
+    await SessionJournal(store, Bus(), FixedClock()).record("a", 0, plan_rewind(store, 13)["a"])
     told = History()
     for event in store.read():
         if event.agent_id == "a" and (fact := view(event)):
@@ -297,7 +297,7 @@ async def test_a_rewind_into_the_middle_of_a_step_can_be_sent(folder: Path) -> N
 async def test_a_rewind_to_no_event_is_refused(folder: Path, to: int) -> None:
     store = SqliteStore.open(await make(folder))
     with pytest.raises(StoreError, match="1 to 25"):
-        rewound(store, to)
+        plan_rewind(store, to)
     store.close()
 
 
@@ -367,7 +367,7 @@ async def test_a_damaged_session_hides_no_hit_of_another(folder: Path) -> None:
 
 async def test_the_page_shows_the_conversation_and_can_not_be_broken_out_of(folder: Path) -> None:
     await make(folder)
-    page = "".join(Archive(folder, Path("/w")).page("calm-fox"))
+    page = "".join(Archive(folder, Path("/w")).render_markdown("calm-fox"))
     assert "# Session calm-fox" in page
     assert "## User to a (prompt)\n\nquestion 1" in page
     assert "````\n```\nfenced\n```\n````" in page
@@ -384,6 +384,6 @@ async def test_a_failed_turn_is_on_the_page(folder: Path) -> None:
         TurnEnd(status=TurnStatus.FAILED, text="", usage=Usage()),
     )
     store.close()
-    page = "".join(Archive(folder, Path("/w")).page("calm-fox"))
+    page = "".join(Archive(folder, Path("/w")).render_markdown("calm-fox"))
     assert "> **network**: down" in page
     assert "*turn of a: failed*" in page

@@ -15,7 +15,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, failed, frame_of, newest
+from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, frame_of, make_failure
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -33,10 +33,10 @@ def answer(options: argparse.Namespace) -> int:
         prompt = _prompt(options.prompt)
         return asyncio.run(_run(options, prompt))
     except PlanckError as failure:
-        return _not_begun(options, failed(failure.err, exit_code(failure)))
+        return _not_begun(options, make_failure(failure.err, exit_code(failure)))
     except _Stopped as stopped:
         err = Err(ErrorKind.INTERRUPTED, "stopped by a signal before the run began; start it again")
-        return _not_begun(options, failed(err, stopped.exit, TurnStatus.INTERRUPTED))
+        return _not_begun(options, make_failure(err, stopped.exit, TurnStatus.INTERRUPTED))
 
 
 def refuse(args: Sequence[str], err: Err) -> int:
@@ -49,7 +49,7 @@ def refuse(args: Sequence[str], err: Err) -> int:
     except argparse.ArgumentError:
         options = argparse.Namespace(output_format="text", directory=".")
     options.begun = options.no_session = False
-    return _not_begun(options, failed(err, Exit.USAGE))
+    return _not_begun(options, make_failure(err, Exit.USAGE))
 
 
 class _Stopped(KeyboardInterrupt):
@@ -143,7 +143,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
     settings = limits(options)
     resumed = options.resume
     if options.newest:
-        resumed = newest(planck_.sessions_dir, planck_.workspace).name.partition("_")[0]
+        resumed = planck_.archive.newest_id()
     if resumed and getattr(options, "no_session", False):
         raise UsageError(
             ErrorKind.INVALID_ARGS, "--no-session keeps nothing, and a resumed session is kept; leave out one"

@@ -148,7 +148,7 @@ def _show(detail: SessionDetail, as_json: bool) -> None:
 def _export(archive: Archive, what: str, format: str) -> None:
     out = sys.stdout.buffer
     if format == "markdown":
-        for piece in archive.page(what):
+        for piece in archive.render_markdown(what):
             out.write(piece.encode(errors="replace"))
     else:
         for line in archive.events(what):
@@ -160,11 +160,11 @@ async def _import(archive: Archive, what: str) -> SessionInfo:
     if what != "-":
         if not Path(what).is_file():
             raise UsageError(ErrorKind.NOT_FOUND, f"no file {what!r}; `-` reads an export from stdin")
-        return await archive.bring_back(Path(what))
+        return await archive.import_session(Path(what))
     with tempfile.NamedTemporaryFile() as spooled:
         shutil.copyfileobj(sys.stdin.buffer, spooled)
         spooled.flush()
-        return await archive.bring_back(Path(spooled.name))
+        return await archive.import_session(Path(spooled.name))
 
 
 def _done(what: str, info: SessionInfo, as_json: bool) -> None:

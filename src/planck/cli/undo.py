@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.headless import Exit, Plan, Planck, Selection, newest
+from planck.headless import Exit, Plan, Planck, Selection
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _undo(options: argparse.Namespace) -> int:
     async with Planck(workspace=Path(options.directory)) as planck:
-        id = options.resume or newest(planck.sessions_dir, planck.workspace).name.partition("_")[0]
+        id = options.resume or planck.archive.newest_id()
         async with planck.shelf(id) as shelf:
             plan = shelf.undo_plan(Selection(options.agent, options.turn, options.call))
             print(preview(plan))

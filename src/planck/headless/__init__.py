@@ -44,10 +44,9 @@ if TYPE_CHECKING:
     from planck.session.archive import SessionDetail as SessionDetail
     from planck.session.archive import SessionInfo as SessionInfo
     from planck.session.directory import SessionError as SessionError
-    from planck.session.directory import newest as newest
     from planck.session.result import Exit as Exit
     from planck.session.result import RunResult as RunResult
-    from planck.session.result import failed as failed
+    from planck.session.result import make_failure as make_failure
     from planck.session.undo import Plan as Plan
     from planck.session.undo import Selection as Selection
     from planck.session.undo import UndoError as UndoError
@@ -64,17 +63,16 @@ _HOMES = {
     "examine": "planck.headless.doctor",
     "Exit": "planck.session.result",
     "explain_call": "planck.headless.explain",
-    "failed": "planck.session.result",
     "frame_of": "planck.headless.event",
     "handed": "planck.headless.workbench",
     "home_dir": "planck.config.load",
     "Inventory": "planck.headless.toolbox",
     "list_servers": "planck.peers.plan",
     "Listed": "planck.config.models",
+    "make_failure": "planck.session.result",
     "ModelError": "planck.config.models",
     "new_sidecar": "planck.sidecar.scaffold",
     "new_token": "planck.headless.workbench",
-    "newest": "planck.session.directory",
     "open_demo": "planck.headless.demo",
     "Origin": "planck.config.origins",
     "Plan": "planck.session.undo",
@@ -137,14 +135,13 @@ __all__ = [
     "examine",
     "explain_call",
     "explain_config",
-    "failed",
     "frame_of",
     "handed",
     "home_dir",
     "list_servers",
+    "make_failure",
     "new_sidecar",
     "new_token",
-    "newest",
     "open_demo",
     "remove_server",
     "schema",

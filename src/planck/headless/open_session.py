@@ -15,7 +15,7 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import undo
-from planck.session.result import RunResult, ended_as, summarise
+from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.session.session import Session
 from planck.store.store import Store
 from planck.team.member import Member
@@ -161,7 +161,7 @@ class OpenSession:
 
     def result(self, after: int, duration_ms: int = 0) -> RunResult:
         """What the events after a number come to."""
-        return summarise(
+        return summarise_run(
             self._store.read(after),
             orchestrator_id=self.orchestrator.id,
             session_id=self.id,
@@ -181,7 +181,7 @@ class OpenSession:
         except TimeoutError:
             await self.stop(TurnStatus.TIMED_OUT)
         result = self.result(after, round((self._clock.monotonic() - began) * 1000))
-        return ended_as(self._stopped, result) if self._stopped else result
+        return mark_stopped(result, self._stopped) if self._stopped else result
 
     async def compact(self) -> Compacted | None:
         """Make the orchestrator's history about half as long; None where nothing can be taken out.
@@ -208,7 +208,7 @@ class OpenSession:
 
     async def undo(self, plan: undo.Plan) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
-        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.note)
+        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.journal)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

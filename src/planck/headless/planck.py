@@ -1,6 +1,6 @@
 """The one door: everything a frontend, or a program that embeds Planck, may do."""
 
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -23,20 +23,16 @@ from planck.llm.redact import Redactor
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.permissions.policy import Mode
-from planck.records.events import (
-    SessionStarted,
-    View,
-)
+from planck.records.events import SessionStarted
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
-from planck.session import directory as sessions
 from planck.session import session as session_module
 from planck.session import undo
 from planck.session.archive import Archive
 from planck.session.bus import Bus
+from planck.session.directory import SessionDirectory
 from planck.session.journal import SessionJournal
-from planck.session.names import new_name
 from planck.session.session import Session
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
@@ -77,6 +73,7 @@ class Planck:
         self.trust = project.trust
         self.resources = project.resources
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
+        self._directory = SessionDirectory(self.sessions_dir, self.workspace)
         self._clock = SystemClock()
         self._ids = RandomIds()
         self._doubles = dict(doubles)
@@ -165,7 +162,7 @@ class Planck:
             id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
         )
         specs = wired.authorised(await self._specs(team, model, wired))
-        store, name = self._new_store(id, name) if stored else (MemoryStore(), self._free_name(name))
+        store, name = self._new_store(id, name) if stored else (MemoryStore(), self._choose_name(name))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         journal = self._journal(store)
         async with _closed_on_failure(store):
@@ -187,7 +184,7 @@ class Planck:
         With a model, its orchestrator goes on with that one.
         """
         self._check_store()
-        path = sessions.find(self.sessions_dir, id_or_name, self.workspace)
+        path = self._directory.find(id_or_name)
         store = SqliteStore.open(path, durability=self.config.durability)
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
         journal = self._journal(store)
@@ -206,14 +203,14 @@ class Planck:
 
     def _new_store(self, id: str, wanted: str) -> tuple[Store, str]:
         """The log of a new session, under a name that no other of this workspace has."""
-        with sessions.naming(self.sessions_dir):
-            name = self._free_name(wanted)
+        with self._directory.hold_names():
+            name = self._choose_name(wanted)
             meta = {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()}
-            path = sessions.new_path(self.sessions_dir, id, name)
+            path = self._directory.make_path(id, name)
             return SqliteStore.create(path, meta, durability=self.config.durability), name
 
-    def _free_name(self, wanted: str) -> str:
-        return sessions.free_name(self.sessions_dir, wanted, self.workspace, lambda: new_name(self._ids))
+    def _choose_name(self, wanted: str) -> str:
+        return self._directory.choose_name(wanted, self._ids)
 
     def _check_store(self) -> None:
         if self.config.store:
@@ -225,7 +222,7 @@ class Planck:
     @asynccontextmanager
     async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
         """A stored session whose files are undone without waking its agents; nobody else may have it open."""
-        store = SqliteStore.open(sessions.find(self.sessions_dir, id_or_name, self.workspace))
+        store = SqliteStore.open(self._directory.find(id_or_name))
         journal = self._journal(store)
         try:
             yield Shelf(store, journal, self.workspace, self._ids, self._wiring.keyring.redactor())
@@ -332,10 +329,7 @@ class Shelf:
         return undo.plan(self._store, self._workspace, selection, self._redactor)
 
     async def undo(self, plan: undo.Plan) -> str:
-        def record(fact: View) -> Awaitable[object]:
-            return self._journal.record(None, 0, fact, barrier=True)
-
-        return await undo.apply(plan, self._workspace, self._ids, record)
+        return await undo.apply(plan, self._workspace, self._ids, self._journal)
 
 
 @asynccontextmanager

@@ -26,11 +26,11 @@ from planck.records.events import (
 )
 from planck.records.specs import AgentSpec
 
-_SHOWN = 60
+_WIDTH = 60
 
 
 def why_blocked(events: Iterable[Event], now: str) -> list[str]:
-    """One line for each agent that works or should; a single one where there is none."""
+    """Returns one line for each agent that works or should; a single one where there is none."""
     agents: dict[str, _Agent] = {}
     for event in events:
         fact = view(event)
@@ -38,7 +38,7 @@ def why_blocked(events: Iterable[Event], now: str) -> list[str]:
             agents[fact.agent.id] = _Agent(fact.agent)
         elif fact is not None and event.agent_id in agents:
             agents[event.agent_id].apply(fact, event.ts)
-    lines = [line for agent in agents.values() if (line := _line(agent, agents, now))]
+    lines = [line for agent in agents.values() if (line := _describe(agent, agents, now))]
     return lines or ["nothing is blocked: every agent is idle and has read its messages"]
 
 
@@ -91,50 +91,54 @@ class _Agent:
                 pass
 
 
-def _line(agent: _Agent, agents: dict[str, _Agent], now: str) -> str:
+def _describe(agent: _Agent, agents: dict[str, _Agent], now: str) -> str:
     if agent.ended:
         return ""
     if agent.in_turn:
-        return f"{agent.spec.name} {_doing(agent, agents, now, seen=())}"
+        return f"{agent.spec.name} {_describe_turn(agent, agents, now, seen=())}"
     if agent.unread:
         count = len(agent.unread)
         return f"{agent.spec.name} has {count} unread message{'s' * (count > 1)} and has not begun with them"
     return ""
 
 
-def _doing(agent: _Agent, agents: dict[str, _Agent], now: str, seen: tuple[str, ...]) -> str:
+def _describe_turn(agent: _Agent, agents: dict[str, _Agent], now: str, seen: tuple[str, ...]) -> str:
     if agent.questions:
         question, ts = next(iter(agent.questions.values()))
-        return f"waits for the user's answer whether it may use {question.tool} (since {_ago(ts, now)})"
+        return (
+            f"waits for the user's answer whether it may use {question.tool} (since {_format_span(ts, now)})"
+        )
     if agent.waits:
         wait, ts = next(iter(agent.waits.values()))
         target = agents.get(wait.on)
         name = target.spec.name if target else wait.on
         text = (
-            f"waits for {name} (ask {wait.message_id[:4]}…, {_ago(ts, now)}, "
-            f"deadline in {_ago(now, wait.deadline)})"
+            f"waits for {name} (ask {wait.message_id[:4]}…, {_format_span(ts, now)}, "
+            f"deadline in {_format_span(now, wait.deadline)})"
         )
         if target and wait.on not in seen:
             verb = (
-                _doing(target, agents, now, (*seen, wait.on)) if target.in_turn else "has not begun with it"
+                _describe_turn(target, agents, now, (*seen, wait.on))
+                if target.in_turn
+                else "has not begun with it"
             )
             text += f", who {verb}"
         return text
     if agent.calls:
         call, ts = next(iter(agent.calls.values()))
         more = f" and {len(agent.calls) - 1} more" if len(agent.calls) > 1 else ""
-        return f"runs {call.name} {_argument(call)}{more} since {_ago(ts, now)}"
-    return f"waits for the model {agent.spec.model.label} since {_ago(agent.since, now)}"
+        return f"runs {call.name} {_main_argument(call)}{more} since {_format_span(ts, now)}"
+    return f"waits for the model {agent.spec.model.label} since {_format_span(agent.since, now)}"
 
 
-def _argument(call: ToolStart) -> str:
-    """The one argument that tells a person what the call is about."""
+def _main_argument(call: ToolStart) -> str:
+    """Returns the one argument that says to a person what the call is about."""
     args = call.args if isinstance(call.args, dict) else {}
     value = next((args[key] for key in ("command", "path", "pattern", "name") if key in args), call.args)
     text = codec.encode_str(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
-def _ago(earlier: str, later: str) -> str:
+def _format_span(earlier: str, later: str) -> str:
     seconds = (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
     return f"{max(0, round(seconds))} s"

@@ -1,7 +1,8 @@
-"""What a user may do with stored sessions: look, search, copy, take out, bring back, remove."""
+"""What a user may do with stored sessions: look, search, fork, export, import, delete."""
 
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -23,18 +24,9 @@ from planck.records.events import (
 )
 from planck.records.outcome import ErrorKind
 from planck.records.usage import Usage
-from planck.session import markdown
-from planck.session import transfer as archive
+from planck.session import markdown, transfer
 from planck.session.activity import why_blocked
-from planck.session.directory import (
-    SessionError,
-    find,
-    free_name,
-    new_path,
-    same_place,
-    valid_name,
-)
-from planck.session.names import new_name
+from planck.session.directory import SessionDirectory, SessionError, id_in, is_same_place, is_valid_name
 from planck.store.directory import log_files
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
@@ -90,6 +82,7 @@ class Archive:
     def __init__(self, folder: Path, workspace: Path) -> None:
         self._folder = folder
         self._workspace = workspace
+        self._directory = SessionDirectory(folder, workspace)
         self._clock = SystemClock()
         self._ids = RandomIds()
 
@@ -98,50 +91,56 @@ class Archive:
         found = [
             info
             for path in log_files(self._folder)
-            if (info := _info(path)) and (everywhere or same_place(info.workspace, self._workspace))
+            if (info := _read_info(path)) and (everywhere or is_same_place(info.workspace, self._workspace))
         ]
         return sorted(found, key=lambda info: info.updated, reverse=True)
 
+    def newest_id(self) -> str:
+        """The session of this workspace that was created last."""
+        return id_in(self._directory.find_newest())
+
     def detail(self, id_or_name: str) -> SessionDetail:
         """All that the sound part of the log says; damage is named in `info.problem`."""
-        with _Reading(self._find(id_or_name)) as store:
-            return _Fold().detail(store)
+        with self._reading(id_or_name) as store:
+            return _Fold().read_detail(store)
 
     def why_blocked(self, id_or_name: str) -> list[str]:
         """Each wait in words; also of a session that another process runs now."""
-        with _Reading(self._find(id_or_name)) as store:
+        with self._reading(id_or_name) as store:
             return why_blocked(store.read(), self._clock.now())
 
     def events(self, id_or_name: str) -> Iterator[bytes]:
         """The export: one JSON line an event."""
-        with _Reading(self._find(id_or_name)) as store:
-            yield from archive.export(store)
+        with self._reading(id_or_name) as store:
+            yield from transfer.export(store)
 
-    def page(self, id_or_name: str) -> Iterator[str]:
-        """The session as Markdown."""
-        with _Reading(self._find(id_or_name)) as store:
-            yield from markdown.page(store)
+    def render_markdown(self, id_or_name: str) -> Iterator[str]:
+        """Yields the session piece by piece, as a page to read."""
+        with self._reading(id_or_name) as store:
+            yield from markdown.render_page(store)
 
-    async def bring_back(self, file: Path) -> SessionInfo:
-        """Import what `events` wrote; refused as a whole where it does not add up."""
-        path = await archive.import_log(file, self._folder, self._path_for)
-        return _info(path) or SessionInfo(id="", name=path.stem)
+    async def import_session(self, file: Path) -> SessionInfo:
+        """Takes in what `events` wrote; refused as a whole where it does not add up."""
+        exported = transfer.read_trailer(file)
+        path = self._place_import(exported.meta)
+        await transfer.import_log(file, exported, path)
+        return _read_info(path) or SessionInfo(id="", name=path.stem)
 
     async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
         """A new session that begins with the first `at` events of that one (default: all that are sound)."""
-        with _Reading(self._find(id_or_name)) as store:
-            id, name = self._ids.new(), self._free_name(name)
+        with self._reading(id_or_name) as store:
+            id, name = self._ids.new(), self._directory.choose_name(name, self._ids)
             meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
-            path = new_path(self._folder, id, name)
-            await archive.fork(store, path, meta, self._clock, _sound(store) if at is None else at)
-        return _info(path) or SessionInfo(id=id, name=name)
+            path = self._directory.make_path(id, name)
+            await transfer.fork(store, path, meta, self._clock, _count_sound(store) if at is None else at)
+        return _read_info(path) or SessionInfo(id=id, name=name)
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """For good: the log and the output kept beside it. One that is open somewhere stays."""
-        path = self._find(id_or_name)
-        info = _info(path) or SessionInfo(id="", name=path.stem)
-        archive.delete(path)
-        shutil.rmtree(self._folder / f"{path.name.partition('_')[0]}.output", ignore_errors=True)
+        path = self._directory.find(id_or_name)
+        info = _read_info(path) or SessionInfo(id="", name=path.stem)
+        transfer.delete(path)
+        shutil.rmtree(self._folder / f"{id_in(path)}.output", ignore_errors=True)
         return info
 
     def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator[Hit]:
@@ -150,57 +149,49 @@ class Archive:
         wanted = codec.encode_str(text)[1:-1].casefold()
         for info in self.sessions(everywhere=everywhere):
             if not info.problem:
-                for hit in self._hits(info, wanted):
+                for hit in self._search_log(info, wanted):
                     yield hit
                     limit -= 1
                     if limit <= 0:
                         return
 
-    def _hits(self, info: SessionInfo, wanted: str) -> Iterator[Hit]:
+    def _search_log(self, info: SessionInfo, wanted: str) -> Iterator[Hit]:
         """As far as the log can be read: a damaged one hides none of the others."""
         try:
-            with _Reading(self._find(info.id)) as store:
-                for event in _backwards(store):
-                    if excerpt := _excerpt(event, wanted):
+            with self._reading(info.id) as store:
+                for event in _read_backwards(store):
+                    if excerpt := _cut_excerpt(event, wanted):
                         yield _hit(info, event, excerpt)
         except StoreError:
             return
 
-    def _find(self, id_or_name: str) -> Path:
-        return find(self._folder, id_or_name, self._workspace)
+    def _reading(self, id_or_name: str) -> closing[SqliteStore]:
+        return closing(SqliteStore.read_only(self._directory.find(id_or_name)))
 
-    def _free_name(self, wanted: str) -> str:
-        return free_name(self._folder, wanted, self._workspace, lambda: new_name(self._ids))
-
-    def _path_for(self, meta: Mapping[str, str]) -> Path:
-        """Where an import belongs; what it says of itself is not trusted to be a path."""
+    def _place_import(self, meta: Mapping[str, str]) -> Path:
+        """Returns where an import belongs; what it says of itself is not trusted to be a path."""
         id, name = meta.get("id", ""), meta.get("name", "")
-        if not (valid_name(id) and valid_name(name) and "_" not in id):
+        if not (is_valid_name(id) and is_valid_name(name) and "_" not in id):
             raise SessionError(ErrorKind.INVALID_ARGS, f"{id!r}, {name!r} are no id and name of a session")
         if list(self._folder.glob(f"{id}_*.db")):
             raise SessionError(
                 ErrorKind.NOT_UNIQUE,
                 f"session {id!r} is already here; delete it first, or fork it to have it twice",
             )
-        return new_path(self._folder, id, name)
+        return self._directory.make_path(id, name)
 
 
-def _info(path: Path) -> SessionInfo | None:
-    """None for a file whose creation was cut short: it holds nothing."""
+def _read_info(path: Path) -> SessionInfo | None:
+    """Returns None for a file whose creation was cut short: it holds nothing."""
     id, _, name = path.stem.partition("_")
     try:
-        store = SqliteStore.read_only(path)
+        with closing(SqliteStore.read_only(path)) as store:
+            return _describe(store)
     except StoreError as e:
         return SessionInfo(id=id, name=name, problem=str(e))
-    try:
-        return _described(store)
-    except StoreError as e:
-        return SessionInfo(id=id, name=name, problem=str(e))
-    finally:
-        store.close()
 
 
-def _described(store: SqliteStore) -> SessionInfo | None:
+def _describe(store: SqliteStore) -> SessionInfo | None:
     meta = store.meta
     if "id" not in meta:
         return None
@@ -218,18 +209,6 @@ def _described(store: SqliteStore) -> SessionInfo | None:
     )
 
 
-class _Reading:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> SqliteStore:
-        self._store = SqliteStore.read_only(self._path)
-        return self._store
-
-    def __exit__(self, *why: object) -> None:
-        self._store.close()
-
-
 class _Fold:
     """Who took part, and what they were doing when the log ends."""
 
@@ -238,7 +217,7 @@ class _Fold:
         self._usage = Usage()
         self._text = ""
 
-    def detail(self, store: SqliteStore) -> SessionDetail:
+    def read_detail(self, store: SqliteStore) -> SessionDetail:
         problem = ""
         try:
             for event in store.read():
@@ -246,7 +225,7 @@ class _Fold:
                     self._apply(event.agent_id or "", fact)
         except StoreError as e:
             problem = str(e)
-        info = _described(store) or SessionInfo(id="", name=store.path.stem)
+        info = _describe(store) or SessionInfo(id="", name=store.path.stem)
         return SessionDetail(
             info=replace(info, problem=problem or info.problem),
             agents=list(self._agents.values()),
@@ -294,7 +273,7 @@ class _Fold:
             self._agents[agent_id] = replace(agent, **fields)
 
 
-def _sound(store: SqliteStore) -> int:
+def _count_sound(store: SqliteStore) -> int:
     """How many events can be read."""
     count = 0
     try:
@@ -305,14 +284,14 @@ def _sound(store: SqliteStore) -> int:
     return count
 
 
-def _backwards(store: SqliteStore) -> Iterator[Event]:
+def _read_backwards(store: SqliteStore) -> Iterator[Event]:
     before = store.head + 1
     while page := store.read_back(before):
         yield from reversed(page)
         before = page[0].seq or 0
 
 
-def _excerpt(event: Event, wanted: str) -> str:
+def _cut_excerpt(event: Event, wanted: str) -> str:
     text = bytes(event.data).decode(errors="replace")
     at = text.casefold().find(wanted)
     return text[max(0, at - 40) : at + len(wanted) + 60] if at >= 0 else ""

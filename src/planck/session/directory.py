@@ -1,13 +1,15 @@
-"""Stored sessions on disk: their names, and how one is found."""
+"""Stored sessions on disk: `<id>_<name>.db` in one folder, and how one is found."""
 
 import fcntl
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.ports import Ids
+from planck.session.names import new_name
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
@@ -18,95 +20,104 @@ class SessionError(PlanckError):
     """No such session, or a name that can't be used."""
 
 
-def new_path(folder: Path, id: str, name: str) -> Path:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / f"{id}_{name}.db"
+class SessionDirectory:
+    """The session files of one folder, seen from one workspace."""
+
+    def __init__(self, folder: Path, workspace: Path) -> None:
+        self._folder = folder
+        self._workspace = workspace
+
+    def make_path(self, id: str, name: str) -> Path:
+        """Returns where a new session belongs; the folder is there then."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder / f"{id}_{name}.db"
+
+    @contextmanager
+    def hold_names(self) -> Iterator[None]:
+        """Of all processes one at a time, from `choose_name` until the file is there: a free name stays free.
+
+        Nothing may be awaited in it: a second one of the same process would wait for ever.
+        """
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as problem:
+            raise StoreError(
+                ErrorKind.LOG_WRITE_FAILED,
+                f"sessions can't be kept in {str(self._folder)!r}: {problem.strerror}; "
+                "choose another sessions_dir, or pass --no-session",
+            ) from None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def choose_name(self, wanted: str, ids: Ids) -> str:
+        """Returns the wanted name if it is free; without one, a random name that is."""
+        if wanted:
+            if not is_valid_name(wanted):
+                raise SessionError(
+                    ErrorKind.INVALID_ARGS,
+                    f"{wanted!r} can't be a session's name; "
+                    "use letters, digits, '.', '_' and '-', at most 64",
+                )
+            if self._find_named(wanted):
+                raise SessionError(
+                    ErrorKind.NOT_UNIQUE,
+                    f"a session named {wanted!r} already exists; resume it with -r {wanted}",
+                )
+            return wanted
+        while self._find_named(name := new_name(ids)):
+            pass
+        return name
+
+    def find(self, id_or_name: str) -> Path:
+        """Returns the session of that id, or else the newest of that name in this workspace."""
+        if is_valid_name(id_or_name):
+            by_id = sorted(self._folder.glob(f"{id_or_name}_*.db"))
+            found = by_id or self._find_named(id_or_name)
+            if found:
+                return found[-1]
+        raise SessionError(
+            ErrorKind.NOT_FOUND, f"no session {id_or_name!r} here; `planck sessions list --all` shows them"
+        )
+
+    def find_newest(self) -> Path:
+        found = self._keep_own(self._folder.glob("*_*.db"))
+        if not found:
+            raise SessionError(
+                ErrorKind.NOT_FOUND, "no session of this workspace to continue; start one first"
+            )
+        return found[-1]
+
+    def _find_named(self, name: str) -> list[Path]:
+        found = (path for path in self._folder.glob(f"*_{name}.db") if path.stem.partition("_")[2] == name)
+        return self._keep_own(found)
+
+    def _keep_own(self, paths: Iterable[Path]) -> list[Path]:
+        """Returns those of this workspace, oldest first."""
+        found = []
+        for path in paths:
+            try:
+                with closing(SqliteStore.read_only(path)) as log:
+                    meta = log.meta
+            except StoreError:
+                continue
+            if is_same_place(meta.get("workspace", ""), self._workspace):
+                found.append((meta.get("created", ""), path))
+        return [path for _, path in sorted(found)]
 
 
-def valid_name(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-@contextmanager
-def naming(folder: Path) -> Iterator[None]:
-    """Of all processes one at a time, from `free_name` until the file is there: a free name stays free.
-
-    Nothing may be awaited in it: a second one of the same process would wait for ever.
-    """
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as problem:
-        raise StoreError(
-            ErrorKind.LOG_WRITE_FAILED,
-            f"sessions can't be kept in {str(folder)!r}: {problem.strerror}; "
-            "choose another sessions_dir, or pass --no-session",
-        ) from None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
-
-
-def free_name(folder: Path, wanted: str, workspace: Path, invent: Callable[[], str]) -> str:
-    """The wanted name if it is free, or an invented one."""
-    if wanted:
-        if not _NAME.fullmatch(wanted):
-            raise SessionError(
-                ErrorKind.INVALID_ARGS,
-                f"{wanted!r} can't be a session's name; use letters, digits, '.', '_' and '-', at most 64",
-            )
-        if _named(folder, wanted, workspace):
-            raise SessionError(
-                ErrorKind.NOT_UNIQUE, f"a session named {wanted!r} already exists; resume it with -r {wanted}"
-            )
-        return wanted
-    while True:
-        name = invent()
-        if not _named(folder, name, workspace):
-            return name
-
-
-def find(folder: Path, id_or_name: str, workspace: Path) -> Path:
-    if _NAME.fullmatch(id_or_name):
-        by_id = sorted(folder.glob(f"{id_or_name}_*.db"))
-        found = by_id or _named(folder, id_or_name, workspace)
-        if found:
-            return found[-1]
-    raise SessionError(
-        ErrorKind.NOT_FOUND, f"no session {id_or_name!r} here; `planck sessions list --all` shows them"
-    )
-
-
-def newest(folder: Path, workspace: Path) -> Path:
-    found = _in_workspace(folder.glob("*_*.db"), workspace)
-    if not found:
-        raise SessionError(ErrorKind.NOT_FOUND, "no session of this workspace to continue; start one first")
-    return found[-1]
-
-
-def _named(folder: Path, name: str, workspace: Path) -> list[Path]:
-    found = (path for path in folder.glob(f"*_{name}.db") if path.stem.partition("_")[2] == name)
-    return _in_workspace(found, workspace)
-
-
-def same_place(recorded: str, workspace: Path) -> bool:
-    """Whatever link either was reached by."""
+def is_same_place(recorded: str, workspace: Path) -> bool:
+    """True whatever link either was reached by."""
     return recorded == str(workspace) or os.path.realpath(recorded) == os.path.realpath(workspace)
 
 
-def _in_workspace(paths: Iterable[Path], workspace: Path) -> list[Path]:
-    """Those of this workspace, oldest first."""
-    found = []
-    for path in paths:
-        try:
-            store = SqliteStore.read_only(path)
-        except StoreError:
-            continue
-        try:
-            if same_place(store.meta.get("workspace", ""), workspace):
-                found.append((store.meta.get("created", ""), path))
-        finally:
-            store.close()
-    return [path for _, path in sorted(found)]
+def id_in(path: Path) -> str:
+    """Returns the session's id as its file name has it."""
+    return path.name.partition("_")[0]

@@ -11,7 +11,7 @@ from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, Vi
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Subscription
-from planck.session.delta_redaction import PIECES, Passing
+from planck.session.delta_redaction import PIECES, DeltaRedaction
 from planck.store.store import Store, StoreError
 from planck.toolkit.journal import Entry, Journal
 
@@ -25,7 +25,7 @@ class SessionJournal:
         self._bus = bus
         self._clock = clock
         self._redactor = redactor
-        self._passing = Passing(self._show)
+        self._redaction = DeltaRedaction()
         # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
         store.watch(self._publish_all)
 
@@ -51,9 +51,10 @@ class SessionJournal:
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
         if not self._bus.watched:
-            self._passing.forget()
+            self._redaction.forget()
         elif self._redactor and (redactor := self._redactor()):
-            self._passing.publish(agent_id, turn, delta, redactor)
+            for entry in self._redaction.redact(agent_id, turn, delta, redactor):
+                self._show(entry.agent_id, entry.turn, entry.fact)
         else:
             self._show(agent_id, turn, delta)
 
@@ -72,7 +73,7 @@ class SessionJournal:
                 if not live:
                     return
                 if caught_up and not subscription.behind:
-                    _skip_what_was_read(subscription, after)
+                    _drop_stale(subscription, after)
                 else:
                     # Events were dropped between these deltas: which of them are stale can't be told.
                     subscription.queue.clear()
@@ -114,13 +115,14 @@ class SessionJournal:
 
     def _publish_all(self, events: Sequence[Event]) -> None:
         for event in events:
-            self._passing.before(event)
+            for entry in self._redaction.release_before(event):
+                self._show(entry.agent_id, entry.turn, entry.fact)
             self._bus.publish(event)
             if event.type == TurnEnd.type:  # anybody's: there may be no moment in which nobody has a turn
                 self._store.checkpoint()
 
 
-def _skip_what_was_read(subscription: Subscription, after: int) -> None:
+def _drop_stale(subscription: Subscription, after: int) -> None:
     # Deltas from before an event that the store already gave would repeat what that event says.
     queue = subscription.queue
     stale = 0

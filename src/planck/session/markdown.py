@@ -21,8 +21,8 @@ from planck.records.visible import spell_out
 from planck.store.store import Store
 
 
-def page(store: Store) -> Iterator[str]:
-    """One piece of Markdown an event that says something."""
+def render_page(store: Store) -> Iterator[str]:
+    """Yields one piece of Markdown for each event that says something."""
     meta = store.meta
     yield f"# Session {meta.get('name', '')}\n\n`{meta.get('id', '')}` in `{meta.get('workspace', '')}`\n"
     names: dict[str, str] = {USER: "User"}
@@ -30,11 +30,11 @@ def page(store: Store) -> Iterator[str]:
         fact = view(event)
         if isinstance(fact, AgentStarted):
             names[fact.agent.id] = fact.agent.name
-        if fact and (text := _told(fact, names.get(event.agent_id or "", event.agent_id or ""), names)):
+        if fact and (text := _render(fact, names.get(event.agent_id or "", event.agent_id or ""), names)):
             yield f"\n{spell_out(text)}\n"
 
 
-def _told(fact: View, who: str, names: dict[str, str]) -> str:
+def _render(fact: View, who: str, names: dict[str, str]) -> str:
     match fact:
         case Envelope():
             sender, receiver = names.get(fact.sender, fact.sender), names.get(fact.receiver, fact.receiver)
@@ -42,9 +42,9 @@ def _told(fact: View, who: str, names: dict[str, str]) -> str:
         case AssistantSaid():
             return f"### {who}\n\n{fact.message.text}" if fact.message.text.strip() else ""
         case ToolStart():
-            return f"**{who} calls `{fact.name}`**\n\n{_fenced(codec.encode_str(fact.args), 'json')}"
+            return f"**{who} calls `{fact.name}`**\n\n{_fence(codec.encode_str(fact.args), 'json')}"
         case ToolEnd():
-            return f"`{fact.name}` {'answered' if fact.ok else 'failed'}:\n\n{_fenced(fact.output)}"
+            return f"`{fact.name}` {'answered' if fact.ok else 'failed'}:\n\n{_fence(fact.output)}"
         case ErrorEvent():
             return f"> **{fact.kind}**: {fact.message}"
         case TurnEnd() if fact.status is not TurnStatus.COMPLETED:
@@ -53,8 +53,8 @@ def _told(fact: View, who: str, names: dict[str, str]) -> str:
             return ""
 
 
-def _fenced(text: str, language: str = "") -> str:
-    """With a fence longer than any in the text: output can't end its own block."""
+def _fence(text: str, language: str = "") -> str:
+    """Puts a fence longer than any in the text around it: output can't end its own block."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

@@ -11,18 +11,18 @@ Hunk = tuple[int, int, tuple[bytes, ...]]
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Both sides' changes; None where they touch the same lines in different ways."""
+    """Returns both sides' changes; None where they touch the same lines in different ways."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:
         return ours
     lines = base.splitlines(keepends=True)
-    mine, others = _hunks(lines, ours), _hunks(lines, theirs)
+    mine, others = _find_hunks(lines, ours), _find_hunks(lines, theirs)
     if mine is None or others is None:
         return None
     merged: list[bytes] = []
     at = 0
-    for start, end, text in _interleaved(mine, others) or ((-1, -1, ()),):
+    for start, end, text in _interleave(mine, others) or ((-1, -1, ()),):
         if start < at:
             return None
         merged += lines[at:start]
@@ -31,8 +31,8 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     return b"".join([*merged, *lines[at:]])
 
 
-def _interleaved(mine: Sequence[Hunk], others: Sequence[Hunk]) -> list[Hunk]:
-    """All hunks in order, one where both sides say the same; empty where two collide."""
+def _interleave(mine: Sequence[Hunk], others: Sequence[Hunk]) -> list[Hunk]:
+    """Puts all hunks in order, one where both sides say the same; empty where two collide."""
     for one in mine:
         for other in others:
             if one != other and _collide(one, other):
@@ -46,10 +46,10 @@ def _collide(one: Hunk, other: Hunk) -> bool:
     return max(one[0], other[0]) < min(one[1], other[1])
 
 
-def _hunks(base: Sequence[bytes], side: bytes) -> list[Hunk] | None:
+def _find_hunks(base: Sequence[bytes], side: bytes) -> list[Hunk] | None:
     lines = side.splitlines(keepends=True)
-    head = _common(base, lines)
-    tail = _common(base[head:][::-1], lines[head:][::-1])
+    head = _count_common(base, lines)
+    tail = _count_common(base[head:][::-1], lines[head:][::-1])
     old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
     if len(old) + len(new) > MAX_LINES:
         return None
@@ -59,7 +59,7 @@ def _hunks(base: Sequence[bytes], side: bytes) -> list[Hunk] | None:
     ]
 
 
-def _common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+def _count_common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     for number, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return number

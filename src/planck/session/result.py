@@ -51,9 +51,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
 
 
-def summarise(
+def summarise_run(
     events: Iterable[Event], *, orchestrator_id: str, session_id: str, session_name: str, duration_ms: int
 ) -> RunResult:
+    """Folds a run's events; text and status are the orchestrator's, counts and costs the whole team's."""
     usage, cost, steps = Usage(), 0.0, 0
     cost_known = True
     denials: list[dict[str, Any]] = []
@@ -95,13 +96,13 @@ def summarise(
     )
 
 
-def ended_as(status: TurnStatus, result: RunResult) -> RunResult:
-    """A run that was stopped: whatever its orchestrator had come to, the rest of the team had not."""
+def mark_stopped(result: RunResult, status: TurnStatus) -> RunResult:
+    """Gives a stopped run its status: whatever its orchestrator had come to, the rest of the team had not."""
     code = _exit_code(status, result.text, bool(result.denials), list(result.errors))
     return msgspec.structs.replace(result, status=status, exit_code=code)
 
 
-def failed(
+def make_failure(
     err: Err,
     exit_code: int,
     status: TurnStatus = TurnStatus.FAILED,
@@ -109,7 +110,7 @@ def failed(
     session_id: str = "",
     session_name: str = "",
 ) -> RunResult:
-    """The result of a run that could not begin or could not be recorded."""
+    """Returns the result of a run that could not begin or could not be recorded."""
     return RunResult(
         status=status,
         text="",

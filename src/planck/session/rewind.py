@@ -6,8 +6,8 @@ from planck.records.outcome import ErrorKind
 from planck.store.store import Store, StoreError
 
 
-def rewound(store: Store, to: int) -> dict[str, Rewound]:
-    """For each agent, the fact that shows it again what it was shown after event `to`."""
+def plan_rewind(store: Store, to: int) -> dict[str, Rewound]:
+    """Returns, for each agent, the fact that shows it again what it was shown after event `to`."""
     if not 0 <= to <= store.head:
         raise StoreError(
             ErrorKind.INVALID_ARGS, f"there is no event {to}; the session has the events 1 to {store.head}"

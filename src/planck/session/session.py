@@ -20,7 +20,7 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import AgentSpec
 from planck.session.journal import SessionJournal
-from planck.session.rewind import rewound
+from planck.session.rewind import plan_rewind
 from planck.store.store import Store
 from planck.team.team import Team
 
@@ -31,7 +31,7 @@ class Session:
         self.name = name
         self.team = team
         self._store = store
-        self._journal = journal
+        self.journal = journal
 
     @property
     def head(self) -> int:
@@ -41,10 +41,6 @@ class Session:
         """Returns once the prompt is durable, or with the reason why it was not taken."""
         return await self.team.mail.prompt(self.team.orchestrator, text, steer=steer)
 
-    async def note(self, fact: View) -> None:
-        """Record what the user did, no agent."""
-        await self._journal.record(None, 0, fact, barrier=True)
-
     async def rewind(self, to: int) -> Err | None:
         """Show every agent again what it was shown after that event, or say why not now.
 
@@ -52,7 +48,7 @@ class Session:
         """
         if any(member.actor.working for member in self.team.members):
             return Err(ErrorKind.INVALID_ARGS, "agents are at work; interrupt them before you rewind")
-        facts = rewound(self._store, to)
+        facts = plan_rewind(self._store, to)
         for member in self.team.members:
             if fact := facts.get(member.id):
                 await member.actor.agent.record(fact, barrier=True)
@@ -60,13 +56,13 @@ class Session:
 
     def events(self, after: int = 0) -> AsyncGenerator[Event, None]:
         """Every recorded event after a number, then what happens, deltas included."""
-        return self._journal.events(after)
+        return self.journal.events(after)
 
     async def aclose(self) -> None:
         try:
             await self.team.aclose()
         finally:
-            self._journal.close()
+            self.journal.close()
             self._store.close()
 
 
@@ -86,19 +82,20 @@ async def resume(
     """Rebuild the team from the log; what was in flight is recorded as interrupted, and nothing is re-run."""
     facts = _facts_by_agent(store)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
-    told = (
+    damage = (
         [ErrorEvent(kind=store.damage.kind, message=store.damage.message, details=store.damage.details)]
         if store.damage
         else []
     )
-    await journal.record(None, 0, SessionResumed(version=version, interrupted=in_flight), *told)
-    lives = [
+    await journal.record(None, 0, SessionResumed(version=version, interrupted=in_flight), *damage)
+    living = [
         (started.agent, agent_facts)
         for agent_facts in facts.values()
-        if (started := _start(agent_facts)) and not any(isinstance(fact, AgentEnded) for fact in agent_facts)
+        if (started := _find_start(agent_facts))
+        and not any(isinstance(fact, AgentEnded) for fact in agent_facts)
     ]
-    team.total = len(facts) - len(lives)
-    await team.adopt(lives)
+    team.total = len(facts) - len(living)
+    await team.adopt(living)
     return Session(id, name, store, journal, team)
 
 
@@ -126,7 +123,7 @@ def _facts_by_agent(store: Store) -> dict[str, list[View]]:
     }
 
 
-def _start(facts: Sequence[View]) -> AgentStarted | None:
+def _find_start(facts: Sequence[View]) -> AgentStarted | None:
     return next((fact for fact in facts if isinstance(fact, AgentStarted)), None)
 
 

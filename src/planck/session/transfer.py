@@ -1,8 +1,8 @@
-"""A stored session as a whole: copied at an event, taken out of the store, brought back, removed."""
+"""A stored session as a whole: forked at an event, exported, imported, deleted."""
 
 import base64
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -81,25 +81,22 @@ def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes
     return frame(Event(None, ts, None, 0, type, msgspec.Raw(codec.encode(payload))), session_id) + b"\n"
 
 
-async def import_log(file: Path, folder: Path, path_of: Callable[[Mapping[str, str]], Path]) -> Path:
-    """Bring an export back, under its own id. It is believed only where it adds up, and then as a whole.
-
-    `path_of` says where a session with that metadata belongs, or refuses it.
-    """
-    exported = _last_line(file)
-    path = path_of(exported.meta)
-    private_directory(folder)
-    waiting = folder / f".import-{path.name}"
+async def import_log(file: Path, exported: Exported, path: Path) -> None:
+    """Stores an export at `path`. It is believed only where it adds up, and then as a whole."""
+    private_directory(path.parent)
+    waiting = path.parent / f".import-{path.name}"
     shutil.rmtree(waiting, ignore_errors=True)
     try:
         store = SqliteStore.create(waiting / path.name, {**exported.meta, IMPORTED: "true"})
         try:
-            store.adopt(_events(file, exported))
-            for blob in _blobs(file):
+            store.adopt(_read_events(file, exported))
+            for blob in _read_blobs(file):
                 if await store.keep(base64.b64decode(blob.base64)) != blob.sha256:
-                    raise _lie(f"blob {blob.sha256!r} has other bytes")
+                    raise _refuse(f"blob {blob.sha256!r} has other bytes")
             if (store.head, store.head_hash.hex()) != (exported.events, exported.hash):
-                raise _lie("its events are not those that were exported: some were changed, added or cut off")
+                raise _refuse(
+                    "its events are not those that were exported: some were changed, added or cut off"
+                )
         finally:
             store.close()
         # The log itself last: a session is there as a whole, or not.
@@ -107,63 +104,63 @@ async def import_log(file: Path, folder: Path, path_of: Callable[[Mapping[str, s
             (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
-    return path
 
 
-def _last_line(file: Path) -> Exported:
+def read_trailer(file: Path) -> Exported:
+    """Returns what an export says of itself; nothing of it is checked yet."""
     with file.open("rb") as stream:
         stream.seek(max(0, file.stat().st_size - _TRAILER_LIMIT))
         lines = stream.read().splitlines()
     try:
         line = codec.decode_as(lines[-1] if lines else b"", Frame)
         if line.type != _EXPORTED:
-            raise _lie("its last line is missing: it was cut off, or is no export")
+            raise _refuse("its last line is missing: it was cut off, or is no export")
         return codec.decode_as(bytes(line.data), Exported)
     except codec.DecodeError as e:
-        raise _lie(f"its last line is missing or broken ({e}): it was cut off, or is no export") from e
+        raise _refuse(f"its last line is missing or broken ({e}): it was cut off, or is no export") from e
 
 
-def _events(file: Path, exported: Exported) -> Iterator[bytes]:
+def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
     """The bytes to store for each line; a line that an export would not have written is refused."""
     id = exported.meta.get("id", "")
-    for number, line in _lines(file):
+    for number, line in _read_lines(file):
         try:
             line.decode()  # the data is not looked into here, but by every reader
             found = codec.decode_as(line, Frame)
         except (UnicodeDecodeError, codec.DecodeError) as e:
-            raise _lie(f"line {number} is no event: {e}") from e
+            raise _refuse(f"line {number} is no event: {e}") from e
         if found.seq is None:
             if found.type not in (_BLOB, _EXPORTED):
-                raise _lie(f"line {number} is a {found.type!r}, which is never stored")
+                raise _refuse(f"line {number} is a {found.type!r}, which is never stored")
             continue
         event = Event(found.seq, found.ts, found.agent_id, found.turn, found.type, found.data)
         if found.type in DELTAS or bytes(found.data)[:1] != b"{" or frame(event, id) != line:
-            raise _lie(f"line {number} is not an event of session {id!r} as it is exported")
+            raise _refuse(f"line {number} is not an event of session {id!r} as it is exported")
         yield codec.encode(event)
 
 
-def _blobs(file: Path) -> Iterator[Blob]:
-    for number, line in _lines(file):
+def _read_blobs(file: Path) -> Iterator[Blob]:
+    for number, line in _read_lines(file):
         if _BLOB.encode() in line:
             found = codec.decode_as(line, Frame)
             if found.seq is None and found.type == _BLOB:
                 try:
                     yield codec.decode_as(bytes(found.data), Blob)
                 except codec.DecodeError as e:
-                    raise _lie(f"line {number} is no blob: {e}") from e
+                    raise _refuse(f"line {number} is no blob: {e}") from e
 
 
-def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+def _read_lines(file: Path) -> Iterator[tuple[int, bytes]]:
     with file.open("rb") as stream:
         number = 0
         while line := stream.readline(_LINE_LIMIT):
             number += 1
             if not line.endswith(b"\n"):
-                raise _lie(f"line {number} has no end")
+                raise _refuse(f"line {number} has no end")
             yield number, line[:-1]
 
 
-def _lie(why: str) -> StoreError:
+def _refuse(why: str) -> StoreError:
     return StoreError(ErrorKind.CORRUPT_LOG_LINE, f"the import is refused: {why}; export the session again")
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,12 @@ from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.merge import merge
 from planck.session.transfer import IMPORTED
 from planck.store.store import Store
+from planck.toolkit.journal import Journal
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_FILE = 64 << 20
 _QUIET = frozenset({"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"})
 """Tools that change nothing outside the log."""
-
-Record = Callable[[FileChanged], Awaitable[Any]]
 
 
 class UndoError(PlanckError):
@@ -75,21 +74,21 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def plan(store: Store, workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
-    """What an undo would do now; touches nothing. `redactor` brings back the keys that the log has not.
+    """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not.
 
-    What others say that a file was may go where an agent may write, and no further.
+    What an imported log says that a file was may go where an agent may write, and no further.
     """
     story = _Story(store.read(), redactor)
-    chosen = story.chosen(selection)
+    chosen = story.select(selection)
     protected = IMPORTED in store.meta
     root = Root(workspace, protected=protected)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
-    return Plan(steps, tuple(story.commands(selection, chosen)), protected)
+    return Plan(steps, tuple(story.list_commands(selection, chosen)), protected)
 
 
-async def apply(plan: Plan, workspace: Path, ids: Ids, record: Record) -> str:
-    """Revert what has no conflict; the before-image is durable first. Gives the id that undoes the undo."""
+async def apply(plan: Plan, workspace: Path, ids: Ids, journal: Journal) -> str:
+    """Reverts what has no conflict, and returns the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
     root = Root(workspace, protected=plan.protected)
     for step in plan.steps:
@@ -99,16 +98,16 @@ async def apply(plan: Plan, workspace: Path, ids: Ids, record: Record) -> str:
             found = slot.read(_MAX_FILE)
             if (found[0] if found else None) != step.now:
                 raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile; run it again")
-            await record(
-                FileChanged(
-                    call_id=call_id,
-                    path=step.path,
-                    before=step.now,
-                    mode=found[1] if found else None,
-                    after_sha256=_digest(step.then) if step.then is not None else "",
-                    undoes=step.calls,
-                )
+            undone = FileChanged(
+                call_id=call_id,
+                path=step.path,
+                before=step.now,
+                mode=found[1] if found else None,
+                after_sha256=_digest(step.then) if step.then is not None else "",
+                undoes=step.calls,
             )
+            # The before-image is durable before the file changes: whatever happens now can be undone.
+            await journal.record(None, 0, undone, barrier=True)
             if step.then is None:
                 slot.remove()
             else:
@@ -137,7 +136,7 @@ class _Story:
                 case ToolStart() as start:
                     self._calls[start.id] = (event.agent_id or "", turn, start)
                 case FileChanged() as fact:
-                    fact = _with_keys(fact, redactor)
+                    fact = _restore_keys(fact, redactor)
                     facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
                     self._note(fact)
                 case _:
@@ -147,8 +146,8 @@ class _Story:
             self.changes.insert(0, self._change(fact, agent, turn, after.get(fact.path)))
             after[fact.path] = fact
 
-    def chosen(self, selection: Selection) -> list[Change]:
-        """Those not undone yet that are asked for, in order."""
+    def select(self, selection: Selection) -> list[Change]:
+        """Returns the changes asked for that are not undone yet, in order."""
         live = [
             change for change in self.changes if (change.fact.call_id, change.fact.path) not in self._undone
         ]
@@ -169,7 +168,7 @@ class _Story:
             )
         return found
 
-    def commands(self, selection: Selection, chosen: list[Change]) -> Iterator[str]:
+    def list_commands(self, selection: Selection, chosen: list[Change]) -> Iterator[str]:
         if selection.call:
             return
         turns = {change.turn for change in chosen}
@@ -204,14 +203,14 @@ class _Story:
         return Change(fact, agent, turn, None, False)
 
 
-def _with_keys(fact: FileChanged, redactor: Redactor) -> FileChanged:
-    """As it was recorded; where a key is not known any more, `keys` stay to say so."""
+def _restore_keys(fact: FileChanged, redactor: Redactor) -> FileChanged:
+    """Puts known keys back into a before-image; where one is not known any more, `keys` stay to say so."""
     before = redactor.filled(fact.before, fact.keys) if fact.before and fact.keys else None
     return fact if before is None else msgspec.structs.replace(fact, before=before, keys=())
 
 
 def _candidates(before: bytes, args: dict[str, Any]) -> Iterator[bytes]:
-    """What a call of `write` or `edit` can have made of a file; its digest tells which it was."""
+    """Yields what a call of `write` or `edit` can have made of a file; the digest says which it was."""
     texts = [args.get(key) for key in ("content", "old_string", "new_string")]
     content, old, new = (text.encode() if isinstance(text, str) else b"" for text in texts)
     if texts[0] is not None:
@@ -234,15 +233,15 @@ def _step(root: Root, path: str, changes: list[Change]) -> Step:
     now = found[0] if found else None
     state, mode = now, changes[0].fact.mode
     for change in reversed(changes):
-        merged = _reverted(state, change)
+        merged = _revert(state, change)
         if isinstance(merged, str):
             return Step(path, now, now, mode, calls, by, merged)
         state = merged[0]
     return Step(path, now, state, mode, calls, by)
 
 
-def _reverted(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
-    """The file without this change, or why it can't be had."""
+def _revert(state: bytes | None, change: Change) -> tuple[bytes | None] | str:
+    """Returns the file without this change, in a tuple because None is a file; or why it can't be had."""
     if change.fact.keys:
         return "its old content held a key that is not known here; set that key again, then undo"
     before, after = change.fact.before, change.after
