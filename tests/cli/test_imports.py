@@ -45,6 +45,6 @@ async def test_the_help_of_run_is_read_without_the_runtime(tmp_path: Path) -> No
     assert {name for name in loaded if name.startswith("planck.")} == {
         "planck.cli",
         "planck.cli.main",
+        "planck.cli.options",
         "planck.cli.parser",
-        "planck.cli.run",
     }

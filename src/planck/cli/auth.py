@@ -13,16 +13,6 @@ from planck.headless import Auth, Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
-EXAMPLE = "planck auth login anthropic"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("login", "logout", "status"))
-    parser.add_argument("provider", nargs="?", default="", help="a key of `providers`, or a vendor")
-    parser.add_argument("--device", action="store_true", help="login: in a browser, by device code")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="status: for programs")
-
 
 def run(options: argparse.Namespace) -> int:
     return asyncio.run(_run(options))

@@ -7,16 +7,13 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 
-from planck.cli.answer import Watch, limits, no_model, open_planck, open_session
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.render import Screen, summary
-from planck.cli.run import session_arguments
+from planck.cli.run import Watch, limits, no_model, open_planck, open_session
 from planck.cli.terminal import Terminal
 from planck.headless import Exit, OpenSession, Planck
 from planck.records.outcome import ErrorKind, PlanckError
-
-EXAMPLE = 'planck "what does this project do?" -m local/qwen3'
 
 HELP = """\
 /help            this list
@@ -28,11 +25,6 @@ HELP = """\
 /undo [--turn N | --agent NAME | --call ID]   take back what was written
 /exit            leave (also: Ctrl+D, or Ctrl+C twice)
 What you type while it works joins its turn at the next step. Ctrl+C ends the turn."""
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="?", default="", help="the first thing to say")
-    session_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,16 +7,6 @@ from pathlib import Path
 
 from planck.headless import Origin, Planck, explain_config, shown
 
-EXAMPLE = "planck config explain limits.steps"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("show", "explain"), help="the values, or where they come from")
-    parser.add_argument("key", nargs="?", default="", help="explain this key only, e.g. permissions.mode")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
-    parser.add_argument("--json", action="store_true", help="for programs")
-
 
 def run(options: argparse.Namespace) -> int:
     loaded = Planck(workspace=Path(options.directory), trust=options.trust).resources.loaded

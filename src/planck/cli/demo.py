@@ -6,16 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from planck.cli.answer import Watch
 from planck.cli.render import Screen, summary
+from planck.cli.run import Watch
 from planck.cli.terminal import Terminal
 from planck.headless import PROMPT, open_demo
-
-EXAMPLE = "planck demo"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    pass
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,15 +8,7 @@ from planck.cli.terminal import Terminal
 from planck.headless import Exit, Project, examine
 from planck.records.visible import make_plain
 
-EXAMPLE = "planck doctor --json"
-
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
-    parser.add_argument("--json", action="store_true", help="for programs")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,6 +4,10 @@ import gc
 import sys
 from collections.abc import Sequence
 
+TYPE_CHECKING = False  # `typing` itself costs start-up
+if TYPE_CHECKING:
+    from argparse import Namespace
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("planck.cli.chat", "talk to a team, line by line; also what `planck` alone does"),
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
@@ -21,7 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
-"""Each module has `arguments(parser)`, `run(options) -> int` and `EXAMPLE`."""
+"""Each module has `run(options) -> int`; what it takes is in `cli/options`, which loads nothing of it."""
 
 NOT_BUILT = [
     "serve",
@@ -74,33 +78,51 @@ def _near(word: str) -> str:
 
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     import argparse
-    from importlib import import_module
 
+    from planck.cli.options import EXAMPLES, OPTIONS
     from planck.cli.parser import Mistake, Parser
 
-    gc.set_threshold(*COLLECTOR)
-    module = import_module(COMMANDS[name][0])
+    home, summary = COMMANDS[name]
     parser = Parser(
         prog=f"planck {name}" if name != "chat" else "planck",
-        description=COMMANDS[name][1],
-        epilog=f"example: {module.EXAMPLE}",
+        description=summary,
+        epilog=f"example: {EXAMPLES[name]}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    module.arguments(parser)
+    OPTIONS[name](parser)
     try:
         options = parser.parse_args(args)
     except SystemExit as leaving:
         return int(leaving.code or 0)
     except Mistake as mistake:
         return _refuse(name, args, str(mistake))
-    import logging
+    return _run(home, options, debug)
 
+
+def _refuse(name: str, args: list[str], message: str) -> int:
+    from planck.records.outcome import Err, ErrorKind
+
+    err = Err(ErrorKind.INVALID_ARGS, message)
+    if name != "run":
+        return _fail(str(err))
+    from planck.cli.run import refuse
+
+    return refuse(args, err)
+
+
+def _run(home: str, options: "Namespace", debug: bool) -> int:
+    import logging
+    from importlib import import_module
+
+    from planck.cli.late_ssl import import_asyncio
     from planck.records.outcome import PlanckError
 
+    import_asyncio()
+    gc.set_threshold(*COLLECTOR)
     logger = logging.getLogger("planck")
     logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     try:
-        return int(module.run(options))
+        return int(import_module(home).run(options))
     except PlanckError as failure:
         if debug:
             raise
@@ -116,17 +138,6 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
         if debug:
             raise
         return _fail(f"internal_error: {type(failure).__name__}: {failure}; --debug shows where", 1)
-
-
-def _refuse(name: str, args: list[str], message: str) -> int:
-    from planck.records.outcome import Err, ErrorKind
-
-    err = Err(ErrorKind.INVALID_ARGS, message)
-    if name != "run":
-        return _fail(str(err))
-    from planck.cli.answer import refuse
-
-    return refuse(args, err)
 
 
 def _usage() -> str:

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from planck.cli.errors import UsageError
+from planck.cli.options import EXAMPLES
 from planck.headless import (
     PeerReport,
     Planck,
@@ -20,65 +21,6 @@ from planck.headless import (
 )
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
-
-EXAMPLE = "planck mcp add time -- uvx mcp-server-time"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(
-        dest="action", required=True, metavar="list|add|remove|test|serve", parser_class=_Parser
-    )
-    listing = commands.add_parser(
-        "list", help="the servers that a session here would start", epilog="example: planck mcp list"
-    )
-    adding = commands.add_parser("add", help="add one to your configuration", epilog=f"example: {EXAMPLE}")
-    adding.add_argument("name", metavar="NAME")
-    adding.usage = (
-        "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME --url URL [--header NAME=VALUE]"
-    )
-    adding.add_argument("--url", default="", help="a streamable HTTP address instead of a command")
-    adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the program")
-    adding.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="for the address")
-    removing = commands.add_parser(
-        "remove", help="take one out of your configuration", epilog="example: planck mcp remove time"
-    )
-    removing.add_argument("name", metavar="NAME")
-    testing = commands.add_parser(
-        "test", help="start, list the tools, stop; all or one", epilog="example: planck mcp test time"
-    )
-    testing.add_argument("name", nargs="?", default="", metavar="NAME")
-    serving = commands.add_parser(
-        "serve",
-        help="offer the tools of a workspace to another agent",
-        epilog="example: planck mcp serve -C ~/project --permission-mode workspace",
-    )
-    serving.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
-    serving.add_argument(
-        "--http", type=port, default=None, metavar="PORT", help="on this machine; 0: a free one"
-    )
-    serving.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
-    for command in (listing, testing, serving):
-        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
-    for command in (listing, testing):
-        command.add_argument("--json", action="store_true", help="for programs")
-
-
-def port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; give one from 0 to 65535")
-    return int(text)
-
-
-class _Parser(argparse.ArgumentParser):
-    """What follows `--` is somebody else's command line, options and all."""
-
-    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        words = list(args or [])
-        cut = words.index("--") if "--" in words else len(words)
-        parsed, rest = super().parse_known_args(words[:cut], namespace)
-        parsed.command = words[cut + 1 :]
-        return parsed, rest
 
 
 def run(options: argparse.Namespace) -> int:
@@ -114,7 +56,7 @@ def _list(planck: Planck, as_json: bool) -> int:
         how = fit_line(str(row.get("how") or row.get("problem")), 100)
         print(make_plain(f"{row['name']}  {row.get('transport', '?')}  {how}{note}"))
     if not rows:
-        print(f"No MCP servers. Add one: {EXAMPLE}")
+        print(f"No MCP servers. Add one: {EXAMPLES['mcp']}")
     return 0
 
 

@@ -11,18 +11,6 @@ import msgspec
 from planck.headless import Listed, Planck
 from planck.records.visible import fit_line, make_plain
 
-EXAMPLE = "planck models test sonnet"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "test"))
-    parser.add_argument(
-        "model", nargs="?", default="", help="test: an alias or PROVIDER/MODEL; default: yours"
-    )
-    parser.add_argument("--all", action="store_true", help="list: the vendors' models without a key too")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="for programs")
-
 
 def run(options: argparse.Namespace) -> int:
     return asyncio.run(_test(options) if options.action == "test" else _list(options))

@@ -11,35 +11,6 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
-EXAMPLE = 'planck permissions explain --agent orchestrator bash "git push"'
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
-    explain = actions.add_parser(
-        "explain",
-        help="the deciding rule for one call, and where it comes from",
-        epilog=f"example: {EXAMPLE}",
-    )
-    explain.add_argument("tool", help="a tool's name")
-    explain.add_argument("what", nargs="?", default="", help="a command for bash, JSON arguments for others")
-    explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
-    explain.add_argument("--team", default="", help="its team; default: the configured one")
-    explain.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default="")
-    trust = actions.add_parser(
-        "trust",
-        help="let this folder's files run things, exactly as they are",
-        epilog="example: planck permissions trust --yes",
-    )
-    trust.add_argument("--yes", action="store_true", help="without a question")
-    untrust = actions.add_parser(
-        "untrust", help="take the trust back", epilog="example: planck permissions untrust"
-    )
-    for action in (explain, trust, untrust):
-        action.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    explain.add_argument("--trust", action="store_true", help="as if this folder were trusted")
-    explain.add_argument("--json", action="store_true", help="for programs")
-
 
 def run(options: argparse.Namespace) -> int:
     workspace = Path(options.directory).absolute()

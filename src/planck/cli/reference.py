@@ -4,11 +4,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from planck.cli.main import COMMANDS, NOT_BUILT
+from planck.cli.options import EXAMPLES, OPTIONS
 from planck.headless import Exit, schema
 from planck.records.events import DELTAS, View
 from planck.records.outcome import ErrorKind
@@ -36,11 +36,10 @@ def _cli() -> Iterator[str]:
     yield f"# The command line\n\n{_MADE}\n"
     yield "`planck PROMPT` talks, `planck run PROMPT` and `planck -p PROMPT` answer once. Exit codes: "
     yield ", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in Exit) + "."
-    for name, (home, summary) in COMMANDS.items():
-        module = import_module(home)
+    for name, (_, summary) in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"planck {name}", add_help=False)
-        module.arguments(parser)
-        yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{module.EXAMPLE}\n```\n"
+        OPTIONS[name](parser)
+        yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{EXAMPLES[name]}\n```\n"
         yield from _options(parser)
     yield f"\n## Not built yet\n\n{', '.join(f'`planck {name}`' for name in NOT_BUILT)}."
 

@@ -1,71 +1,324 @@
-"""`planck run`: its options. They are read before the runtime is loaded, so that `--help` costs no more."""
+"""`planck run`: one prompt, one answer, and a result on every ending."""
 
 import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
-EXAMPLE = 'planck run "fix the failing test" -m local/qwen3 --permission-mode full'
+import msgspec
 
+import planck
+from planck.cli.errors import UsageError, exit_code
+from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, frame_of, make_failure
+from planck.records import codec
+from planck.records.events import TurnStatus
+from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.visible import fit_line, make_plain
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="?", help="the task; text on standard input follows it")
-    session_arguments(parser)
-    parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
-    parser.add_argument("--dry-run", action="store_true", help="plan every tool call, run none")
-    parser.add_argument("--timeout", type=_seconds, default=None, metavar="SECONDS")
-    parser.add_argument("--no-session", action="store_true", help="keep nothing on disk")
-
-
-def session_arguments(parser: argparse.ArgumentParser) -> None:
-    """What decides which session a prompt goes to, and what that session may do."""
-    parser.add_argument("-m", "--model", default="", help="an alias of the config, or PROVIDER/MODEL")
-    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="a team of `planck teams list`")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
-    )
-    which.add_argument(
-        "-r", "--resume", type=_given, default=None, metavar="ID|NAME", help="resume this session"
-    )
-    parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
-    parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
-    parser.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
-    parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
-    parser.add_argument("--max-budget-usd", type=_amount, default=None, metavar="X")
-    parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+if TYPE_CHECKING:
+    from planck.cli.approver import TerminalApprover
 
 
 def run(options: argparse.Namespace) -> int:
-    from planck.cli.late_ssl import import_asyncio
-
-    import_asyncio()
-    from planck.cli.answer import answer
-
-    return answer(options)
-
-
-def _given(text: str) -> str:
-    """An empty variable of a script must not become another session without a word."""
-    if not text:
-        raise argparse.ArgumentTypeError("must not be empty")
-    return text
+    options.begun = False
+    signal.signal(signal.SIGINT, partial(_stopped, Exit.SIGINT))
+    signal.signal(signal.SIGTERM, partial(_stopped, Exit.SIGTERM))
+    try:
+        prompt = _prompt(options.prompt)
+        return asyncio.run(_run(options, prompt))
+    except PlanckError as failure:
+        return _not_begun(options, make_failure(failure.err, exit_code(failure)))
+    except _Stopped as stopped:
+        err = Err(ErrorKind.INTERRUPTED, "stopped by a signal before the run began; start it again")
+        return _not_begun(options, make_failure(err, stopped.exit, TurnStatus.INTERRUPTED))
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
+def refuse(args: Sequence[str], err: Err) -> int:
+    """Reports a command line that can't be read as a result, in the format that it asks for."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--output-format", default="text")
+    parser.add_argument("-C", dest="directory", default=".")
+    try:
+        options = parser.parse_known_args(args)[0]
+    except argparse.ArgumentError:
+        options = argparse.Namespace(output_format="text", directory=".")
+    options.begun = options.no_session = False
+    return _not_begun(options, make_failure(err, Exit.USAGE))
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
-    return value
+class _Stopped(KeyboardInterrupt):
+    """A signal while there is no turn to end; the event loop lets a `KeyboardInterrupt` through."""
+
+    def __init__(self, exit: Exit) -> None:
+        self.exit = exit
 
 
-def _amount(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be an amount above 0")
-    return value
+def _stopped(code: Exit, number: int, frame: object) -> NoReturn:
+    raise _Stopped(code)
+
+
+def _not_begun(options: argparse.Namespace, result: RunResult) -> int:
+    if options.output_format == "stream-json" and not options.begun:
+        workspace = str(Path(options.directory).absolute())
+        nothing = {"model": "", "tools": [], "agents": [], "version": planck.__version__}
+        _write(
+            frame_of("init", {"session_id": "", "session_name": "", "workspace": workspace, **nothing}, "")
+        )
+    return _report(options, result)
+
+
+def _prompt(argument: str | None) -> str:
+    try:
+        piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as failure:
+        raise UsageError(
+            ErrorKind.STDIN_ERROR,
+            f"standard input can't be read as UTF-8 text: {failure}; pass the prompt as an argument",
+        ) from None
+    parts = [part for part in (argument or "", piped.strip("\r\n")) if part.strip()]
+    if not parts:
+        raise UsageError(ErrorKind.NO_PROMPT, 'no prompt; say what to do: planck run "..."')
+    return "\n\n".join(parts)
+
+
+async def _run(options: argparse.Namespace, prompt: str) -> int:
+    approver = None
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        from planck.cli.approver import TerminalApprover
+
+        approver = TerminalApprover()
+    async with open_planck(options, approver) as planck_:
+        session = await open_session(planck_, options)
+        if options.output_format == "text" and sys.stderr.isatty():
+            return await _on_terminal(session, options, prompt, approver)
+        watch = None
+        if options.output_format == "stream-json":
+            _write(frame_of("init", _init(session, planck_), session.id))
+            options.begun = True
+            watch = Watch(session, lambda event: _write(event.frame()))
+        result = await _until_signal(session, prompt, options.timeout)
+        if watch:
+            await watch.finish()
+    return _report(options, result)
+
+
+async def _on_terminal(
+    session: OpenSession, options: argparse.Namespace, prompt: str, approver: "TerminalApprover | None"
+) -> int:
+    from planck.cli.render import Screen, summary
+    from planck.cli.terminal import Terminal
+
+    terminal = Terminal()
+    if approver:
+        approver.attach(terminal)
+    screen = Screen(terminal, session)
+    watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
+    result = await _until_signal(session, prompt, options.timeout)
+    await watch.finish()
+    screen.done()
+    if result.text and not screen.answered:
+        terminal.answer(result.text)
+    code = _report(options, result, answered=True)
+    terminal.line(summary(result), "dim")
+    return code
+
+
+def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None" = None) -> Planck:
+    workspace = Path(options.directory).absolute()
+    if not workspace.is_dir():
+        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
+    planck_ = Planck(workspace=workspace, trust=options.trust, approver=approver)
+    for notice in planck_.notices:
+        print(f"planck: {make_plain(notice)}", file=sys.stderr)
+    return planck_
+
+
+async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSession:
+    settings = limits(options)
+    resumed = options.resume
+    if options.newest:
+        resumed = planck_.archive.newest_id()
+    if resumed and getattr(options, "no_session", False):
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "--no-session keeps nothing, and a resumed session is kept; leave out one"
+        )
+    if options.fork and not resumed:
+        raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
+    if resumed and (options.team or (options.name and not options.fork)):
+        raise UsageError(ErrorKind.INVALID_ARGS, "--team and --name are for a new session, without -c and -r")
+    if options.fork:
+        if options.model:
+            await planck_.model(options.model)  # a mistake is told before there is a copy
+        resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
+    if resumed:
+        return await planck_.resume(resumed, model=options.model, **settings)
+    return await planck_.start(
+        options.team or None,
+        model=options.model,
+        name=options.name or "",
+        stored=not getattr(options, "no_session", False),
+        **settings,
+    )
+
+
+def limits(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says of any session that it opens, the first and the ones after it."""
+    return {
+        "mode": options.permission_mode,
+        "max_steps": options.max_steps,
+        "max_budget_usd": options.max_budget_usd,
+        "dry_run": getattr(options, "dry_run", False),
+    }
+
+
+async def _until_signal(session: OpenSession, prompt: str, timeout: float | None) -> RunResult:
+    """The run's result; a signal ends its turn first and decides the exit code, the third leaves at once."""
+    loop = asyncio.get_running_loop()
+    caught: list[Exit] = []
+    stops: set[asyncio.Task[None]] = set()
+    ended = False
+
+    def stop(code: Exit) -> None:
+        caught.append(code)
+        if len(caught) > 2:
+            os._exit(code)  # whatever hangs in the cleaning up must not hold the user
+        if not ended:
+            stops.add(loop.create_task(session.stop(TurnStatus.INTERRUPTED)))
+
+    # They stay until the loop is closed: a signal while it cleans up must not take the result along.
+    loop.add_signal_handler(signal.SIGINT, stop, Exit.SIGINT)
+    loop.add_signal_handler(signal.SIGTERM, stop, Exit.SIGTERM)
+    try:
+        result = await session.run(prompt, timeout=timeout)
+    finally:
+        ended = True
+        if stops:
+            await asyncio.wait(stops)
+    if caught and result.status is TurnStatus.INTERRUPTED:
+        return msgspec.structs.replace(result, exit_code=int(caught[0]))
+    return result
+
+
+class Watch:
+    """Hands a session's events on while it runs, up to the last recorded one; owns its tasks."""
+
+    def __init__(
+        self,
+        session: OpenSession,
+        show: Callable[[SessionEvent], None],
+        *,
+        also: Callable[[], Any] | None = None,
+    ) -> None:
+        self._session = session
+        self._show = show
+        self._from = session.opened_at
+        self._seen = self._from
+        self._progress = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] = loop.create_task(self._run())
+        self._tasks = {self._task} | ({loop.create_task(also())} if also else set())
+
+    async def caught_up(self) -> None:
+        """Returns once everything that is recorded by now was shown."""
+        head = self._session.head
+        while self._seen < head and not self._task.done():
+            self._progress.clear()
+            await self._progress.wait()
+
+    async def finish(self) -> None:
+        await self.caught_up()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+        for task in self._tasks:
+            if not task.cancelled() and (failure := task.exception()):
+                raise failure
+
+    async def _run(self) -> None:
+        try:
+            async with aclosing(self._session.events(after=self._from)) as events:
+                async for event in events:
+                    self._show(event)
+                    if event.seq is not None:
+                        self._seen = event.seq
+                        self._progress.set()
+        finally:
+            self._progress.set()
+
+
+def _init(session: OpenSession, planck_: Planck) -> dict[str, Any]:
+    return {
+        "session_id": session.id,
+        "session_name": session.name,
+        "workspace": str(planck_.workspace),
+        "model": session.orchestrator.model.label,
+        "tools": session.tools,
+        "agents": [{"id": spec.id, "type": spec.type, "name": spec.name} for spec in session.members],
+        "version": planck.__version__,
+    }
+
+
+def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = False) -> int:
+    """Print the answer or the result in the chosen format, and every error as one line."""
+    match options.output_format:
+        case "json":
+            _write(codec.encode(result))
+        case "stream-json":
+            _write(frame_of("result", result, result.session_id))
+        case _ if result.text and not answered:
+            text = make_plain(result.text) if sys.stdout.isatty() else result.text
+            _write(text.encode("utf-8", "replace"))
+    for line in _complaints(result):
+        print(f"planck: {line}", file=sys.stderr)
+    if any(error["details"].get("no_model") for error in result.errors):
+        print(no_model(), file=sys.stderr)
+    if result.session_name and options.output_format == "text" and not options.no_session:
+        print(
+            f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}",
+            file=sys.stderr,
+        )
+    return result.exit_code
+
+
+def _complaints(result: RunResult) -> list[str]:
+    """What went wrong, each with its kind and what to do next."""
+    last = [
+        fit_line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
+    ]
+    match result.exit_code:
+        case Exit.DONE:
+            return []
+        case Exit.TIMEOUT:
+            return ["timeout: the time was up before the answer; go on with -c and a larger --timeout"]
+        case Exit.SIGINT | Exit.SIGTERM if result.session_id:
+            return ["interrupted: a signal ended the turn; go on with -c"]
+        case Exit.NO_TEXT:
+            return ["invalid_response: the model ended without a text; ask again with -c, or another model"]
+    return last + [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
+
+
+def no_model() -> str:
+    """Every way to a model, for who has none yet."""
+    return """\
+Ways to get a model:
+  local  start Ollama or llama.cpp: at its usual port it is found
+         another server goes into ~/.planck/config.json:
+           {"providers": {"local": {"type": "openai",
+             "base_url": "http://localhost:8080"}}}
+         then: planck run -m local/NAME "..."
+  cloud  export ANTHROPIC_API_KEY=...  planck run -m anthropic/MODEL
+         export OPENAI_API_KEY=...     planck run -m openai/MODEL
+         export GEMINI_API_KEY=...     planck run -m google/MODEL
+         `planck models list` names the models
+  none   planck demo: a team at work, offline, in a few seconds"""
+
+
+def _write(line: bytes) -> None:
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()

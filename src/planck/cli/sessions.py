@@ -15,30 +15,6 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
-EXAMPLE = "planck sessions export calm-fox > calm-fox.ndjson"
-
-ACTIONS = ("list", "show", "export", "import", "delete", "fork", "tree", "search")
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=(*ACTIONS, "replay"), metavar="|".join(ACTIONS))
-    parser.add_argument(
-        "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="sessions of every workspace, not only of this one"
-    )
-    parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
-    parser.add_argument("--name", default="", help="fork: the new session's name")
-    parser.add_argument("--format", choices=("ndjson", "markdown"), default="ndjson", help="export: as what")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="search: at most so many hits")
-    parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    for option in ("--verify", "--live"):  # of `replay`, so that it can say itself that it is not built
-        parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--from", dest="start", help=argparse.SUPPRESS)
-
 
 def run(options: argparse.Namespace) -> int:
     if options.action == "replay":

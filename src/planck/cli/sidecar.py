@@ -7,41 +7,10 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.cli.mcp import port, show_reports, try_peers
+from planck.cli.mcp import show_reports, try_peers
 from planck.headless import Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
-
-EXAMPLE = "planck sidecar new && planck sidecar status --trust"
-_DEFAULT = Path(".planck") / "sidecar"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="action", required=True, metavar="status|new|run")
-    status = commands.add_parser(
-        "status",
-        help="build and start what a session here would, list the tools, stop",
-        epilog="example: planck sidecar status --trust",
-    )
-    status.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    status.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
-    status.add_argument("--json", action="store_true", help="for programs")
-    new = commands.add_parser(
-        "new", help="a working sidecar with a test", epilog="example: planck sidecar new tools/sidecar"
-    )
-    running = commands.add_parser(
-        "run",
-        help="serve a sidecar to any MCP client, on standard input and output or HTTP",
-        epilog="example: planck sidecar run .planck/sidecar --http 8080",
-    )
-    for command in (new, running):
-        command.add_argument(
-            "path", nargs="?", default=str(_DEFAULT), metavar="PATH", help=f"default {_DEFAULT}"
-        )
-    running.add_argument(
-        "--http", type=port, default=None, metavar="PORT", help="on this machine; 0: a free one"
-    )
-    running.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
 
 
 def run(options: argparse.Namespace) -> int:

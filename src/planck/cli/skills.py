@@ -10,16 +10,6 @@ from planck.headless import Planck, Skill, skill_text
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
-EXAMPLE = "planck skills show pdf-forms"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "show"))
-    parser.add_argument("name", nargs="?", default="", help="the skill to show")
-    parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="for programs")
-
 
 def run(options: argparse.Namespace) -> int:
     catalog = Planck(workspace=Path(options.directory)).resources.skills()

@@ -11,17 +11,6 @@ from planck.headless import Planck, teams
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
-EXAMPLE = "planck teams new crew -m local/qwen3 && planck teams check crew"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "show", "check", "new"))
-    parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
-    parser.add_argument("-m", "--model", default="", metavar="PROVIDER/MODEL", help="new: its members' model")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
-    parser.add_argument("--json", action="store_true", help="for programs")
-
 
 def run(options: argparse.Namespace) -> int:
     planck = Planck(workspace=Path(options.directory), trust=options.trust)

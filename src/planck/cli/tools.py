@@ -11,31 +11,6 @@ from planck.records import codec
 from planck.records.outcome import Err, Ok
 from planck.records.visible import spell_out
 
-EXAMPLE = """planck tools call read --args '{"path": "README.md"}'"""
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
-    listing = commands.add_parser(
-        "list",
-        help="every tool, its source, and what could not be loaded; starts sidecars and MCP servers",
-        epilog="example: planck tools list",
-    )
-    showing = commands.add_parser(
-        "show", help="description and parameters of one tool", epilog="example: planck tools show bash"
-    )
-    calling = commands.add_parser(
-        "call", help="run one tool here, without a question", epilog=f"example: {EXAMPLE}"
-    )
-    for command in (showing, calling):
-        command.add_argument("name", metavar="NAME")
-    calling.add_argument("--args", default="{}", metavar="JSON", help="the arguments, default {}")
-    calling.add_argument("--dry-run", action="store_true", help="print the plan, do nothing")
-    for command in (listing, showing, calling):
-        command.add_argument("--json", action="store_true", help="print JSON")
-        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
-
 
 def run(options: argparse.Namespace) -> int:
     workspace = Path(options.directory).absolute()

@@ -11,21 +11,6 @@ from planck.headless import Exit, Plan, Planck, Selection
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
-EXAMPLE = "planck undo --agent builder"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--agent", default="", metavar="NAME", help="all that this agent wrote")
-    which.add_argument("--turn", type=int, default=0, metavar="N", help="all that was written in turn N")
-    which.add_argument("--call", default="", metavar="ID", help="one tool call, or an undo")
-    parser.add_argument(
-        "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the newest"
-    )
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
-
 
 def run(options: argparse.Namespace) -> int:
     return asyncio.run(_undo(options))

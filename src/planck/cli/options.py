@@ -1,0 +1,327 @@
+"""What each command takes: read before anything else is loaded, so that `--help` costs no more than this."""
+
+import argparse
+from collections.abc import Callable
+
+SIDECAR = ".planck/sidecar"
+_SESSIONS = ("list", "show", "export", "import", "delete", "fork", "tree", "search")
+
+EXAMPLES = {
+    "chat": 'planck "what does this project do?" -m local/qwen3',
+    "run": 'planck run "fix the failing test" -m local/qwen3 --permission-mode full',
+    "demo": "planck demo",
+    "tools": """planck tools call read --args '{"path": "README.md"}'""",
+    "sessions": "planck sessions export calm-fox > calm-fox.ndjson",
+    "teams": "planck teams new crew -m local/qwen3 && planck teams check crew",
+    "undo": "planck undo --agent builder",
+    "config": "planck config explain limits.steps",
+    "models": "planck models test sonnet",
+    "auth": "planck auth login anthropic",
+    "sidecar": "planck sidecar new && planck sidecar status --trust",
+    "mcp": "planck mcp add time -- uvx mcp-server-time",
+    "permissions": 'planck permissions explain --agent orchestrator bash "git push"',
+    "doctor": "planck doctor --json",
+    "skills": "planck skills show pdf-forms",
+}
+
+
+def _chat(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("prompt", nargs="?", default="", help="the first thing to say")
+    _session(parser)
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("prompt", nargs="?", help="the task; text on standard input follows it")
+    _session(parser)
+    parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
+    parser.add_argument("--dry-run", action="store_true", help="plan every tool call, run none")
+    parser.add_argument("--timeout", type=_seconds, default=None, metavar="SECONDS")
+    parser.add_argument("--no-session", action="store_true", help="keep nothing on disk")
+
+
+def _session(parser: argparse.ArgumentParser) -> None:
+    """Adds what decides which session a prompt goes to, and what that session may do."""
+    parser.add_argument("-m", "--model", default="", help="an alias of the config, or PROVIDER/MODEL")
+    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="a team of `planck teams list`")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
+    )
+    which.add_argument(
+        "-r", "--resume", type=_given, default=None, metavar="ID|NAME", help="resume this session"
+    )
+    parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
+    parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
+    parser.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
+    parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
+    parser.add_argument("--max-budget-usd", type=_amount, default=None, metavar="X")
+    parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+
+
+def _given(text: str) -> str:
+    """An empty variable of a script must not become another session without a word."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
+    return value
+
+
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be an amount above 0")
+    return value
+
+
+def _demo(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+def _tools(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
+    listing = commands.add_parser(
+        "list",
+        help="every tool, its source, and what could not be loaded; starts sidecars and MCP servers",
+        epilog="example: planck tools list",
+    )
+    showing = commands.add_parser(
+        "show", help="description and parameters of one tool", epilog="example: planck tools show bash"
+    )
+    calling = commands.add_parser(
+        "call", help="run one tool here, without a question", epilog=f"example: {EXAMPLES['tools']}"
+    )
+    for command in (showing, calling):
+        command.add_argument("name", metavar="NAME")
+    calling.add_argument("--args", default="{}", metavar="JSON", help="the arguments, default {}")
+    calling.add_argument("--dry-run", action="store_true", help="print the plan, do nothing")
+    for command in (listing, showing, calling):
+        command.add_argument("--json", action="store_true", help="print JSON")
+        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+
+
+def _sessions(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=(*_SESSIONS, "replay"), metavar="|".join(_SESSIONS))
+    parser.add_argument(
+        "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="sessions of every workspace, not only of this one"
+    )
+    parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
+    parser.add_argument("--name", default="", help="fork: the new session's name")
+    parser.add_argument("--format", choices=("ndjson", "markdown"), default="ndjson", help="export: as what")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="search: at most so many hits")
+    parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    for option in ("--verify", "--live"):  # of `replay`, so that it can say itself that it is not built
+        parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--from", dest="start", help=argparse.SUPPRESS)
+
+
+def _teams(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show", "check", "new"))
+    parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
+    parser.add_argument("-m", "--model", default="", metavar="PROVIDER/MODEL", help="new: its members' model")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def _undo(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--agent", default="", metavar="NAME", help="all that this agent wrote")
+    which.add_argument("--turn", type=int, default=0, metavar="N", help="all that was written in turn N")
+    which.add_argument("--call", default="", metavar="ID", help="one tool call, or an undo")
+    parser.add_argument(
+        "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the newest"
+    )
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+
+
+def _config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("show", "explain"), help="the values, or where they come from")
+    parser.add_argument("key", nargs="?", default="", help="explain this key only, e.g. permissions.mode")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def _models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "test"))
+    parser.add_argument(
+        "model", nargs="?", default="", help="test: an alias or PROVIDER/MODEL; default: yours"
+    )
+    parser.add_argument("--all", action="store_true", help="list: the vendors' models without a key too")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def _auth(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("login", "logout", "status"))
+    parser.add_argument("provider", nargs="?", default="", help="a key of `providers`, or a vendor")
+    parser.add_argument("--device", action="store_true", help="login: in a browser, by device code")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="status: for programs")
+
+
+def _sidecar(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", required=True, metavar="status|new|run")
+    status = commands.add_parser(
+        "status",
+        help="build and start what a session here would, list the tools, stop",
+        epilog="example: planck sidecar status --trust",
+    )
+    status.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    status.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+    status.add_argument("--json", action="store_true", help="for programs")
+    new = commands.add_parser(
+        "new", help="a working sidecar with a test", epilog="example: planck sidecar new tools/sidecar"
+    )
+    running = commands.add_parser(
+        "run",
+        help="serve a sidecar to any MCP client, on standard input and output or HTTP",
+        epilog="example: planck sidecar run .planck/sidecar --http 8080",
+    )
+    for command in (new, running):
+        command.add_argument("path", nargs="?", default=SIDECAR, metavar="PATH", help=f"default {SIDECAR}")
+    running.add_argument(
+        "--http", type=_port, default=None, metavar="PORT", help="on this machine; 0: a free one"
+    )
+    running.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
+
+
+def _mcp(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(
+        dest="action", required=True, metavar="list|add|remove|test|serve", parser_class=_BeforeDashes
+    )
+    listing = commands.add_parser(
+        "list", help="the servers that a session here would start", epilog="example: planck mcp list"
+    )
+    adding = commands.add_parser(
+        "add", help="add one to your configuration", epilog=f"example: {EXAMPLES['mcp']}"
+    )
+    adding.add_argument("name", metavar="NAME")
+    adding.usage = (
+        "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME --url URL [--header NAME=VALUE]"
+    )
+    adding.add_argument("--url", default="", help="a streamable HTTP address instead of a command")
+    adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the program")
+    adding.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="for the address")
+    removing = commands.add_parser(
+        "remove", help="take one out of your configuration", epilog="example: planck mcp remove time"
+    )
+    removing.add_argument("name", metavar="NAME")
+    testing = commands.add_parser(
+        "test", help="start, list the tools, stop; all or one", epilog="example: planck mcp test time"
+    )
+    testing.add_argument("name", nargs="?", default="", metavar="NAME")
+    serving = commands.add_parser(
+        "serve",
+        help="offer the tools of a workspace to another agent",
+        epilog="example: planck mcp serve -C ~/project --permission-mode workspace",
+    )
+    serving.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
+    serving.add_argument(
+        "--http", type=_port, default=None, metavar="PORT", help="on this machine; 0: a free one"
+    )
+    serving.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
+    for command in (listing, testing, serving):
+        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+    for command in (listing, testing):
+        command.add_argument("--json", action="store_true", help="for programs")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give one from 0 to 65535")
+    return int(text)
+
+
+class _BeforeDashes(argparse.ArgumentParser):
+    """Reads up to `--`: what follows is somebody else's command line, options and all."""
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        words = list(args or [])
+        cut = words.index("--") if "--" in words else len(words)
+        parsed, rest = super().parse_known_args(words[:cut], namespace)
+        parsed.command = words[cut + 1 :]
+        return parsed, rest
+
+
+def _permissions(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
+    explain = actions.add_parser(
+        "explain",
+        help="the deciding rule for one call, and where it comes from",
+        epilog=f"example: {EXAMPLES['permissions']}",
+    )
+    explain.add_argument("tool", help="a tool's name")
+    explain.add_argument("what", nargs="?", default="", help="a command for bash, JSON arguments for others")
+    explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
+    explain.add_argument("--team", default="", help="its team; default: the configured one")
+    explain.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default="")
+    trust = actions.add_parser(
+        "trust",
+        help="let this folder's files run things, exactly as they are",
+        epilog="example: planck permissions trust --yes",
+    )
+    trust.add_argument("--yes", action="store_true", help="without a question")
+    untrust = actions.add_parser(
+        "untrust", help="take the trust back", epilog="example: planck permissions untrust"
+    )
+    for action in (explain, trust, untrust):
+        action.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    explain.add_argument("--trust", action="store_true", help="as if this folder were trusted")
+    explain.add_argument("--json", action="store_true", help="for programs")
+
+
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def _skills(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show"))
+    parser.add_argument("name", nargs="?", default="", help="the skill to show")
+    parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "chat": _chat,
+    "run": _run,
+    "demo": _demo,
+    "tools": _tools,
+    "sessions": _sessions,
+    "teams": _teams,
+    "undo": _undo,
+    "config": _config,
+    "models": _models,
+    "auth": _auth,
+    "sidecar": _sidecar,
+    "mcp": _mcp,
+    "permissions": _permissions,
+    "doctor": _doctor,
+    "skills": _skills,
+}
