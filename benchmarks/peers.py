@@ -10,11 +10,12 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from planck.mcp.peer import Peer
-from planck.records.authority import Confinement
+from planck.mcp.calls import PeerSettings
+from planck.mcp.instances import Instances
+from planck.mcp.listing import Listing
 from planck.records.messages import ToolCall
 from planck.records.outcome import Ok
-from planck.sidecar.host import sidecar_tool, way_to
+from planck.sidecar.host import SidecarLauncher, SidecarTools
 from planck.toolkit.clock import SystemClock
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
@@ -65,6 +66,15 @@ def main() -> None:
         asyncio.run(_measure(Path(folder)))
 
 
+class _Quiet:
+    """Hears a peer and says nothing."""
+
+    def hear_build(self, text: str) -> None: ...
+    def changed_state(self, state: str, detail: str) -> None: ...
+    def listed_tools(self, listing: Listing) -> None: ...
+    def failed_in_sandbox(self) -> None: ...
+
+
 async def _measure(folder: Path) -> None:
     import planck.mcp.connection  # noqa: F401  the SDK's import is counted for neither side
 
@@ -74,15 +84,15 @@ async def _measure(folder: Path) -> None:
     in_process = await _best(lambda: _each(own))
 
     began = time.perf_counter()
-    way = way_to(folder / "sidecar.py", folder, cache=folder / "cache", environment=dict(os.environ))
-    peer = Peer("bench", way, clock=SystemClock(), kind="sidecar", ours=True)
-    peer.start()
-    await peer.settled()
-
-    async def reach(confinement: Confinement | None) -> Peer:
-        return peer
-
-    theirs = _executor(sidecar_tool(reach, peer.tools.tools[0]))
+    quiet = _Quiet()
+    launcher = SidecarLauncher(
+        folder / "sidecar.py", folder, folder / "cache", dict(os.environ), quiet.hear_build
+    )
+    settings = PeerSettings("bench", kind="sidecar", ours=True)
+    instances = Instances(settings, launcher, SystemClock(), quiet)
+    instances.own.start()
+    await instances.own.settle()
+    theirs = _executor(SidecarTools(instances).make(instances.own.tools.tools[0]))
     await theirs(1)
     cold = time.perf_counter() - began
     try:
@@ -111,7 +121,7 @@ async def _measure(folder: Path) -> None:
                 cpu += between - before
                 bare_cpu += _cpu() - between
     finally:
-        await peer.aclose()
+        await instances.aclose()
 
     print(f"echo in process          {in_process * 1e6:8.0f} us")
     print(_line("echo in a sidecar", min(sidecar), min(limit), "aim <= 1.3"))

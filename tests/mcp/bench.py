@@ -3,14 +3,18 @@
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from planck.mcp.client import prefix
+from planck.mcp.calls import PeerSettings
+from planck.mcp.client import tool_prefix
+from planck.mcp.instances import Instances
 from planck.mcp.listing import Listing
-from planck.mcp.peer import Peer, State, Way
-from planck.mcp.transport import process_link
+from planck.mcp.peer import State
+from planck.mcp.transport import Launch, Link, open_process
+from planck.records.authority import Confinement
+from planck.records.ports import Clock
 from planck.toolkit.clock import SystemClock
 
 FAKE = Path(__file__).parent / "fake_server.py"
@@ -29,16 +33,30 @@ class Leaping(SystemClock):
         return self._looks * 61.0
 
 
+class OneLaunch:
+    """A launcher for a peer that is never confined."""
+
+    confinable = False
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+
+    def plan_launch(self, confinement: Confinement | None) -> Launch:
+        assert confinement is None
+        return self._launch
+
+
 class Watched:
     """A peer, and all that it said of itself."""
 
-    def __init__(self, name: str, way: Way, **options: Any) -> None:
+    def __init__(self, name: str, launch: Launch, clock: Clock | None = None, **settings: Any) -> None:
         self.states: list[State] = []
         self.details: list[str] = []
         self.listings: list[Listing] = []
         self._changed = asyncio.Event()
-        options.setdefault("clock", SystemClock())
-        self.peer = Peer(name, way, on_state=self._state, on_tools=self._tools, **options)
+        launcher = OneLaunch(launch)
+        self.instances = Instances(PeerSettings(name, **settings), launcher, clock or SystemClock(), self)
+        self.peer = self.instances.own
 
     async def until(self, state: State, count: int = 1) -> None:
         """Waits until it has been in that state so many times."""
@@ -53,20 +71,23 @@ class Watched:
                 self._changed.clear()
                 await self._changed.wait()
 
-    def _state(self, state: State, detail: str) -> None:
+    def changed_state(self, state: State, detail: str) -> None:
         self.states.append(state)
         self.details.append(detail)
         self._changed.set()
 
-    def _tools(self, listing: Listing) -> None:
+    def listed_tools(self, listing: Listing) -> None:
         self.listings.append(listing)
         self._changed.set()
 
+    def failed_in_sandbox(self) -> None:
+        raise AssertionError("it is never confined")
+
 
 @asynccontextmanager
-async def watched(name: str, way: Way, **options: Any) -> AsyncGenerator[Watched, None]:
+async def watched(name: str, launch: Launch, **options: Any) -> AsyncGenerator[Watched, None]:
     """Started; when left, nothing of it is alive."""
-    one = Watched(name, way, **options)
+    one = Watched(name, launch, **options)
     one.peer.start()
     try:
         yield one
@@ -74,19 +95,19 @@ async def watched(name: str, way: Way, **options: Any) -> AsyncGenerator[Watched
         await one.peer.aclose()
 
 
-def fake_way(*behaviours: str, start_timeout: float = 10.0, probe_timeout: float = 0.3) -> Way:
-    argv = (sys.executable, "-S", "-E", str(FAKE), *behaviours)
-    environment = {"PATH": "/usr/bin:/bin"}
-    return Way(
-        lambda: process_link(argv, cwd=Path("/"), environment=environment),
-        start_timeout=start_timeout,
-        probe_timeout=probe_timeout,
-    )
+class FakeLaunch(Launch):
+    def __init__(self, *behaviours: str, start_timeout: float = 10.0, probe_timeout: float = 0.3) -> None:
+        self.start_timeout = start_timeout
+        self.probe_timeout = probe_timeout
+        self._argv = (sys.executable, "-S", "-E", str(FAKE), *behaviours)
+
+    def open(self) -> AbstractAsyncContextManager[Link]:
+        return open_process(self._argv, cwd=Path("/"), environment={"PATH": "/usr/bin:/bin"})
 
 
 def fake(*behaviours: str, start_timeout: float = 10.0, probe_timeout: float = 0.3, **options: Any) -> Any:
-    way = fake_way(*behaviours, start_timeout=start_timeout, probe_timeout=probe_timeout)
-    return watched("fake", way, prefix=prefix("fake"), **options)
+    launch = FakeLaunch(*behaviours, start_timeout=start_timeout, probe_timeout=probe_timeout)
+    return watched("fake", launch, prefix=tool_prefix("fake"), **options)
 
 
 def names(listing: Listing) -> Sequence[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planck.mcp.framing import Lines, LineTooLong
+from planck.mcp.framing import LineBuffer, LineTooLong
 
 TEXT = st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"").removesuffix(b"\r"))
 
@@ -14,7 +14,7 @@ def test_lines_come_out_as_they_went_in_however_the_stream_is_cut(
     lines: list[bytes], data: st.DataObject
 ) -> None:
     stream = b"".join(line + b"\n" for line in lines)
-    framing, found = Lines(), []
+    framing, found = LineBuffer(), []
     while stream:
         size = data.draw(st.integers(1, len(stream)))
         found += framing.feed(stream[:size])
@@ -24,7 +24,7 @@ def test_lines_come_out_as_they_went_in_however_the_stream_is_cut(
 
 @given(st.integers(0, 20), st.integers(1, 40))
 def test_a_line_up_to_the_limit_passes_and_a_longer_one_is_refused(size: int, limit: int) -> None:
-    framing = Lines(limit)
+    framing = LineBuffer(limit)
     if size <= limit:
         assert framing.feed(b"x" * size + b"\n") == [b"x" * size]
     else:
@@ -33,7 +33,7 @@ def test_a_line_up_to_the_limit_passes_and_a_longer_one_is_refused(size: int, li
 
 
 def test_an_endless_line_is_refused_as_soon_as_it_is_too_long_and_nothing_is_kept() -> None:
-    framing = Lines(1000)
+    framing = LineBuffer(1000)
     for _ in range(10):
         framing.feed(b"x" * 100)
     with pytest.raises(LineTooLong):
@@ -51,7 +51,7 @@ def test_a_long_line_is_searched_once() -> None:
             Counted.searched += len(self) - start
             return super().find(piece, start)
 
-    framing = Lines()
+    framing = LineBuffer()
     framing._buffer = Counted()  # the only way to count without a clock
     for _ in range(1000):
         framing.feed(b"x" * 1000)

@@ -5,17 +5,16 @@ import gzip
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
 import pytest
 
-from planck.mcp.client import prefix, read_server, way_to
+from planck.mcp.client import ServerLauncher, read_server, tool_prefix
 from planck.mcp.http import serve_http
 from planck.mcp.peer import State
-from planck.mcp.serve import mcp_server
+from planck.mcp.serve import make_server
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
@@ -36,8 +35,9 @@ def server(url: str, **options: Any) -> Any:
         "web", {"url": url, "headers": {"Authorization": "Bearer ${TOKEN}"}}, {"TOKEN": "t0ken"}
     )
     start_timeout = options.pop("start_timeout", 10.0)
-    way = replace(way_to(spec, Path("/"), {}), start_timeout=start_timeout, probe_timeout=0.3)
-    return watched("web", way, prefix=prefix("web"), **options)
+    launch = ServerLauncher(spec, Path("/"), {}).plan_launch(None)
+    launch.start_timeout, launch.probe_timeout = start_timeout, 0.3
+    return watched("web", launch, prefix=tool_prefix("web"), **options)
 
 
 @asynccontextmanager
@@ -116,7 +116,7 @@ class Up:
 
 async def test_our_own_server_is_reached_with_its_token() -> None:
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(serve_http(mcp_server("up", "1", Up()), 0, "t0ken", ready.set_result))
+    serving = asyncio.create_task(serve_http(make_server("up", "1", Up()), 0, "t0ken", ready.set_result))
     try:
         async with asyncio.timeout(WAIT):
             url = await ready

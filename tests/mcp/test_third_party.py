@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from planck.mcp.client import prefix, read_server, way_to
+from planck.mcp.client import ServerLauncher, read_server, tool_prefix
 from planck.mcp.peer import State
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.mcp.bench import WAIT, watched
@@ -66,7 +66,8 @@ def _install(argv: list[str], cwd: Path) -> None:
 
 def _server(name: str, workspace: Path, **entry: Any) -> Any:
     spec = read_server(name, entry, os.environ)
-    return watched(name, way_to(spec, workspace, os.environ), prefix=prefix(name))
+    launch = ServerLauncher(spec, workspace, os.environ).plan_launch(None)
+    return watched(name, launch, prefix=tool_prefix(name))
 
 
 async def test_mcp_server_time(python_bin: Path, tmp_path: Path) -> None:

@@ -2,11 +2,10 @@
 
 import os
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from planck.sidecar.host import way_to
+from planck.sidecar.host import SidecarLauncher
 from tests.mcp.bench import Watched, watched
 
 HEAD = """
@@ -82,6 +81,7 @@ def write(folder: Path, text: str = TOOLS) -> Path:
 
 def sidecar(path: Path, probe_timeout: float = 5.0, **options: Any) -> AbstractAsyncContextManager[Watched]:
     environment = {"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "SECRET_KEY": "do not leak"}
-    way = way_to(path, path.parent, cache=path.parent / "cache", environment=environment, poll=0.05)
-    way = replace(way, probe_timeout=probe_timeout)
-    return watched("mine", way, kind="sidecar", ours=True, **options)
+    launcher = SidecarLauncher(path, path.parent, path.parent / "cache", environment, lambda text: None)
+    launch = launcher.plan_launch(None)
+    launch.poll, launch.probe_timeout = 0.05, probe_timeout
+    return watched("mine", launch, kind="sidecar", ours=True, **options)

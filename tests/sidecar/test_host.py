@@ -10,7 +10,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from planck.mcp.peer import Peer, State
+from planck.mcp.peer import State
 from planck.records.messages import (
     AssistantMessage,
     Image,
@@ -25,7 +25,7 @@ from planck.records.messages import (
 )
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.sidecar import compacting
-from planck.sidecar.host import sidecar_tool
+from planck.sidecar.host import SidecarTools
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from tests.mcp.bench import WAIT, Leaping, Watched, descendants, names
 from tests.sidecar.bench import HEAD, TOOLS, sidecar, write
@@ -34,10 +34,8 @@ pytestmark = pytest.mark.serial
 
 
 def tools_of(one: Watched) -> dict[str, Tool]:
-    async def reach(confinement: object) -> Peer:
-        return one.peer
-
-    return {listed.name: sidecar_tool(reach, listed) for listed in one.peer.tools.tools}
+    factory = SidecarTools(one.instances)
+    return {listed.name: factory.make(listed) for listed in one.peer.tools.tools}
 
 
 async def test_its_tools_are_listed_called_timed_and_dry_run_and_nothing_it_prints_breaks_that(
@@ -99,7 +97,7 @@ async def test_a_compactor_is_given_plain_messages_and_its_time_is_kept_on_our_s
     async with sidecar(write(tmp_path / "side", text)) as one:
         await one.until(State.CONNECTED)
         (listed,) = one.peer.tools.tools
-        assert compacting.names(listed) == ("echo", "hang")
+        assert compacting.names_of(listed) == ("echo", "hang")
         whole = await compacting.compact(one.peer, "echo", messages, 20)
         assert isinstance(whole, Ok)
         assert whole.value.startswith("rita: look|agent: I do|read -> what is there[UserMessage(")

@@ -10,7 +10,7 @@ from planck.config.load import Loaded
 from planck.headless.permit import authorised, ceiling, effective, surroundings
 from planck.headless.planck import Planck
 from planck.headless.toolbox import ToolBox
-from planck.mcp.client import prefix
+from planck.mcp.client import tool_prefix
 from planck.permissions.policy import judge
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -86,7 +86,7 @@ def _kind(planck: Planck, tool: str) -> tuple[Effect, bool]:
     if not isinstance(entry, Err):
         return entry.tool.effect, entry.tool.confinable
     if tool.startswith("mcp__"):  # a server need not run to know what its tools may
-        owners = [s for s in planck.peers.plan.servers if tool.startswith(prefix(s.name))]
+        owners = [s for s in planck.peers.plan.servers if tool.startswith(tool_prefix(s.name))]
         return Effect.COMMAND, any("url" not in server.entry for server in owners)
     raise ExplainError(entry.kind, entry.message)
 

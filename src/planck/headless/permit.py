@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from planck.config.load import ConfigError, Loaded, edit_user_file
-from planck.mcp.pins import Change
+from planck.mcp.pins import ToolChange
 from planck.permissions.approver import Approvals, Approver, digest
 from planck.permissions.authority import grant, meet
 from planck.permissions.policy import Surroundings, Verdict, judge
@@ -213,7 +213,7 @@ class Gate:
 
         return permit
 
-    async def agree(self, change: Change, record: Record) -> bool:
+    async def agree(self, change: ToolChange, record: Record) -> bool:
         """Whether the user takes what a server now says of its tools: no call waits, so it is no agent's."""
         if self._approvals is None:
             return False

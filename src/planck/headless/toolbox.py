@@ -116,15 +116,14 @@ class ToolBox:
         entries = [entry for entry in own.entries if entry.trusted]
         problems = list(own.problems)
         taken = {*TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *(entry.tool.name for entry in entries)}
-        for component, name, tool in peers.tools:
+        for peer, tool in [(owner, tool) for owner in peers.open for tool in owner.tools.values()]:
             if tool.name in taken:
-                text = (
-                    f"{component} {name!r}: its tool {tool.name!r} is left out: the name is taken; rename it"
-                )
+                owner = f"{peer.component} {peer.name!r}"
+                text = f"{owner}: its tool {tool.name!r} is left out: the name is taken; rename it"
                 problems.append(Problem(PEER, Err(ErrorKind.NOT_UNIQUE, text)))
             else:
                 taken.add(tool.name)
-                entries.append(Entry(tool, f"{component} {name}"))
+                entries.append(Entry(tool, f"{peer.component} {peer.name}"))
         problems += [
             Problem(PEER, Err(ErrorKind.PEER_FAILED, f"{report.component} {report.name!r}: {_state(report)}"))
             for report in peers.report()

@@ -200,7 +200,7 @@ class SessionWiring:
 
     def team(self, journal: Journal) -> Team:
         self._journal = journal
-        self._wiring.peers.join(journal, self._gate.agree if self._wiring.approver else None)
+        self._wiring.peers.join(journal, self._gate if self._wiring.approver else None)
         self._team = Team(
             self._session_id,
             journal=journal,
@@ -268,7 +268,7 @@ class SessionWiring:
             make_room=make_room,
             budget=self._budget,
         )
-        wiring.peers.attach(tools, spec.tools, agent.record)
+        wiring.peers.attach(tools, spec.tools, agent)
         return agent
 
     def mind(self, model: ModelSpec, compactor: str) -> tuple[Provider, Cost, MakeRoom | None]:

@@ -14,8 +14,8 @@ from planck.mcp import meta as meta_keys
 from planck.records.authority import Mode
 from planck.records.messages import ToolCall
 from planck.records.specs import ToolSpec
-from planck.sidecar.build import python_for
-from planck.sidecar.host import command
+from planck.sidecar.build import prepare_python
+from planck.sidecar.host import sidecar_argv
 from planck.sidecar.project import read_project
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import unrecorded
@@ -55,25 +55,25 @@ class Workbench:
 
 async def serve_stdio(bench: Workbench) -> None:
     """On standard input and output, until the client closes its side."""
-    from planck.mcp.serve import mcp_server, serve_wire
+    from planck.mcp.serve import make_server, serve_wire
     from planck.mcp.standard import claim_standard_streams
     from planck.mcp.wire import Wire
 
-    await serve_wire(mcp_server("planck", __version__, bench), Wire(*claim_standard_streams()))
+    await serve_wire(make_server("planck", __version__, bench), Wire(*claim_standard_streams()))
 
 
 async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable[[str], None]) -> None:
     from planck.mcp import http
-    from planck.mcp.serve import mcp_server
+    from planck.mcp.serve import make_server
 
-    await http.serve_http(mcp_server("planck", __version__, bench), port, token, on_ready)
+    await http.serve_http(make_server("planck", __version__, bench), port, token, on_ready)
 
 
 async def sidecar_command(path: Path, progress: Callable[[str], None], *more: str) -> tuple[str, ...]:
     """What runs the sidecar at a path in the place of this process, built if it must be."""
     environ = configuration.environment()
     cache = configuration.home_dir(environ) / "cache" / "sidecars"
-    return command(await python_for(read_project(path), cache, environ, progress), path, *more)
+    return sidecar_argv(await prepare_python(read_project(path), cache, environ, progress), path, *more)
 
 
 def handed(secret: str) -> int:

@@ -1,4 +1,4 @@
-"""HTTP bodies up to the limit of a line; event streams have the SDK's own limit on each event."""
+"""HTTP bodies are bounded like a line; event streams have the SDK's own limit on each event."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -24,18 +24,18 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
             self._on_gone("it no longer knows our session (HTTP 404)")
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Bounded(response.stream)
-        if response.status_code in _TOLD and request.method == "POST" and "json" not in kind:
-            return await _with_reason(response)
+            response.stream = _BoundedStream(response.stream)
+        if response.status_code in _EXPLAINED and request.method == "POST" and "json" not in kind:
+            return await _explain(response)
         return response
 
 
 _CONNECTION_CLOSED = -32000
-_TOLD = {401, 403, 407, 429, *range(500, 600)}
+_EXPLAINED = {401, 403, 407, 429, *range(500, 600)}
 """Which the SDK tells as "an error response" and no more. Others, 400 and 404 first, mean something to it."""
 
 
-async def _with_reason(response: httpx2.Response) -> httpx2.Response:
+async def _explain(response: httpx2.Response) -> httpx2.Response:
     """The same answer in the words of the protocol: a user learns that it is the token, not the network."""
     words = fit_line((await response.aread()).decode(errors="replace"), 200)
     await response.aclose()
@@ -48,7 +48,7 @@ async def _with_reason(response: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(response.status_code, headers=headers, json=error)
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
 

@@ -1,12 +1,11 @@
-"""Calls on their way to a peer, and the terms on which it lives; nothing here loads the SDK."""
+"""Calls wait here for a peer, across its restarts; nothing here loads the SDK."""
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from planck.mcp.listing import Listing
 from planck.toolkit.tool import Outcome
 
 if TYPE_CHECKING:
@@ -23,19 +22,19 @@ class Call:
     scope: "anyio.CancelScope | None" = None
 
     def resolve(self, outcome: Outcome) -> None:
-        """The first outcome is the outcome."""
+        """Sets the outcome, unless there is one."""
         if not self.answer.done():
             self.answer.set_result(outcome)
 
     def abandon(self) -> None:
-        """Nobody waits any more: tell the peer to stop, if the call has reached it."""
+        """Tells the peer to stop, if the call has reached it: nobody waits any more."""
         self.answer.cancel()
         if self.scope is not None:
             self.scope.cancel()
 
 
-class Calls:
-    """What waits to be sent, across lives."""
+class CallQueue:
+    """What waits to be sent to a peer, however often it is started."""
 
     def __init__(self) -> None:
         self.waiting: deque[Call] = deque()
@@ -47,16 +46,16 @@ class Calls:
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What holds for every life of a peer."""
+class PeerSettings:
+    """What holds for every start of a peer."""
 
-    label: str
-    ours: bool
+    name: str
+    kind: str = "MCP server"
+    prefix: str = ""
+    """Of its tools' names."""
+    ours: bool = False
     """A sidecar: its word on kinds and values is taken."""
-    prefix: str
-    start_timeout: float
-    probe_timeout: float
-    on_tools: Callable[[Listing], None]
-    on_connected: Callable[[Listing], None]
-    changed: Callable[[], Awaitable[None]] | None
-    """Returns when the peer should be started afresh."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {self.name!r}"

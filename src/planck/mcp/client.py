@@ -1,17 +1,18 @@
-"""MCP servers of the configuration: read, opened, and their tools made ours under `mcp__<server>__<tool>`."""
+"""An MCP server of the configuration is read and launched; its tools are ours as `mcp__<server>__<tool>`."""
 
 import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from planck.mcp.listing import Listed
-from planck.mcp.peer import Reach, Way
-from planck.mcp.transport import PeerError, http_link, process_link
+from planck.mcp.instances import Instances
+from planck.mcp.listing import ListedTool
+from planck.mcp.transport import Launch, Link, PeerError, open_address, open_process
 from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
@@ -39,13 +40,13 @@ class ServerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSpec:
-    """`${NAME}` and `${NAME:-default}` are taken from the environment; `PeerError` if the entry is wrong."""
+    """Takes `${NAME}` and `${NAME:-default}` from the environment; a wrong entry raises `PeerError`."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
         raise PeerError(
             ErrorKind.INVALID_ARGS, f"mcpServers: {name!r} is no name; use letters, digits, `_`, `.` and `-`"
         )
     try:
-        spec = msgspec.convert(_expanded(raw, environment), ServerSpec)
+        spec = msgspec.convert(_expand(raw, environment), ServerSpec)
     except msgspec.ValidationError as problem:
         raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {problem}") from None
     if bool(spec.command) == bool(spec.url):
@@ -60,23 +61,52 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     return spec
 
 
-def way_to(
-    spec: ServerSpec, workspace: Path, environment: Mapping[str, str], confinement: Confinement | None = None
-) -> Way:
-    """A server's process knows the allowed names of our environment and what its own entry says."""
-    if spec.url:
-        return Way(lambda: http_link(spec.url, spec.headers))
-    folder = workspace / spec.cwd if spec.cwd else workspace
-    argv = (spec.command, *spec.args)
-    env = {**allowed(environment), **spec.env}
-    made_of = _made_of(argv, env["PATH"]) if confinement else ()
-    return Way(
-        lambda: process_link(argv, cwd=folder, environment=env, confinement=confinement, made_of=made_of)
-    )
+class ServerLauncher:
+    """Launches a server of the configuration."""
+
+    def __init__(self, spec: ServerSpec, folder: Path, environment: Mapping[str, str]) -> None:
+        """A server's process knows the allowed names of our environment and what its own entry says."""
+        self.confinable = not spec.url
+        self._spec = spec
+        self._cwd = folder / spec.cwd if spec.cwd else folder
+        self._environment = {**allowed(environment), **spec.env}
+
+    def plan_launch(self, confinement: Confinement | None) -> Launch:
+        if self._spec.url:
+            return _AddressLaunch(self._spec)
+        return _ProcessLaunch(self._spec, self._cwd, self._environment, confinement)
+
+
+class _AddressLaunch(Launch):
+    def __init__(self, spec: ServerSpec) -> None:
+        self._spec = spec
+
+    def open(self) -> AbstractAsyncContextManager[Link]:
+        return open_address(self._spec.url, self._spec.headers)
+
+
+class _ProcessLaunch(Launch):
+    def __init__(
+        self, spec: ServerSpec, cwd: Path, environment: Mapping[str, str], confinement: Confinement | None
+    ) -> None:
+        self._argv = (spec.command, *spec.args)
+        self._cwd = cwd
+        self._environment = environment
+        self._confinement = confinement
+        self._made_of = _made_of(self._argv, environment["PATH"]) if confinement else ()
+
+    def open(self) -> AbstractAsyncContextManager[Link]:
+        return open_process(
+            self._argv,
+            cwd=self._cwd,
+            environment=self._environment,
+            confinement=self._confinement,
+            made_of=self._made_of,
+        )
 
 
 def _made_of(argv: Sequence[str], path: str) -> tuple[str | Path, ...]:
-    """The program's own installation, and what it is started with."""
+    """Returns the program's own installation, and what it is started with."""
     program = Path(shutil.which(argv[0], path=path) or argv[0])
     folder = program.parent.parent
     installed = (folder,) if (folder / "pyvenv.cfg").is_file() else ()
@@ -84,38 +114,52 @@ def _made_of(argv: Sequence[str], path: str) -> tuple[str | Path, ...]:
     return (program, os.path.realpath(program), *installed, *words)
 
 
-def prefix(server: str) -> str:
+def tool_prefix(server: str) -> str:
     return f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', server)}__"
 
 
-def mcp_tool(reach: Reach, listed: Listed, timeout: float = TIMEOUT, *, confinable: bool = False) -> Tool:
-    async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        peer = await reach(ctx.confinement)
+class ServerTools:
+    """Makes the tools that a server lists ours."""
+
+    def __init__(self, instances: Instances, timeout: float = TIMEOUT) -> None:
+        self._instances = instances
+        self._timeout = timeout
+
+    def make(self, listed: ListedTool) -> Tool:
+        return Tool(
+            listed.spec.name,
+            listed.spec.description,
+            listed.spec.parameters,
+            _ServerCall(self._instances, listed.name, self._timeout).execute,
+            effect=Effect.COMMAND,
+            timeout=self._timeout + _LATER,
+            plain_schema=True,
+            confinable=self._instances.confinable,
+        )
+
+
+class _ServerCall:
+    def __init__(self, instances: Instances, name: str, timeout: float) -> None:
+        self._instances = instances
+        self._name = name
+        self._timeout = timeout
+
+    async def execute(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        peer = await self._instances.find(ctx.confinement)
         if isinstance(peer, Err):
             return peer
-        return await peer.call(listed.name, args, timeout=timeout, progress=ctx.progress)
-
-    return Tool(
-        listed.spec.name,
-        listed.spec.description,
-        listed.spec.parameters,
-        execute,
-        effect=Effect.COMMAND,
-        timeout=timeout + _LATER,
-        plain_schema=True,
-        confinable=confinable,
-    )
+        return await peer.call(self._name, args, timeout=self._timeout, progress=ctx.progress)
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-def _expanded(value: Any, environment: Mapping[str, str]) -> Any:
+def _expand(value: Any, environment: Mapping[str, str]) -> Any:
     match value:
         case str():
             return _VARIABLE.sub(lambda found: environment.get(found[1]) or found[2] or "", value)
         case list():
-            return [_expanded(item, environment) for item in value]
+            return [_expand(item, environment) for item in value]
         case dict():
-            return {key: _expanded(item, environment) for key, item in value.items()}
+            return {key: _expand(item, environment) for key, item in value.items()}
     return value

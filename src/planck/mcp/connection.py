@@ -1,4 +1,4 @@
-"""One life of a peer, from its start to its end, inside the one task that owns it.
+"""A connection is one start of a peer, up to its end, inside the one task that owns it.
 
 The SDK is anyio throughout: its contexts must be left by the task that entered them, so nobody outside makes,
 times or cancels a call of it. Others put calls into a queue and ask for the end; the owner waits for both.
@@ -6,9 +6,7 @@ times or cancels a call of it. Others put calls into a queue and ask for the end
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 from mcp import Client
@@ -24,11 +22,11 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from planck.mcp.calls import Call, Calls, Terms
-from planck.mcp.guard import SAID_CLOSED, Sifted
-from planck.mcp.listing import MAX_TOOLS, Listing, listing
-from planck.mcp.results import from_result, own_error
-from planck.mcp.transport import FinalError, Link, PeerError
+from planck.mcp.calls import Call, CallQueue, PeerSettings
+from planck.mcp.guard import SAID_CLOSED, GuardedTransport
+from planck.mcp.listing import MAX_TOOLS, Listing, read_listing
+from planck.mcp.results import decode_outcome, read_own_error
+from planck.mcp.transport import FinalError, Launch, Link, PeerError
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Outcome
 
@@ -43,53 +41,65 @@ _LIST_GAP = 0.2
 """Seconds between two lists: a peer that tells of changes without end is asked no more often."""
 
 
+class ConnectionListener(Protocol):
+    def connected(self, listing: Listing) -> None:
+        """The peer is there, and these are its tools."""
+
+    def listed_tools(self, listing: Listing) -> None:
+        """Its tools have changed."""
+
+
 class Connection:
-    def __init__(self, terms: Terms, calls: Calls) -> None:
+    def __init__(
+        self, settings: PeerSettings, launch: Launch, calls: CallQueue, listener: ConnectionListener
+    ) -> None:
         self.over: Err | None = None
         self.in_flight: set[Call] = set()
         self.afresh = False
-        self._terms = terms
+        self._settings = settings
+        self._launch = launch
         self._calls = calls
-        self._life = anyio.CancelScope()
+        self._listener = listener
+        self._scope = anyio.CancelScope()
         self._suspect = False
         self._changed = asyncio.Event()
         self._link: Link | None = None
 
-    async def run(self, open_link: Callable[[], AbstractAsyncContextManager[Link]]) -> Err:
-        """Returns why it ended; `FinalError` where another life would end the same way."""
-        timeout = self._terms.start_timeout
+    async def run(self) -> Err:
+        """Returns why it ended; raises `FinalError` where another start would end the same way."""
+        timeout = self._launch.start_timeout
         late = self._failed(f"it did not start within {timeout:g} s")
         timer = asyncio.get_running_loop().call_later(timeout, self.end, late)
         try:
-            with self._life:
-                async with open_link() as link:
+            with self._scope:
+                async with self._launch.open() as link:
                     await self._with_reason(link, timer)
         except FinalError:
             raise
         except PeerError as failure:
             return self.over or failure.err
         except Exception as problem:
-            log.debug("%s ended", self._terms.label, exc_info=True)
-            return self.over or self._failed(told(problem))
+            log.debug("%s ended", self._settings.label, exc_info=True)
+            return self.over or self._failed(_describe(problem))
         finally:
             timer.cancel()
         return self.over or self._failed("it ended")
 
     def end(self, reason: Err, *, polite: bool = False) -> None:
-        """Asked for by whoever knows; the first reason stays."""
+        """Ends the peer; of several reasons the first stays."""
         if self.over is None:
             self.over = reason
         if self._link is not None:
             self._link.polite = polite
-        self._life.cancel()
+        self._scope.cancel()
 
     def restart(self) -> None:
-        """End when no call is in flight any more."""
+        """Ends the peer when no call is in flight any more."""
         self.afresh = True
         self._calls.wake.set()
 
     def suspect(self) -> None:
-        """A call ran out of time: ask the peer something easy, and end it if it does not answer."""
+        """Asks the peer something easy, after a call ran out of time, and ends it if it does not answer."""
         self._suspect = True
         self._calls.wake.set()
 
@@ -105,21 +115,20 @@ class Connection:
             if not link.over:
                 raise
             kind, reason = await link.ended()
-            raise PeerError(kind, f"{self._terms.label} failed: {reason}") from problem
+            raise PeerError(kind, f"{self._settings.label} failed: {reason}") from problem
 
     async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
         me = Implementation(name="planck", version=_version())
-        self._sifted = Sifted(link.transport, self._changed.set)
-        async with Client(self._sifted, client_info=me, cache=None) as client:
+        self._guard = GuardedTransport(link.transport, self._changed)
+        async with Client(self._guard, client_info=me, cache=None) as client:
             tools = await self._list(client)
             timer.cancel()
             self._link = link
-            self._terms.on_connected(tools)
+            self._listener.connected(tools)
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch_link, link)
                 group.start_soon(self._watch_tools, client)
-                if self._terms.changed is not None:
-                    group.start_soon(self._watch_files, self._terms.changed)
+                group.start_soon(self._watch_files)
                 await self._serve(client, group)
 
     async def _serve(self, client: Client, group: "TaskGroup") -> None:
@@ -150,12 +159,12 @@ class Connection:
                     self._calls.wake.set()
                     await self._gone(problem)
                 failed = self._failed(problem.error.message) if cut else None
-                call.resolve(failed or _declined(problem, ours=self._terms.ours))
+                call.resolve(failed or _declined(problem, ours=self._settings.ours))
             except ValidationError as problem:
                 call.resolve(Err(ErrorKind.PEER_PROTOCOL, self._no_result(problem)))
             except Exception as problem:
-                log.debug("a call of %s failed", self._terms.label, exc_info=True)
-                call.resolve(self._failed(told(problem)))
+                log.debug("a call of %s failed", self._settings.label, exc_info=True)
+                call.resolve(self._failed(_describe(problem)))
         self.in_flight.discard(call)
         if self.afresh:
             self._calls.wake.set()
@@ -170,7 +179,7 @@ class Connection:
         result = await client.session.send_request(
             CallToolRequest(params=params), CallToolResult, progress_callback=heard
         )
-        return from_result(result, ours=self._terms.ours)
+        return decode_outcome(result, ours=self._settings.ours)
 
     async def _gone(self, problem: MCPError) -> None:
         """Closed under a call: give the watcher a moment to say why, then say it ourselves."""
@@ -189,18 +198,18 @@ class Connection:
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
             page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            raw += self._sifted.page(page.meta)
+            raw += self._guard.take_page(page.meta)
             cursor = page.next_cursor
             if cursor is None or len(raw) > MAX_TOOLS:
                 break
-        return listing(raw, self._terms.prefix)
+        return read_listing(raw, self._settings.prefix)
 
     async def _watch_link(self, link: Link) -> None:
         kind, reason = await link.ended()
-        self.end(Err(kind, f"{self._terms.label} failed: {reason}"))
+        self.end(Err(kind, f"{self._settings.label} failed: {reason}"))
 
-    async def _watch_files(self, changed: Callable[[], Awaitable[None]]) -> None:
-        await changed()
+    async def _watch_files(self) -> None:
+        await self._launch.wait_for_change()
         self.restart()
 
     async def _watch_tools(self, client: Client) -> None:
@@ -214,9 +223,9 @@ class Connection:
                 await self._changed.wait()
                 self._changed.clear()
                 try:
-                    self._terms.on_tools(await self._list(client))
+                    self._listener.listed_tools(await self._list(client))
                 except (MCPError, ValidationError):
-                    log.debug("%s does not list its tools again", self._terms.label, exc_info=True)
+                    log.debug("%s does not list its tools again", self._settings.label, exc_info=True)
                 await anyio.sleep(_LIST_GAP)
 
     async def _listen(self, client: Client) -> None:
@@ -226,10 +235,10 @@ class Connection:
         except ListenNotSupportedError:
             pass
         except Exception:
-            log.debug("%s does not tell of changes", self._terms.label, exc_info=True)
+            log.debug("%s does not tell of changes", self._settings.label, exc_info=True)
 
     async def _probe(self, client: Client) -> None:
-        timeout = self._terms.probe_timeout
+        timeout = self._launch.probe_timeout
         with anyio.move_on_after(timeout) as scope:
             try:
                 await client.session.list_tools()
@@ -241,14 +250,14 @@ class Connection:
     def _no_result(self, problem: ValidationError) -> str:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        return f"{self._terms.label} sent something that is no MCP result: {where}: {first['msg']}"
+        return f"{self._settings.label} sent something that is no MCP result: {where}: {first['msg']}"
 
     def _failed(self, reason: str) -> Err:
-        return Err(ErrorKind.PEER_FAILED, f"{self._terms.label} failed: {reason}")
+        return Err(ErrorKind.PEER_FAILED, f"{self._settings.label} failed: {reason}")
 
 
-def told(problem: BaseException) -> str:
-    """An exception in a line; of a group, its first."""
+def _describe(problem: BaseException) -> str:
+    """Returns an exception in a line; of a group, its first."""
     problem = _first(problem)
     text = str(problem).strip() or type(problem).__name__
     return text if isinstance(problem, MCPError) else f"{type(problem).__name__}: {text}"
@@ -271,7 +280,7 @@ def _refusal(problem: BaseException) -> Err | None:
 
 def _declined(problem: MCPError, *, ours: bool) -> Err:
     """A JSON-RPC error in the place of a result."""
-    if ours and (own := own_error(problem.error.data)):
+    if ours and (own := read_own_error(problem.error.data)):
         return own
     return Err(
         ErrorKind.COMMAND_FAILED,

@@ -1,4 +1,4 @@
-"""Bytes into lines, in linear time and bounded memory: what a peer writes is foreign until it is parsed."""
+"""A peer's bytes are cut into lines in linear time and bounded memory: they are foreign until parsed."""
 
 MAX_LINE = 8 << 20
 
@@ -7,14 +7,14 @@ class LineTooLong(Exception):
     pass
 
 
-class Lines:
+class LineBuffer:
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
         self._buffer = bytearray()
         self._searched = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that are complete now, without their ends; `LineTooLong` past the limit, nothing kept."""
+        """Returns the lines that are complete, without ends; past the limit it raises and keeps nothing."""
         buffer = self._buffer
         buffer += chunk
         lines = []

@@ -1,10 +1,10 @@
-"""What a peer says, before the SDK looks at it: bounded, and one wrong part does not take the rest along.
+"""A guard bounds what a peer says before the SDK sees it, and one wrong part does not take the rest along.
 
 The SDK checks a whole result by every model of its version: 100,000 small parts took it seconds of the loop,
 and one tool without a schema made a whole list an exception. It starts a task for each request.
 """
 
-from collections.abc import Callable
+import asyncio
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -35,34 +35,34 @@ SAID_CLOSED = -32768
 """For a peer's own -32000, the general error of many servers: for the SDK that is a closed connection."""
 
 
-class Sifted:
+class GuardedTransport:
     """A transport around a transport."""
 
     def __init__(
-        self, transport: "AbstractAsyncContextManager[TransportStreams]", on_changed: Callable[[], None]
+        self, transport: "AbstractAsyncContextManager[TransportStreams]", tools_changed: asyncio.Event
     ) -> None:
-        """`on_changed` is called for each word of a changed list of tools."""
+        """`tools_changed` is set when the peer tells of a changed list of tools."""
         self._transport = transport
-        self._on_changed = on_changed
+        self._tools_changed = tools_changed
         self._asked: dict[Any, str] = {}
         self._open: set[Any] = set()
         self._pages: dict[int, list[Any]] = {}
         self._count = 0
 
-    def page(self, meta: Any) -> list[Any]:
-        """The tools of a `tools/list` as they came; the SDK was shown none of them."""
+    def take_page(self, meta: Any) -> list[Any]:
+        """Returns the tools of a `tools/list` as they came, once; the SDK was shown none of them."""
         return self._pages.pop((meta or {}).get(PAGE, 0), [])
 
     async def __aenter__(self) -> "TransportStreams":
         incoming, outgoing = await self._transport.__aenter__()
-        return _Incoming(incoming, self._heard), _Outgoing(outgoing, self._said)
+        return _Incoming(incoming, self), _Outgoing(outgoing, self)
 
     async def __aexit__(
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         return await self._transport.__aexit__(type, value, trace)
 
-    def _said(self, item: SessionMessage) -> None:
+    def note_sent(self, item: SessionMessage) -> None:
         match item.message:
             case JSONRPCRequest() as asked:
                 self._asked[asked.id] = asked.method
@@ -71,11 +71,11 @@ class Sifted:
             case JSONRPCNotification() as told if told.method == "notifications/cancelled":
                 self._asked.pop((told.params or {}).get("requestId"), None)
 
-    def _heard(self, item: SessionMessage | Exception) -> bool:
-        """Whether the SDK hears of it too."""
+    def admit(self, item: SessionMessage | Exception) -> bool:
+        """Bounds a message of the peer's in place; returns whether the SDK hears of it."""
         match item.message if isinstance(item, SessionMessage) else None:
             case JSONRPCResponse() as answer:
-                self._answered(self._asked.pop(answer.id, ""), answer.result)
+                self._bound_result(self._asked.pop(answer.id, ""), answer.result)
             case JSONRPCError() as refusal:
                 self._asked.pop(refusal.id, None)
                 if refusal.error.code == CONNECTION_CLOSED and not _of_transport(refusal.error):
@@ -85,13 +85,13 @@ class Sifted:
                     return False
                 self._open.add(asked.id)
             case JSONRPCNotification(method="notifications/tools/list_changed"):
-                self._on_changed()
+                self._tools_changed.set()
                 return False
             case JSONRPCNotification(method="notifications/message"):
                 return False
         return True
 
-    def _answered(self, method: str, result: dict[str, Any]) -> None:
+    def _bound_result(self, method: str, result: dict[str, Any]) -> None:
         if method == "tools/list" and isinstance(result.get("tools"), list):
             self._count += 1
             self._pages[self._count] = result["tools"]
@@ -100,18 +100,18 @@ class Sifted:
             result["_meta"] = {PAGE: self._count}
         elif method == "tools/call" and isinstance(result.get("content"), list):
             parts = result["content"]
-            result["content"] = [_part(part) for part in parts[:MAX_PARTS]]
+            result["content"] = [_read_part(part) for part in parts[:MAX_PARTS]]
             if len(parts) > MAX_PARTS:
                 result["content"].append(_text(f"[{len(parts) - MAX_PARTS} more parts are left out]"))
 
 
 def _of_transport(error: ErrorData) -> bool:
-    """What the SDK's HTTP transport, or ours below it, says in the place of an answer that did not come."""
+    """Whether the SDK's HTTP transport, or ours below it, said it in the place of a missing answer."""
     return error.message.startswith("SSE stream ended") or error.data == HTTP_FAILED
 
 
-def _part(part: Any) -> dict[str, Any]:
-    """As far as we read it; what is not understood is named, so that the rest counts."""
+def _read_part(part: Any) -> dict[str, Any]:
+    """Keeps what we read of it; what is not understood is named, so that the rest counts."""
     match part:
         case {"type": "text", "text": str() as text}:
             return _text(text)
@@ -133,18 +133,14 @@ def _text(text: str) -> dict[str, Any]:
 
 
 class _Incoming(Stream):
-    def __init__(
-        self,
-        stream: "ReadStream[SessionMessage | Exception]",
-        heard: Callable[[SessionMessage | Exception], bool],
-    ) -> None:
+    def __init__(self, stream: "ReadStream[SessionMessage | Exception]", guard: GuardedTransport) -> None:
         self._stream = stream
-        self._heard = heard
+        self._guard = guard
 
     async def receive(self) -> SessionMessage | Exception:
         while True:
             item = await self._stream.receive()
-            if self._heard(item):
+            if self._guard.admit(item):
                 return item
 
     def __aiter__(self) -> Self:
@@ -153,7 +149,7 @@ class _Incoming(Stream):
     async def __anext__(self) -> SessionMessage | Exception:
         while True:
             item = await self._stream.__anext__()
-            if self._heard(item):
+            if self._guard.admit(item):
                 return item
 
     async def aclose(self) -> None:
@@ -161,12 +157,12 @@ class _Incoming(Stream):
 
 
 class _Outgoing(Stream):
-    def __init__(self, stream: "WriteStream[SessionMessage]", said: Callable[[SessionMessage], None]) -> None:
+    def __init__(self, stream: "WriteStream[SessionMessage]", guard: GuardedTransport) -> None:
         self._stream = stream
-        self._said = said
+        self._guard = guard
 
     async def send(self, item: SessionMessage, /) -> None:
-        self._said(item)
+        self._guard.note_sent(item)
         await self._stream.send(item)
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""A server of ours over streamable HTTP: this machine only, and for whoever has the token."""
+"""A server of ours listens on streamable HTTP: on this machine only, and for whoever has the token."""
 
 import asyncio
 import hmac
@@ -25,14 +25,12 @@ _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 async def serve_http(server: Server[Any], port: int, token: str, on_ready: Callable[[str], None]) -> None:
-    """Until it is told to stop; port 0 takes a free one, and `on_ready` hears the address."""
-    listening = _bound(port)
+    """Serves until it is cancelled; port 0 takes a free one, and `on_ready` hears the address."""
+    listening = _bind(port)
     port = listening.getsockname()[1]
-    app = _Guarded(server.streamable_http_app(streamable_http_path=PATH), port, token)
-    web = _Announcing(
-        uvicorn.Config(app, ws="none", log_level="warning", access_log=False),
-        lambda: on_ready(f"http://{_ADDRESS}:{port}{PATH}"),
-    )
+    app = _GuardedApp(server.streamable_http_app(streamable_http_path=PATH), port, token)
+    config = uvicorn.Config(app, ws="none", log_level="warning", access_log=False)
+    web = _AnnouncingServer(config, f"http://{_ADDRESS}:{port}{PATH}", on_ready)
     serving = asyncio.ensure_future(web.serve([listening]))
     try:
         await asyncio.shield(serving)
@@ -42,7 +40,7 @@ async def serve_http(server: Server[Any], port: int, token: str, on_ready: Calla
         raise
 
 
-def _bound(port: int) -> socket.socket:
+def _bind(port: int) -> socket.socket:
     """Ours rather than uvicorn's, which ends the process where a port can't be had."""
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -56,19 +54,20 @@ def _bound(port: int) -> socket.socket:
     return listening
 
 
-class _Announcing(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+class _AnnouncingServer(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, url: str, on_ready: Callable[[str], None]) -> None:
         super().__init__(config)
+        self._url = url
         self._on_ready = on_ready
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._on_ready()
+            self._on_ready(self._url)
 
 
-class _Guarded:
-    """Before anything else is looked at, on every path: a foreign page gets nothing, token or not."""
+class _GuardedApp:
+    """Refuses before anything else is looked at, on every path: a foreign page gets nothing, token or not."""
 
     def __init__(self, app: Any, port: int, token: str) -> None:
         self._app = app
@@ -77,7 +76,7 @@ class _Guarded:
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        refused = self._refused(scope["headers"]) if scope["type"] == "http" else None
+        refused = self._refuse(scope["headers"]) if scope["type"] == "http" else None
         if refused is None:
             await self._app(scope, receive, send)
             return
@@ -89,7 +88,7 @@ class _Guarded:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def _refused(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[HTTPStatus, str] | None:
+    def _refuse(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[HTTPStatus, str] | None:
         def given(name: bytes) -> list[bytes]:
             return [value for key, value in headers if key == name]
 

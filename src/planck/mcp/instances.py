@@ -1,56 +1,66 @@
-"""A peer that is a process, once for each set of rights that its calls have: rights travel with the call.
+"""A peer runs once for each set of rights that its calls have: rights travel with the call.
 
-The first life, which says what tools there are, is the user's own. A call that is confined runs in another,
-in the sandbox, which is started when the first such call comes.
+Its first instance, which says what tools there are, has the user's own rights. A call that is confined runs
+in another, in the sandbox, which is started when the first such call comes.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from planck.mcp.calls import PeerSettings
+from planck.mcp.peer import Peer, PeerListener, State
+from planck.mcp.transport import Launcher
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import Err, ErrorKind
-
-if TYPE_CHECKING:
-    from planck.mcp.peer import Peer
+from planck.records.ports import Clock
 
 _START_TIMEOUT = 30.0
 
 
-class Lives:
+class InstancesListener(PeerListener, Protocol):
+    def failed_in_sandbox(self) -> None:
+        """It can't run in the sandbox: from now on its calls are to be asked about."""
+
+
+class Instances:
     def __init__(
-        self, own: "Peer", confined: "Callable[[Confinement], Peer]", on_refused: Callable[[], None]
+        self, settings: PeerSettings, launcher: Launcher, clock: Clock, listener: InstancesListener
     ) -> None:
-        """`on_refused` is told that it can't live in the sandbox: from then on its calls are to be asked."""
-        self._own = own
-        self._make = confined
-        self._on_refused = on_refused
+        """`listener` hears of the first instance, and of no confined one but that it failed."""
+        self.own = Peer(settings, launcher.plan_launch(None), clock, listener)
+        self.confinable = launcher.confinable
+        """Whether its calls may be confined: until one could not be."""
+        self._settings = settings
+        self._launcher = launcher
+        self._clock = clock
+        self._listener = listener
         self._confined: dict[Confinement, asyncio.Task[Peer | Err]] = {}
 
-    async def reach(self, confinement: Confinement | None) -> "Peer | Err":
-        """Waits for the start of a life in the sandbox."""
+    async def find(self, confinement: Confinement | None) -> Peer | Err:
+        """Returns the instance for a call with these rights; waits for the start of one in the sandbox."""
         if confinement is None or confinement.mode is Mode.FULL:
-            return self._own
+            return self.own
         if confinement not in self._confined:
-            self._confined[confinement] = asyncio.get_running_loop().create_task(self._begin(confinement))
+            self._confined[confinement] = asyncio.get_running_loop().create_task(self._start(confinement))
         return await asyncio.shield(self._confined[confinement])
 
     async def aclose(self) -> None:
+        await asyncio.gather(self.own.aclose(), self._close_confined())
+
+    async def _close_confined(self) -> None:
         tasks = self._confined.values()
         for task in tasks:
             task.cancel()
-        for life in await asyncio.gather(*tasks, return_exceptions=True):
-            if not isinstance(life, Err | BaseException):
-                await life.aclose()
+        for instance in await asyncio.gather(*tasks, return_exceptions=True):
+            if not isinstance(instance, Err | BaseException):
+                await instance.aclose()
 
-    async def _begin(self, confinement: Confinement) -> "Peer | Err":
-        from planck.mcp.peer import State
-
-        peer = self._make(confinement)
+    async def _start(self, confinement: Confinement) -> Peer | Err:
+        peer = Peer(self._settings, self._launcher.plan_launch(confinement), self._clock)
         peer.start()
         try:
             async with asyncio.timeout(_START_TIMEOUT):
-                await peer.settled()
+                await peer.settle()
         except TimeoutError:
             why = f"it did not start within {_START_TIMEOUT:g} s"
         except asyncio.CancelledError:
@@ -61,9 +71,10 @@ class Lives:
                 return peer
             why = peer.detail
         await peer.aclose()
-        self._on_refused()
+        self.confinable = False
+        self._listener.failed_in_sandbox()
         return Err(
             ErrorKind.SANDBOX_UNAVAILABLE,
-            f"{self._own.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
+            f"{self._settings.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
             "call it again to have the user asked, or tell the user to add a rule with `unconfined`",
         )

@@ -1,4 +1,4 @@
-"""What a peer says of its tools, made safe for a model: bounded, named uniquely, nothing hidden in it."""
+"""A peer's list of tools is made safe for a model: bounded, named uniquely, with nothing hidden in it."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ MAX_NAME = 64
 """What every vendor accepts."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedTool(msgspec.Struct, frozen=True):
     name: str
     """Under which the peer knows it."""
     spec: ToolSpec
@@ -33,14 +33,14 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    tools: tuple[Listed, ...]
+    tools: tuple[ListedTool, ...]
     problems: tuple[str, ...] = ()
     """What was left out, and why."""
 
 
-def listing(raw: Iterable[Any], prefix: str = "", limit: int = MAX_TOOLS) -> Listing:
-    """From what the peer sent; what is no tool is left out, and told."""
-    tools: dict[str, Listed] = {}
+def read_listing(raw: Iterable[Any], prefix: str = "", limit: int = MAX_TOOLS) -> Listing:
+    """Reads what the peer sent; what is no tool is left out, and is in `problems`."""
+    tools: dict[str, ListedTool] = {}
     problems: list[str] = []
     total = 0
     for count, entry in enumerate(raw):
@@ -53,31 +53,31 @@ def listing(raw: Iterable[Any], prefix: str = "", limit: int = MAX_TOOLS) -> Lis
         name: str = entry["name"]
         schema: Any = entry.get("inputSchema")
         description = entry["description"] if isinstance(entry.get("description"), str) else ""
-        wanted = tool_name(prefix, name)
+        wanted = make_name(prefix, name)
         if wanted in tools:
-            problems.append(f"{clean(name)[:80]!r}: the name {wanted!r} is taken; the first keeps it")
-        elif problem := _schema_problem(schema):
-            problems.append(f"{clean(name)[:80]!r}: {problem}")
+            problems.append(f"{drop_unseen(name)[:80]!r}: the name {wanted!r} is taken; the first keeps it")
+        elif problem := _find_schema_problem(schema):
+            problems.append(f"{drop_unseen(name)[:80]!r}: {problem}")
         else:
-            spec = ToolSpec(wanted, clean(description)[:MAX_DESCRIPTION], {"type": "object", **schema})
+            spec = ToolSpec(wanted, drop_unseen(description)[:MAX_DESCRIPTION], {"type": "object", **schema})
             total += len(codec.encode(spec))
             if total > MAX_TOTAL:
                 problems.append(f"more than {MAX_TOTAL} bytes of tools; the rest is left out")
                 break
-            tools[wanted] = Listed(name, spec)
+            tools[wanted] = ListedTool(name, spec)
     return Listing(tuple(tools.values()), tuple(problems))
 
 
-def tool_name(prefix: str, name: str) -> str:
-    """Letters, digits, `_` and `-`, at most 64 of them; a name that had to be cut ends with its hash."""
+def make_name(prefix: str, name: str) -> str:
+    """Keeps letters, digits, `_` and `-`, at most 64; a name that had to be cut ends with its hash."""
     whole = prefix + (re.sub(r"[^A-Za-z0-9_-]", "_", name) or "_")
     if len(whole) <= MAX_NAME:
         return whole
     return whole[: MAX_NAME - 9] + "_" + hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def clean(text: str) -> str:
-    """Without what a reader can't see: control characters, zero width, direction marks, tags."""
+def drop_unseen(text: str) -> str:
+    """Removes what a reader can't see: control characters, zero width, direction marks, tags."""
     return "".join(
         character
         for character in text
@@ -85,7 +85,7 @@ def clean(text: str) -> str:
     )
 
 
-def _schema_problem(schema: Any) -> str:
+def _find_schema_problem(schema: Any) -> str:
     if not isinstance(schema, dict):
         return "its input schema is no object"
     try:

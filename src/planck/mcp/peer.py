@@ -4,16 +4,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from planck.mcp.calls import Call, Calls, Terms
+from planck.mcp.calls import Call, CallQueue, PeerSettings
 from planck.mcp.listing import Listing
-from planck.mcp.transport import FinalError, Link
-from planck.records.authority import Confinement
+from planck.mcp.transport import FinalError, Launch
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.toolkit.tool import Outcome
@@ -40,67 +37,41 @@ class State(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True)
-class Way:
-    """How a peer is reached, and what goes before and beside that."""
+class PeerListener(Protocol):
+    """Hears what becomes of a peer; called in the peer's own task, so it returns at once."""
 
-    open: Callable[[], AbstractAsyncContextManager[Link]]
-    prepare: Callable[[], Awaitable[None]] | None = None
-    """Before each start: a sidecar is built."""
-    changed: Callable[[], Awaitable[None]] | None = None
-    """Returns when the peer should be started afresh: its files are no longer those that were started."""
-    start_timeout: float = 60.0
-    probe_timeout: float = 10.0
-    """Seconds for an answer about itself, after a call ran out of time."""
+    def changed_state(self, state: State, detail: str) -> None: ...
+
+    def listed_tools(self, listing: Listing) -> None:
+        """Gets every listing, and an empty one when the peer goes."""
 
 
 class Peer:
     """Starts in the background; whatever the other side does, a call has one outcome, and nothing raises."""
 
     def __init__(
-        self,
-        name: str,
-        way: Way,
-        *,
-        clock: Clock,
-        kind: str = "MCP server",
-        prefix: str = "",
-        ours: bool = False,
-        on_state: Callable[[State, str], None] = lambda state, detail: None,
-        on_tools: Callable[[Listing], None] = lambda tools: None,
+        self, settings: PeerSettings, launch: Launch, clock: Clock, listener: PeerListener | None = None
     ) -> None:
-        """`on_tools` gets every listing, and an empty one when the peer goes."""
-        self.name = name
-        self.label = f"{kind} {name!r}"
+        self.label = settings.label
         self.state = State.STARTING
         self.detail = ""
         self.starts = 0
         self.tools = Listing(())
-        self._way = way
+        self._settings = settings
+        self._launch = launch
         self._clock = clock
-        self._on_state = on_state
-        self._on_tools = on_tools
-        self._terms = Terms(
-            label=self.label,
-            ours=ours,
-            prefix=prefix,
-            start_timeout=way.start_timeout,
-            probe_timeout=way.probe_timeout,
-            on_tools=self._listed,
-            on_connected=self._connected,
-            changed=way.changed,
-        )
-        self._calls = Calls()
+        self._listener = listener
+        self._calls = CallQueue()
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
         self._failures: deque[float] = deque()
-        self._life: Connection | None = None
+        self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"peer-{self.name}")
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"peer-{self._settings.name}")
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Waits until it is connected, or until it is known why it is not."""
         await self._settled.wait()
 
@@ -113,39 +84,33 @@ class Peer:
         meta: dict[str, Any] | None = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Outcome:
-        """One outcome by the deadline; a peer that still starts is waited for. Cancelling stops its work."""
+        """Returns one outcome by the deadline; a starting peer is waited for. Cancelling stops its work."""
         if self.state in (State.ERROR, State.EXITED):
             return self._gone()
         if len(self._calls.waiting) >= _MAX_WAITING:
             return Err(ErrorKind.LIMIT_EXCEEDED, f"{_MAX_WAITING} calls wait for {self.label} already")
-        said: list[str] = []
-
-        def heard(text: str) -> None:
-            said.append(text[-_MAX_PARTIAL:])
-            del said[:-64]
-            progress(text)
-
-        call = Call(name, arguments, meta or {}, heard, asyncio.get_running_loop().create_future())
+        partial = _PartialOutput(progress)
+        call = Call(name, arguments, meta or {}, partial.add, asyncio.get_running_loop().create_future())
         self._calls.put(call)
         try:
             async with asyncio.timeout(timeout):
                 return await call.answer
         except TimeoutError:
-            if self._life is not None and call in self._life.in_flight:
-                self._life.suspect()
+            if self._connection is not None and call in self._connection.in_flight:
+                self._connection.suspect()
             return Err(
                 ErrorKind.TIMEOUT,
                 f"{name!r} of {self.label} did not finish within {timeout:g} s and was stopped",
-                {"timeout_ms": int(timeout * 1000), "output": "".join(said)[-_MAX_PARTIAL:]},
+                {"timeout_ms": int(timeout * 1000), "output": partial.text},
             )
         finally:
             call.abandon()
 
     async def aclose(self) -> None:
-        """End the peer and everything it started; calls in flight fail."""
+        """Ends the peer and everything it started; calls in flight fail."""
         self._closing.set()
-        if self._life is not None:
-            self._life.end(Err(ErrorKind.PEER_FAILED, f"{self.label} was closed"), polite=True)
+        if self._connection is not None:
+            self._connection.end(Err(ErrorKind.PEER_FAILED, f"{self.label} was closed"), polite=True)
         if self._task is not None:
             done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_TIMEOUT)
             if not done:
@@ -155,7 +120,7 @@ class Peer:
 
     async def _run(self) -> None:
         while not self._closing.is_set():
-            over, end = await self._one_life()
+            over, end = await self._run_once()
             if self._closing.is_set() or end is _End.AFRESH:
                 continue
             failures = self._count_failure() if end is _End.FAILED else 0
@@ -166,46 +131,51 @@ class Peer:
             given_up = f"; given up after {RESTARTS} restarts in {RESTART_WINDOW:g} s" if failures else ""
             self._set_state(State.ERROR, over.message + given_up)
             self._fail_waiting()
-            changed = self._way.changed
-            await (self._unless_closing(changed()) if changed else self._closing.wait())
+            await self._unless_closing(self._launch.wait_for_change())
             self._failures.clear()
         self._set_state(State.EXITED)
         self._fail_waiting()
 
-    async def _one_life(self) -> "tuple[Err, _End]":
+    async def _run_once(self) -> "tuple[Err, _End]":
         self.starts += 1
-        life: Connection | None = None
+        connection: Connection | None = None
         try:
-            if self._way.prepare is not None:
+            if self._launch.builds:
                 self._set_state(State.BUILDING)
-                await self._unless_closing(self._way.prepare())
+                await self._unless_closing(self._launch.prepare())
             self._set_state(State.STARTING)
             await self._unless_closing(asyncio.to_thread(_import_sdk))
             if self._closing.is_set():
                 return self._gone(), _End.AFRESH
-            life = self._life = _new_life(self._terms, self._calls)
-            over, end = await life.run(self._way.open), _End.AFRESH if life.afresh else _End.FAILED
+            connection = self._connection = self._new_connection()
+            over, end = await connection.run(), _End.AFRESH if connection.afresh else _End.FAILED
         except PlanckError as failure:
             over, end = failure.err, _End.FINAL
         except Exception as problem:
             log.exception("%s", self.label)
             over, end = Err(ErrorKind.INTERNAL_ERROR, f"{self.label}: {problem!r}"), _End.FINAL
-        self._life = None
-        self._listed(Listing(()))
-        for call in life.in_flight if life else ():
+        self._connection = None
+        self.listed_tools(Listing(()))
+        for call in connection.in_flight if connection else ():
             call.resolve(over)
         return over, end
 
-    def _connected(self, tools: Listing) -> None:
-        self._listed(tools)
-        self._set_state(State.CONNECTED, "; ".join(tools.problems[:3]))
+    def connected(self, listing: Listing) -> None:
+        self.listed_tools(listing)
+        self._set_state(State.CONNECTED, "; ".join(listing.problems[:3]))
 
-    def _listed(self, tools: Listing) -> None:
-        self.tools = tools
-        self._on_tools(tools)
+    def listed_tools(self, listing: Listing) -> None:
+        self.tools = listing
+        if self._listener is not None:
+            self._listener.listed_tools(listing)
+
+    def _new_connection(self) -> "Connection":
+        from planck.mcp.connection import Connection
+
+        return Connection(self._settings, self._launch, self._calls, self)
 
     def _count_failure(self) -> int:
-        """How many there were in the window, this one included."""
+        """Returns how many there were in the window, this one included."""
         now = self._clock.monotonic()
         self._failures.append(now)
         while now - self._failures[0] > RESTART_WINDOW:
@@ -213,7 +183,7 @@ class Peer:
         return len(self._failures)
 
     async def _unless_closing(self, work: Awaitable[None]) -> None:
-        """Wait for it, or cancel it when the peer is closed; raises what it raises."""
+        """Waits for it, or cancels it when the peer is closed; raises what it raises."""
         task = asyncio.ensure_future(work)
         closing = asyncio.ensure_future(self._closing.wait())
         try:
@@ -236,14 +206,27 @@ class Peer:
             self._settled.set()
         else:
             self._settled.clear()  # it comes back: a call of its tools waits again
-        self._on_state(state, detail)
+        if self._listener is not None:
+            self._listener.changed_state(state, detail)
 
     def _gone(self) -> Err:
         return Err(ErrorKind.PEER_FAILED, self.detail or f"{self.label} is closed")
 
 
-Reach = Callable[[Confinement | None], Awaitable[Peer | Err]]
-"""Finds the life of a peer in which a call with these rights may run."""
+class _PartialOutput:
+    """The last progress of a call, for when it runs out of time."""
+
+    def __init__(self, progress: Callable[[str], None]) -> None:
+        self._progress = progress
+        self._texts: deque[str] = deque(maxlen=64)
+
+    def add(self, text: str) -> None:
+        self._texts.append(text[-_MAX_PARTIAL:])
+        self._progress(text)
+
+    @property
+    def text(self) -> str:
+        return "".join(self._texts)[-_MAX_PARTIAL:]
 
 
 class _End(Enum):
@@ -254,7 +237,7 @@ class _End(Enum):
 
 
 def _import_sdk() -> None:
-    """In a thread: it takes most of a second, and no first turn waits for it."""
+    """Runs in a thread: it takes most of a second, and no first turn waits for it."""
     try:
         import_module("planck.mcp.connection")
     except ModuleNotFoundError as problem:
@@ -264,9 +247,3 @@ def _import_sdk() -> None:
             ErrorKind.PEER_FAILED,
             f"sidecars and MCP servers need the extra `mcp` ({problem}): pip install 'planck-agents[mcp]'",
         ) from problem
-
-
-def _new_life(terms: Terms, calls: Calls) -> "Connection":
-    from planck.mcp.connection import Connection
-
-    return Connection(terms, calls)

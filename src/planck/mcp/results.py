@@ -1,10 +1,10 @@
-"""A call's result on its way over MCP, both directions; an outcome of ours comes back as it was."""
+"""Outcomes become MCP results and come back; one of ours comes back as it was."""
 
 from typing import Any
 
 from mcp_types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent
 
-from planck.mcp.listing import clean
+from planck.mcp.listing import drop_unseen
 from planck.mcp.meta import OUTCOME
 from planck.records import codec
 from planck.records.messages import Image
@@ -15,8 +15,8 @@ from planck.toolkit.tool import Outcome
 _MAX_IMAGES = 20
 
 
-def to_result(outcome: Outcome, output: str, images: tuple[Image, ...] = ()) -> CallToolResult:
-    """For any client: text and pictures; for ours: the outcome itself beside them."""
+def encode_outcome(outcome: Outcome, output: str, images: tuple[Image, ...] = ()) -> CallToolResult:
+    """Gives any client text and pictures, and ours the outcome itself beside them."""
     content: list[Any] = [TextContent(type="text", text=output)]
     content += [ImageContent(type="image", data=image.data, mime_type=image.media_type) for image in images]
     ours = outcome.envelope() if isinstance(outcome, Err) else {"ok": True, "value": outcome.value}
@@ -24,9 +24,9 @@ def to_result(outcome: Outcome, output: str, images: tuple[Image, ...] = ()) -> 
     return CallToolResult(content=content, is_error=failed, _meta={OUTCOME: codec.decode(codec.encode(ours))})
 
 
-def from_result(result: CallToolResult, *, ours: bool) -> Outcome:
+def decode_outcome(result: CallToolResult, *, ours: bool) -> Outcome:
     """`ours`: the peer is a sidecar, whose word on kinds and values is taken."""
-    if ours and (outcome := _own(result)):
+    if ours and (outcome := _read_own(result)):
         images = _images(result)
         if isinstance(outcome, Ok) and images:
             return Ok({**outcome.value, "images": images})
@@ -42,17 +42,17 @@ def from_result(result: CallToolResult, *, ours: bool) -> Outcome:
     return Ok(value)
 
 
-def _own(result: CallToolResult) -> Outcome | None:
+def _read_own(result: CallToolResult) -> Outcome | None:
     match (result.meta or {}).get(OUTCOME):
         case {"ok": True, "value": {"output": str()} as value}:
             return Ok(value)
         case {"ok": False} as envelope:
-            return own_error(envelope)
+            return read_own_error(envelope)
     return None
 
 
-def own_error(envelope: Any) -> Err | None:
-    """A sidecar's error as it sent it; a kind that we do not know is a fault of the protocol."""
+def read_own_error(envelope: Any) -> Err | None:
+    """Reads a sidecar's error as it sent it; a kind that we do not know is a fault of the protocol."""
     match envelope:
         case {"error": {"kind": str() as kind, "message": str() as message, **rest}}:
             details = rest.get("details")
@@ -73,11 +73,11 @@ def _text(block: Any) -> str:
         case ImageContent() if foreign_image(block.data):
             return ""
         case AudioContent() | ImageContent():
-            return f"[{clean(block.mime_type)}, {len(block.data)} bytes as base64, not shown]"
+            return f"[{drop_unseen(block.mime_type)}, {len(block.data)} bytes as base64, not shown]"
         case EmbeddedResource():
             text = getattr(block.resource, "text", None)
-            return text if isinstance(text, str) else f"[resource {clean(str(block.resource.uri))}]"
+            return text if isinstance(text, str) else f"[resource {drop_unseen(str(block.resource.uri))}]"
         case ResourceLink():
-            return f"[resource {clean(str(block.uri))}]"
+            return f"[resource {drop_unseen(str(block.uri))}]"
         case _:
             return ""

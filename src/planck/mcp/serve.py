@@ -1,4 +1,4 @@
-"""Our tools for any MCP client: a sidecar's in its own process, and those of `planck mcp serve`."""
+"""Any MCP client may call our tools: a sidecar's in its own process, and those of `planck mcp serve`."""
 
 import asyncio
 from collections import deque
@@ -19,7 +19,7 @@ from mcp_types import (
     Tool,
 )
 
-from planck.mcp.results import to_result
+from planck.mcp.results import encode_outcome
 from planck.mcp.wire import Wire
 from planck.records import codec
 from planck.records.messages import ToolCall
@@ -31,8 +31,8 @@ _MAX_PROGRESS = 4_000
 _KEPT_PROGRESS = 64
 
 
-class Served(Protocol):
-    """What is offered; read at every request."""
+class ToolService(Protocol):
+    """What a server of ours offers: it is asked at every request."""
 
     def specs(self) -> Sequence[ToolSpec]:
         """Raises `PlanckError` where there is nothing to offer but an explanation."""
@@ -43,53 +43,62 @@ class Served(Protocol):
         """Yields once; `progress(call_id, text)` may be called from any thread. Raises as `specs` does."""
 
 
-def mcp_server(name: str, version: str, served: Served) -> Server[Any]:
+def make_server(name: str, version: str, service: ToolService) -> Server[Any]:
+    requests = _Requests(service)
+    return Server(name, version=version, on_list_tools=requests.list_tools, on_call_tool=requests.call_tool)
+
+
+async def serve_wire(server: Server[Any], wire: Wire) -> None:
+    """Returns when the client closes its side."""
+    await server.run(wire.incoming, wire.outgoing, server.create_initialization_options())
+
+
+class _Requests:
+    """Answers a client's requests."""
+
+    def __init__(self, service: ToolService) -> None:
+        self._service = service
+
     async def list_tools(
-        ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
+        self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         try:
-            specs = served.specs()
+            specs = self._service.specs()
         except PlanckError as failure:
             raise _refusal(failure.err) from failure
         tools = [Tool(name=s.name, description=s.description, input_schema=_schema(s)) for s in specs]
         return ListToolsResult(tools=tools)
 
-    async def call_tool(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(
+        self, ctx: ServerRequestContext[Any], params: CallToolRequestParams
+    ) -> CallToolResult:
         meta = dict(ctx.meta or {})
         call = ToolCall(str(ctx.request_id), "", params.name, codec.encode_str(params.arguments or {}))
+        progress = _Progress(ctx)
         if "progressToken" not in meta and "progress_token" not in meta:
-            return await _one(served, call, meta, lambda id, text: None)
-        told = _Progress(ctx)
+            return await self._run(call, meta, progress.drop)
         async with anyio.create_task_group() as group:
-            group.start_soon(told.pump)
-            result = await _one(served, call, meta, told.say)
+            group.start_soon(progress.pump)
+            result = await self._run(call, meta, progress.say)
             group.cancel_scope.cancel()
-        await told.flush()
+        await progress.flush()
         return result
 
-    return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
-
-
-async def serve_wire(server: Server[Any], wire: Wire) -> None:
-    """Until the client closes its side."""
-    await server.run(wire.incoming, wire.outgoing, server.create_initialization_options())
-
-
-async def _one(
-    served: Served, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
-) -> CallToolResult:
-    try:
-        results = served.run(call, meta, progress)
-    except PlanckError as failure:
-        return to_result(failure.err, str(failure.err))
-    async with aclosing(results):
-        async for finished in results:
-            return to_result(finished.outcome, finished.output, finished.images)
-    raise AssertionError("a call has one result")
+    async def _run(
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+    ) -> CallToolResult:
+        try:
+            results = self._service.run(call, meta, progress)
+        except PlanckError as failure:
+            return encode_outcome(failure.err, str(failure.err))
+        async with aclosing(results):
+            async for finished in results:
+                return encode_outcome(finished.outcome, finished.output, finished.images)
+        raise AssertionError("a call has one result")
 
 
 class _Progress:
-    """From any thread to the client; what comes faster than it can be sent is joined, then cut."""
+    """Carries progress from any thread to the client; what comes too fast to be sent is joined, then cut."""
 
     def __init__(self, ctx: ServerRequestContext[Any]) -> None:
         self._ctx = ctx
@@ -100,6 +109,9 @@ class _Progress:
 
     def say(self, call_id: str, text: str) -> None:
         self._loop.call_soon_threadsafe(self._put, text[-_MAX_PROGRESS:])
+
+    def drop(self, call_id: str, text: str) -> None:
+        """In the place of `say`, for a client that did not ask for progress."""
 
     def _put(self, text: str) -> None:
         self._texts.append(text)

@@ -1,11 +1,11 @@
-"""Standard input and output for the protocol alone; nothing here loads the SDK or anybody's code."""
+"""Standard input and output are taken for the protocol alone, before the SDK or anybody's code is loaded."""
 
 import fcntl
 import os
 
 
 def claim_standard_streams() -> tuple[int, int]:
-    """The protocol moves to private descriptors; from now on, print goes to stderr and input is empty."""
+    """Returns private descriptors for the protocol; from now on, print goes to stderr and input is empty."""
     read_end, write_end = (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -1,11 +1,10 @@
-"""The two ways to a peer: a process of ours, contained, or an address."""
+"""A peer is reached in one of two ways: as a process of ours, contained, or at an address."""
 
 import asyncio
 import os
 import shutil
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
@@ -45,24 +44,55 @@ class Link(Protocol):
 
     @property
     def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
-        """For the SDK's client, once."""
+        """What the SDK's client speaks through, once."""
 
     polite: bool
     """Leaving gives the peer a moment to end by itself."""
 
     @property
     def apart(self) -> bool:
-        """Each call has a way of its own: one that is cut takes no other along."""
+        """Whether each call has a connection of its own: one that is cut takes no other along."""
 
     @property
     def over(self) -> bool: ...
 
     async def ended(self) -> tuple[ErrorKind, str]:
-        """Waits; then why the way is closed, as the end of a sentence."""
+        """Waits until the link is closed; returns why, as the end of a sentence."""
+
+
+class Launch:
+    """How a peer is started, or its address opened; each start of the peer uses it anew."""
+
+    builds = False
+    """Whether `prepare` has something to do: the peer is `building` until then."""
+    start_timeout = 60.0
+    probe_timeout = 10.0
+    """Seconds for an answer about itself, after a call ran out of time."""
+
+    async def prepare(self) -> None:
+        """Before each start: a sidecar is built."""
+
+    def open(self) -> AbstractAsyncContextManager[Link]:
+        raise NotImplementedError
+
+    async def wait_for_change(self) -> None:
+        """Returns when the peer should be started afresh: its files are no longer those that were started."""
+        await asyncio.get_running_loop().create_future()
+
+
+class Launcher(Protocol):
+    """Knows a peer's program or address."""
+
+    @property
+    def confinable(self) -> bool:
+        """Whether what it launches can run in the sandbox; an address can't."""
+
+    def plan_launch(self, confinement: Confinement | None) -> Launch:
+        """Returns a launch with these rights; None: with the user's own."""
 
 
 @asynccontextmanager
-async def process_link(
+async def open_process(
     argv: Sequence[str],
     *,
     cwd: Path,
@@ -70,7 +100,7 @@ async def process_link(
     confinement: Confinement | None = None,
     made_of: Iterable[str | Path] = (),
 ) -> AsyncGenerator[Link, None]:
-    """Start a program that speaks MCP on its standard input and output.
+    """Starts a program that speaks MCP on its standard input and output.
 
     In a sandbox it sees what it is `made_of`, wherever that lies.
     """
@@ -90,7 +120,7 @@ async def process_link(
         their_input, our_output = os.pipe2(os.O_CLOEXEC)
         our_input = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         held_open = os.open(pipe, os.O_WRONLY | os.O_CLOEXEC)
-        wire = Wire(our_input, our_output, on_first=partial(os.close, held_open))
+        wire = Wire(our_input, our_output, held_open)
         try:
             if confinement is not None:
                 confinement = replace(confinement, seen=(pipe, *map(str, made_of)))
@@ -139,9 +169,9 @@ class _ProcessLink:
         return self._wire.ended.is_set() or not self._job.running
 
     async def follow(self) -> None:
-        """The process is what counts: whoever it left behind may hold its output open."""
+        """Ends the wire with the process: whoever it left behind may hold its output open."""
         await self._job.wait()
-        self._wire.begun()
+        self._wire.release()
         try:
             async with asyncio.timeout(_DRAIN):
                 await self._wire.ended.wait()
@@ -163,8 +193,8 @@ async def _streams(wire: "Wire") -> AsyncGenerator["TransportStreams", None]:
 
 
 @asynccontextmanager
-async def http_link(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link, None]:
-    """Streamable HTTP; a body is bounded like a line."""
+async def open_address(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link, None]:
+    """Opens streamable HTTP; a body is bounded like a line."""
     import httpx2
 
     from planck.mcp.bounded_http import BoundedTransport
@@ -173,7 +203,7 @@ async def http_link(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link
     timeout = httpx2.Timeout(30.0, read=3600.0)  # a call's own deadline is the caller's
     # Identity: what is counted is what will be in memory.
     all_headers = {"Accept-Encoding": "identity", **headers}
-    transport = BoundedTransport(link.gone)
+    transport = BoundedTransport(link.close)
     async with httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport) as link.client:
         yield link
 
@@ -187,7 +217,7 @@ class _HttpLink:
         self._url = url
         self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    def gone(self, reason: str) -> None:
+    def close(self, reason: str) -> None:
         if not self._ended.done():
             self._ended.set_result(reason)
 
@@ -202,5 +232,5 @@ class _HttpLink:
         return streamable_http_client(self._url, http_client=self.client, max_sse_event_size=MAX_LINE)
 
     async def ended(self) -> tuple[ErrorKind, str]:
-        """When the server has forgotten us; an address that is gone is found so by the call that fails."""
+        """Returns when the server has forgotten us; that an address is gone, the call that fails finds."""
         return ErrorKind.PEER_FAILED, await asyncio.shield(self._ended)

@@ -1,4 +1,4 @@
-"""JSON-RPC over two descriptors, one message a line, as the pair of streams the SDK asks for.
+"""A wire carries JSON-RPC over two descriptors, one message a line, as the pair of streams the SDK asks for.
 
 The SDK's own stdio transport splits a long line in quadratic time and keeps all of it; this one is bounded
 before the SDK sees anything, matches answers strictly, and never blocks on a peer that does not read.
@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -17,7 +16,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from planck.mcp.framing import MAX_LINE, Lines, LineTooLong
+from planck.mcp.framing import MAX_LINE, LineBuffer, LineTooLong
 from planck.records.outcome import ErrorKind
 
 MAX_BAD_LINES = 20
@@ -33,8 +32,8 @@ _READ_AHEAD = 1 << 20
 class Wire:
     """Owns both descriptors, which must be pipes, sockets or terminals."""
 
-    def __init__(self, read_end: int, write_end: int, on_first: Callable[[], None] = lambda: None) -> None:
-        """`on_first` is called once: when the first bytes come, or none will."""
+    def __init__(self, read_end: int, write_end: int, held: int | None = None) -> None:
+        """`held` keeps the peer's named pipe open; it is closed when the first bytes come, or none will."""
         self.ended = asyncio.Event()
         self.why = (ErrorKind.PEER_FAILED, "")
         """Once it ended: as the end of a sentence."""
@@ -46,7 +45,7 @@ class Wire:
         self._loop = asyncio.get_running_loop()
         self._read_end: int | None = read_end
         self._write_end: int | None = write_end
-        self._lines = Lines()
+        self._lines = LineBuffer()
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._asked: set[int | str] = set()
@@ -57,13 +56,13 @@ class Wire:
         self._drained.set()
         self._flushing = False
         self._paused = False
-        self._on_first: Callable[[], None] | None = on_first
+        self._held = held
         for descriptor in (read_end, write_end):
             os.set_blocking(descriptor, False)
         self._loop.add_reader(read_end, self._readable)
 
     def end(self, reason: str, kind: ErrorKind = ErrorKind.PEER_FAILED) -> None:
-        """Nothing more is read; the first reason stays."""
+        """Stops reading; of several reasons the first stays."""
         if not self.ended.is_set():
             self.why = (kind, reason)
             self.ended.set()
@@ -71,11 +70,11 @@ class Wire:
             self._loop.remove_reader(self._read_end)
             os.close(self._read_end)
             self._read_end = None
-        self.begun()
+        self.release()
         self._arrived.set()
 
     def close_output(self) -> None:
-        """The peer sees the end of its input, after what was said before."""
+        """Shows the peer the end of its input, after what was said before."""
         if self._write_end is not None and self._out:
             with suppress(OSError):
                 os.write(self._write_end, self._out)
@@ -101,7 +100,7 @@ class Wire:
 
     async def send(self, message: JSONRPCMessage) -> None:
         """Returns when the message is ours to deliver; waits only while too much before it is stuck."""
-        line = _encoded(message) + b"\n"
+        line = _encode(message) + b"\n"
         while len(self._out) > _WRITE_AHEAD and self._write_end is not None:
             self._drained.clear()
             await self._drained.wait()
@@ -129,7 +128,7 @@ class Wire:
         if not chunk:
             self.end("it closed its output")
             return
-        self.begun()
+        self.release()
         try:
             lines = self._lines.feed(chunk)
         except LineTooLong:
@@ -143,10 +142,11 @@ class Wire:
             self._loop.remove_reader(self._read_end)
         self._arrived.set()
 
-    def begun(self) -> None:
-        first, self._on_first = self._on_first, None
-        if first is not None:
-            first()
+    def release(self) -> None:
+        """Closes what was held open for the peer; from now on its own end decides."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def _resume(self) -> None:
         if self._paused and self._read_end is not None and self._queued <= _READ_AHEAD // 2:
@@ -202,7 +202,7 @@ class Wire:
             self._drained.set()
 
 
-def _encoded(message: JSONRPCMessage) -> bytes:
+def _encode(message: JSONRPCMessage) -> bytes:
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
     except ValueError:  # half a surrogate pair, from a file name or an exception of somebody's code
@@ -211,7 +211,7 @@ def _encoded(message: JSONRPCMessage) -> bytes:
 
 
 class Stream:
-    """One direction, as the SDK asks for it: closed when its context is left."""
+    """One direction, as the SDK asks for it: it closes when its context is left."""
 
     async def aclose(self) -> None:
         raise NotImplementedError
@@ -226,7 +226,7 @@ class Stream:
 
 
 class Incoming(Stream):
-    """What the peer says; the SDK closes it when it is done."""
+    """Carries what the peer says; the SDK closes it when it is done."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -248,7 +248,7 @@ class Incoming(Stream):
 
 
 class Outgoing(Stream):
-    """What we say to the peer."""
+    """Carries what we say to the peer."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire

@@ -26,6 +26,8 @@ class PlannedServer(msgspec.Struct, frozen=True):
     name: str
     entry: Any
     """As it was written: it is read when the server is opened, and may be refused then."""
+    folder: Path
+    """Where it runs."""
 
 
 PlannedPeer = PlannedSidecar | PlannedServer
@@ -46,9 +48,9 @@ class PeerPlan(msgspec.Struct, frozen=True):
         named = [p for p in every if component in ("", p.component) and name in ("", p.name)]
         if not tool:
             return named
-        from planck.mcp.client import prefix
+        from planck.mcp.client import tool_prefix
 
-        servers = [p for p in named if isinstance(p, PlannedServer) and tool.startswith(prefix(p.name))]
+        servers = [p for p in named if isinstance(p, PlannedServer) and tool.startswith(tool_prefix(p.name))]
         return [*servers] or [peer for peer in named if isinstance(peer, PlannedSidecar)]
 
 
@@ -57,7 +59,9 @@ def plan_peers(resources: Resources) -> PeerPlan:
     notices: list[str] = []
     sidecars = _plan_sidecars(resources, notices)
     entries = {**_read_project_servers(resources, notices), **resources.config.mcpServers}
-    servers = tuple(PlannedServer(name, entry) for name, entry in entries.items())
+    # In a folder that is not trusted, a program of the user's must not find the project's modules.
+    folder = resources.workspace if resources.loaded.trusted else resources.home
+    servers = tuple(PlannedServer(name, entry, folder) for name, entry in entries.items())
     return PeerPlan(sidecars, servers, tuple(notices))
 
 

@@ -1,4 +1,4 @@
-"""A sidecar's own Python: this one, or, where it declares dependencies, an environment kept by their hash."""
+"""A sidecar runs in this Python, or, where it declares dependencies, in an environment kept by their hash."""
 
 import asyncio
 import fcntl
@@ -14,7 +14,7 @@ from typing import IO
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.sidecar.discovery import SidecarError
-from planck.sidecar.project import Project
+from planck.sidecar.project import SidecarProject
 from planck.workspace.process import allowed, run
 
 _TIMEOUT = 600.0
@@ -23,16 +23,16 @@ _INSTALLERS = ("PIP_", "UV_")
 _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"})
 
 
-async def python_for(
-    project: Project, cache: Path, environment: Mapping[str, str], progress: Callable[[str], None]
+async def prepare_python(
+    project: SidecarProject, cache: Path, environment: Mapping[str, str], progress: Callable[[str], None]
 ) -> str:
-    """The interpreter; a failed build raises `SidecarError` with the installer's last words."""
+    """Returns its interpreter; a failed build raises `SidecarError` with the installer's last words."""
     if not project.requirements:
         return sys.executable
     folder = cache / _digest(project)
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _lock_file(folder) as lock:
-        await _locked(lock.fileno())
+        await _take_lock(lock.fileno())
         if not (folder / _READY).exists():
             shutil.rmtree(folder, ignore_errors=True)
             await _build(folder, project, environment, progress)
@@ -41,7 +41,7 @@ async def python_for(
 
 
 def runtime_paths() -> list[str]:
-    """Where this Planck and what it needs come from: a sidecar gets these, never a download by name."""
+    """Returns where this Planck and its needs come from: a sidecar gets these, never a download by name."""
     found = []
     for name in ("planck", "msgspec", "jsonschema_rs", "mcp", "mcp_types", "pydantic"):
         spec = importlib.util.find_spec(name)
@@ -50,7 +50,7 @@ def runtime_paths() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _digest(project: Project) -> str:
+def _digest(project: SidecarProject) -> str:
     parts = [sys.version, sys.executable, runtime_paths(), sorted(project.requirements)]
     return hashlib.sha256(codec.encode(parts)).hexdigest()[:24]
 
@@ -59,8 +59,8 @@ def _lock_file(folder: Path) -> IO[str]:
     return Path(f"{folder}.lock").open("a")
 
 
-async def _locked(descriptor: int) -> None:
-    """Another process may build the same thing; its lock ends with it."""
+async def _take_lock(descriptor: int) -> None:
+    """Waits for another process that builds the same thing; its lock ends with it."""
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -71,18 +71,18 @@ async def _locked(descriptor: int) -> None:
 
 
 async def _build(
-    folder: Path, project: Project, environment: Mapping[str, str], progress: Callable[[str], None]
+    folder: Path, project: SidecarProject, environment: Mapping[str, str], progress: Callable[[str], None]
 ) -> None:
     kept = {
         key: value for key, value in environment.items() if key.startswith(_INSTALLERS) or key in _PROXIES
     }
     env = {**allowed(environment), **kept}
     progress(f"making an environment for {', '.join(project.requirements)}")
-    await _step([sys.executable, "-m", "venv", "--without-pip", str(folder)], env, progress)
+    await _run_step([sys.executable, "-m", "venv", "--without-pip", str(folder)], env, progress)
     python = folder / "bin" / "python"
     site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     (site / "planck.pth").write_text("\n".join(runtime_paths()) + "\n")
-    await _step([*_installer(env, python), *project.requirements], env, progress)
+    await _run_step([*_installer(env, python), *project.requirements], env, progress)
 
 
 def _installer(environment: Mapping[str, str], python: Path) -> list[str]:
@@ -98,7 +98,7 @@ def _installer(environment: Mapping[str, str], python: Path) -> list[str]:
     return [uv, "pip", "install", "--python", str(python)]
 
 
-async def _step(argv: list[str], environment: Mapping[str, str], progress: Callable[[str], None]) -> None:
+async def _run_step(argv: list[str], environment: Mapping[str, str], progress: Callable[[str], None]) -> None:
     def heard(chunk: bytes) -> None:
         if text := chunk.decode(errors="replace").strip():
             progress(text.splitlines()[-1][:200])

@@ -1,4 +1,4 @@
-"""The sidecar's own process: loads the user's module and serves its tools over MCP.
+"""A sidecar's own process loads the user's module and serves its tools over MCP.
 
 Nothing that user code prints can reach the protocol: the two descriptors are taken before it is imported.
 """
@@ -22,8 +22,8 @@ from planck.records.messages import ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
 from planck.sidecar.compacting import compacting_tool
-from planck.sidecar.discovery import Sidecar, SidecarError, compactors_of, discover, tools_of
-from planck.sidecar.project import Project, read_project
+from planck.sidecar.discovery import Sidecar, SidecarError, discover, read_compactors, read_tools
+from planck.sidecar.project import SidecarProject, read_project
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.arguments import schema_problem
@@ -42,20 +42,20 @@ def main() -> None:
     try:
         if more in ([], [HOSTED]):
             read_end, write_end = claim_standard_streams()
-            asyncio.run(_serve(Entry(Path(path), hosted=bool(more)), read_end, write_end))
+            asyncio.run(_serve(LoadedSidecar(Path(path), hosted=bool(more)), read_end, write_end))
         else:
             port, descriptor = map(int, more)
             with open(descriptor) as handed:
                 token = handed.read()
-            asyncio.run(_serve_http(Entry(Path(path)), port, token))
+            asyncio.run(_serve_http(LoadedSidecar(Path(path)), port, token))
     except KeyboardInterrupt:
         sys.exit(130)
     except PlanckError as failure:
         sys.exit(f"planck: {failure.err}")
 
 
-class Entry:
-    """What a folder offers: its tools, or why it has none; its compactors to the runtime alone (`hosted`)."""
+class LoadedSidecar:
+    """Offers a folder's tools, or says why it has none; its compactors to the runtime alone (`hosted`)."""
 
     def __init__(self, path: Path, *, hosted: bool = False) -> None:
         self._hosted = hosted
@@ -73,7 +73,7 @@ class Entry:
         if self._problem is not None:
             raise self._problem
         try:
-            tools = self._said(discover())
+            tools = self._read_tools(discover())
         except (PlanckError, KeyboardInterrupt):
             raise
         except BaseException as problem:  # theirs, sys.exit too
@@ -85,9 +85,9 @@ class Entry:
             )
         return tools
 
-    def _said(self, entry: type[Sidecar] | None) -> list[Tool]:
-        tools = [] if entry is None else tools_of(entry)
-        if self._hosted and entry is not None and (compactors := compactors_of(entry)):
+    def _read_tools(self, entry: type[Sidecar] | None) -> list[Tool]:
+        tools = [] if entry is None else read_tools(entry)
+        if self._hosted and entry is not None and (compactors := read_compactors(entry)):
             tools.append(compacting_tool(compactors))
         return tools
 
@@ -103,11 +103,11 @@ class Entry:
     def run(
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
     ) -> "AsyncGenerator[Finished, None]":
-        """Through an executor of its own: a foreign client's arguments are checked like a model's."""
+        """Runs it through an executor of its own: a foreign client's arguments are checked like a model's."""
         from planck.tools.executor import Executor
 
         executor = Executor(
-            ToolSet(_in_time(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools()),
+            ToolSet(_with_timeout(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools()),
             clock=_Clock(),
             permit=_permitted,
             session_id=_text(meta, meta_keys.SESSION_ID),
@@ -120,27 +120,27 @@ class Entry:
         return executor.run([ToolCall(call_id, "", call.name, call.arguments)])
 
 
-async def _serve(entry: Entry, read_end: int, write_end: int) -> None:
+async def _serve(sidecar: LoadedSidecar, read_end: int, write_end: int) -> None:
     from planck import __version__
-    from planck.mcp.serve import mcp_server, serve_wire
+    from planck.mcp.serve import make_server, serve_wire
     from planck.mcp.wire import Wire
 
-    await serve_wire(mcp_server("planck-sidecar", __version__, entry), Wire(read_end, write_end))
+    await serve_wire(make_server("planck-sidecar", __version__, sidecar), Wire(read_end, write_end))
 
 
-async def _serve_http(entry: Entry, port: int, token: str) -> None:
+async def _serve_http(sidecar: LoadedSidecar, port: int, token: str) -> None:
     from planck import __version__
     from planck.mcp.http import serve_http
-    from planck.mcp.serve import mcp_server
+    from planck.mcp.serve import make_server
 
     def ready(url: str) -> None:
         sys.stderr.write(f"planck: the sidecar is served at {url} with the token {token}\n")
         sys.stderr.flush()
 
-    await serve_http(mcp_server("planck-sidecar", __version__, entry), port, token, ready)
+    await serve_http(make_server("planck-sidecar", __version__, sidecar), port, token, ready)
 
 
-def _load(project: Project) -> None:
+def _load(project: SidecarProject) -> None:
     sys.path[:0] = [str(folder) for folder in project.source]
     if project.module is not None:
         spec = importlib.util.spec_from_file_location(project.module.stem, project.module)
@@ -173,8 +173,8 @@ def _failed(what: str, problem: BaseException) -> SidecarError:
 _OURS = str(Path(__file__).parents[1])
 
 
-def _in_time(tool: Tool, timeout_ms: Any) -> Tool:
-    """The caller's deadline, where it gave one: it is the one who waits."""
+def _with_timeout(tool: Tool, timeout_ms: Any) -> Tool:
+    """Gives the tool the caller's deadline, where there is one: the caller is the one who waits."""
     if not isinstance(timeout_ms, int):
         return tool
     timed = Tool.__new__(Tool)

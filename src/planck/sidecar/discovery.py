@@ -1,4 +1,4 @@
-"""The entry class of a sidecar, how it is found, and its tools called in its own process."""
+"""The entry class of a sidecar is found, and its tools are called, in its own process."""
 
 import gc
 import inspect
@@ -31,20 +31,20 @@ class SidecarError(PlanckError):
     """A sidecar that can't be used: it does not build, import, start or say what it is."""
 
 
-Entry = type[Sidecar] | Sidecar
+AnySidecar = type[Sidecar] | Sidecar
 
 
 def discover() -> type[Sidecar] | None:
-    """The one class that implements `Sidecar` in this process; a find is kept, a miss is looked for again.
+    """Returns the one class that implements `Sidecar` in this process; a miss is looked for again.
 
     A class that others derive from is no entry point itself. Two entry points are a `SidecarError`.
     """
     if _found:
         return _found[0]
-    entries = _entries()
+    entries = _find_entries()
     if len(entries) > 1:
         gc.collect()  # a class that nobody holds any more lives until then
-        entries = _entries()
+        entries = _find_entries()
     if len(entries) > 1:
         names = ", ".join(sorted(f"{entry.__module__}.{entry.__qualname__}" for entry in entries))
         raise SidecarError(
@@ -59,13 +59,13 @@ def discover() -> type[Sidecar] | None:
 @overload
 def list_tools() -> list[ToolSpec]: ...
 @overload
-def list_tools(sidecar: Entry, /) -> list[ToolSpec]: ...
+def list_tools(sidecar: AnySidecar, /) -> list[ToolSpec]: ...
 
 
-def list_tools(sidecar: Entry | None = None, /) -> list[ToolSpec]:
+def list_tools(sidecar: AnySidecar | None = None, /) -> list[ToolSpec]:
     """The tools without their functions; none where there is no entry class."""
     entry = sidecar or discover()
-    return [] if entry is None else [tool.to_ai_tool() for tool in tools_of(entry)]
+    return [] if entry is None else [tool.to_ai_tool() for tool in read_tools(entry)]
 
 
 @overload
@@ -74,7 +74,7 @@ def execute_tool(
 ) -> Outcome | Awaitable[Outcome]: ...
 @overload
 def execute_tool(
-    sidecar: Entry, /, name: str, agent_id: str, call_id: str, args: dict[str, Any]
+    sidecar: AnySidecar, /, name: str, agent_id: str, call_id: str, args: dict[str, Any]
 ) -> Outcome | Awaitable[Outcome]: ...
 
 
@@ -88,7 +88,7 @@ def execute_tool(*call: Any, **named: Any) -> Outcome | Awaitable[Outcome]:
     name, agent_id, call_id, args = _arguments(*values, **named)
     if entry is None:
         return Err(ErrorKind.NOT_FOUND, "no sidecar entry module found")
-    tool = next((tool for tool in tools_of(entry) if tool.name == name), None)
+    tool = next((tool for tool in read_tools(entry) if tool.name == name), None)
     if tool is None:
         return Err(ErrorKind.UNKNOWN_TOOL, f"unknown tool: {name}")
     context = ToolContext(session_id="", agent_id=agent_id, call_id=call_id, workspace=Path.cwd())
@@ -99,8 +99,8 @@ def execute_tool(*call: Any, **named: Any) -> Outcome | Awaitable[Outcome]:
     return _awaited(name, value) if inspect.isawaitable(value) else outcome_of(value)
 
 
-def tools_of(sidecar: Entry) -> list[Tool]:
-    """What `tools()` gives now."""
+def read_tools(sidecar: AnySidecar) -> list[Tool]:
+    """Returns what `tools()` gives now, checked."""
     instance = _instance(sidecar)
     tools = list(instance.tools())
     for tool in tools:
@@ -112,8 +112,8 @@ def tools_of(sidecar: Entry) -> list[Tool]:
     return tools
 
 
-def compactors_of(sidecar: Entry) -> dict[str, Compact]:
-    """What `compactors()` gives now."""
+def read_compactors(sidecar: AnySidecar) -> dict[str, Compact]:
+    """Returns what `compactors()` gives now, checked."""
     instance = _instance(sidecar)
     compactors = instance.compactors()
     if not isinstance(compactors, Mapping) or not all(map(callable, compactors.values())):
@@ -124,7 +124,7 @@ def compactors_of(sidecar: Entry) -> dict[str, Compact]:
     return {str(name): function for name, function in compactors.items()}
 
 
-def _instance(sidecar: Entry) -> Sidecar:
+def _instance(sidecar: AnySidecar) -> Sidecar:
     """One object per class lives as long as the process."""
     if isinstance(sidecar, Sidecar):
         return sidecar
@@ -137,7 +137,7 @@ _found: list[type[Sidecar]] = []
 _instances: dict[type[Sidecar], Sidecar] = {}
 
 
-def _entries() -> list[type[Sidecar]]:
+def _find_entries() -> list[type[Sidecar]]:
     newest = {(entry.__module__, entry.__qualname__): entry for entry in _leaves(Sidecar)}
     return list(newest.values())
 

@@ -1,4 +1,4 @@
-"""What a sidecar's folder holds: a module or a project, what it needs, and whether it has changed."""
+"""A sidecar's folder is read: its module or packages, what it needs, and whether it has changed."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _OURS = frozenset({"planck", "planck-agents"})
 """Never downloaded by name: a sidecar gets this installation."""
 
 
-class Project(msgspec.Struct, frozen=True):
+class SidecarProject(msgspec.Struct, frozen=True):
     path: Path
     source: tuple[Path, ...]
     """Where its modules are found."""
@@ -29,17 +29,17 @@ class Project(msgspec.Struct, frozen=True):
     requirements: tuple[str, ...] = ()
 
 
-def read_project(path: Path) -> Project:
-    """A `.py` file, or a folder with a `sidecar.py` or a `pyproject.toml`; else `SidecarError`."""
+def read_project(path: Path) -> SidecarProject:
+    """Reads a `.py` file, or a folder with a `sidecar.py` or a `pyproject.toml`; `SidecarError` if none."""
     if path.is_file() and path.suffix == ".py":
-        return Project(path, (path.parent,), path, (), _script_requirements(path))
+        return SidecarProject(path, (path.parent,), path, (), _script_requirements(path))
     if (path / MODULE).is_file():
         needed = _project_requirements(path / "pyproject.toml") or _script_requirements(path / MODULE)
-        return Project(path, (path,), path / MODULE, (), needed)
+        return SidecarProject(path, (path,), path / MODULE, (), needed)
     if (path / "pyproject.toml").is_file():
         source = path / "src" if (path / "src").is_dir() else path
         packages = tuple(sorted(_packages(source)))
-        return Project(path, (source,), None, packages, _project_requirements(path / "pyproject.toml"))
+        return SidecarProject(path, (source,), None, packages, _project_requirements(path / "pyproject.toml"))
     raise SidecarError(
         ErrorKind.NOT_FOUND,
         f"there is no sidecar at {str(path)!r}: it needs a {MODULE} or a pyproject.toml; "
@@ -48,7 +48,7 @@ def read_project(path: Path) -> Project:
 
 
 def fingerprint(path: Path) -> tuple[tuple[str, int, int], ...]:
-    """Changes when a file of the sidecar does."""
+    """Returns what changes when a file of the sidecar does."""
     return tuple(sorted(_stamps(path)))
 
 

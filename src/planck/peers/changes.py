@@ -1,0 +1,83 @@
+"""A server's new or changed tools are held back until a person takes them; no turn waits for that."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from planck.mcp.listing import ListedTool
+from planck.mcp.pins import Pins, ToolChange
+from planck.peers.sessions import Sessions, Tasks, ToolAsker
+from planck.records.events import Event, View
+from planck.toolkit.journal import Journal
+
+if TYPE_CHECKING:
+    from planck.peers.open_peer import OpenServer
+
+log = logging.getLogger(__name__)
+
+
+class ServerChanges:
+    """What one server changed since its tools were taken: at most one question about it is open."""
+
+    def __init__(self, server: "OpenServer", sessions: Sessions, tasks: Tasks) -> None:
+        self._server = server
+        self._sessions = sessions
+        self._tasks = tasks
+        self._pins = Pins(server.name)
+        self._asking: asyncio.Task[None] | None = None
+        self._asked_in: Journal | None = None
+        self._closed = False
+
+    def admit(self, tools: tuple[ListedTool, ...]) -> tuple[ListedTool, ...]:
+        """Returns what the user took; the rest is asked about, or held back until the next start."""
+        same = self._pins.admit(tools)
+        if held := self._pins.held:
+            way_out = "you are asked about them" if self._ask() else "start planck again to take them"
+            names = ", ".join(listed.spec.name for listed in held[:10])
+            self._server.publish_state(
+                "connected", f"new or changed since it was started, held back: {names}; {way_out}"
+            )
+        return same
+
+    def leave(self, journal: Journal) -> None:
+        """Asks another session what this one, which ends, was asked and did not answer."""
+        if self._asking is not None and self._asked_in is journal:
+            self._asking.cancel()
+            self._asking = self._asked_in = None
+            self._ask()
+
+    def close(self) -> None:
+        self._closed = True
+        if self._asking is not None:
+            self._asking.cancel()
+
+    def _ask(self) -> bool:
+        """Returns whether somebody is asked: False where nobody can be."""
+        if self._asking is not None:
+            return True
+        found = self._sessions.find_asker()
+        change = None if found is None or self._closed else self._pins.next_change()
+        if found is None or change is None:
+            return False
+        self._asked_in, asker = found
+        self._asking = self._tasks.start(self._decide(change, self._asked_in, asker))
+        return True
+
+    async def _decide(self, change: ToolChange, journal: Journal, asker: ToolAsker) -> None:
+        """Cancelled when its session ends or all do; whoever cancels it says what comes after."""
+        try:
+            allowed = await asker.agree(change, _SessionRecorder(journal).record)
+        except Exception:  # an approver is anybody's code, and no answer is no
+            log.exception("no answer about the tools of %r", self._server.name)
+            allowed = False
+        self._pins.take(change) if allowed else self._pins.refuse(change)
+        self._asking = self._asked_in = None
+        self._server.list_again()
+
+
+class _SessionRecorder:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    async def record(self, fact: View) -> list[Event]:
+        return await self._journal.record(None, 0, fact, barrier=True)

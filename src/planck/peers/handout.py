@@ -1,0 +1,94 @@
+"""The tools of peers are handed to agents: into the `ToolSet` of each that was granted their names."""
+
+import logging
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from planck.peers.sessions import Tasks
+from planck.records.events import ToolsChanged, View
+from planck.records.outcome import PlanckError
+from planck.records.specs import EVERY_TOOL
+from planck.toolkit.tool import Tool
+from planck.toolkit.toolset import Arrivals, ToolSet
+
+if TYPE_CHECKING:  # most runs have no peer: they load nothing of MCP
+    from planck.peers.open_peer import OpenPeer
+
+log = logging.getLogger(__name__)
+
+
+class Recorder(Protocol):
+    """An agent, as far as it is told here which of its tools came and went."""
+
+    async def record(self, *facts: View) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """The agent behind a set of tools, and what that set waits for."""
+
+    names: frozenset[str]
+    recorder: "weakref.ref[Recorder]"
+    """Weak: the set is the key by which this is found, and it lives only as long as its agent."""
+    arrivals: Arrivals
+
+    def wants(self, name: str) -> bool:
+        return EVERY_TOOL in self.names or name in self.names
+
+    async def wait_for(self, name: str) -> None:
+        if self.wants(name):
+            await self.arrivals.wait_for(name)
+
+
+class Handout:
+    def __init__(self, arrivals: Arrivals, tasks: Tasks) -> None:
+        self.closed = False
+        """Whether what peers still say of their tools comes too late for anybody."""
+        self._arrivals = arrivals
+        self._tasks = tasks
+        self._holders: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
+
+    def attach(
+        self, toolset: ToolSet, wanted: Iterable[str], recorder: Recorder, peers: "Iterable[OpenPeer]"
+    ) -> None:
+        """Gives the set what these peers offer of the wanted names, and from now on what comes and goes."""
+        holder = _Holder(frozenset(wanted), weakref.ref(recorder), self._arrivals)
+        self._holders[toolset] = holder
+        toolset.arrivals = holder
+        for peer in peers:
+            for tool in peer.tools.values():
+                self._give(peer, toolset, holder, tool)
+
+    def replace(self, peer: "OpenPeer", old: dict[str, Tool], new: dict[str, Tool]) -> None:
+        """Puts a peer's new tools in the place of its old ones; an agent whose set changes is told."""
+        for toolset, holder in list(self._holders.items()):
+            gone = [n for n, tool in old.items() if toolset.get(n) is tool and new.get(n) is not tool]
+            for name in gone:
+                toolset.remove(name)
+            missing = [tool for name, tool in new.items() if toolset.get(name) is not tool]
+            given = [tool.name for tool in missing if self._give(peer, toolset, holder, tool)]
+            recorder = holder.recorder()
+            if gone != given and recorder is not None:
+                added = tuple(name for name in given if name not in gone)
+                removed = tuple(name for name in gone if name not in given)
+                self._tasks.start(_record(recorder, ToolsChanged(added=added, removed=removed)))
+
+    def _give(self, peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bool:
+        if not holder.wants(tool.name):
+            return False
+        if toolset.get(tool.name) is not None:
+            text = f"its tool {tool.name!r} is left out: there is one of that name already; rename it"
+            log.warning("%s %r: %s", peer.component, peer.name, text)
+            peer.publish_state("connected", text)
+            return False
+        toolset.arrive(tool)
+        return True
+
+
+async def _record(recorder: Recorder, fact: View) -> None:
+    try:
+        await recorder.record(fact)
+    except PlanckError as failure:  # the session closed meanwhile
+        log.debug("%s was not recorded: %s", fact.type, failure.err)
