@@ -1,6 +1,5 @@
 """Teams for tests: over a real socket with a scripted chat server, or in memory on the virtual loop."""
 
-import itertools
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor
+from tests.ports import CountedIds, FixedClock
 from tests.wire import chat
 from tests.wire.server import Asked, Reply
 
@@ -118,24 +118,6 @@ async def facts(session: OpenSession) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-class FixedClock:
-    """Stands still: what needs time to pass uses the loop's."""
-
-    def now(self) -> str:
-        return "2026-01-01T00:00:00.000Z"
-
-    def monotonic(self) -> float:
-        return 0.0
-
-
-class CountedIds:
-    def __init__(self) -> None:
-        self._count = itertools.count(1)
-
-    def new(self) -> str:
-        return f"{next(self._count):016x}"
-
-
 MODEL = ModelSpec(provider="s", model="m")
 
 
@@ -180,7 +162,7 @@ class Crew:
 
     async def run(self, text: str = "go") -> None:
         assert await self.team.mail.prompt(self.team.orchestrator, text) is None
-        await self.team.settled()
+        await self.team.wait_until_settled()
 
     async def aclose(self) -> None:
         await self.team.aclose()

@@ -25,14 +25,7 @@ from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store, StoreError
-
-
-class FixedClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00.000Z"
-
-    def monotonic(self) -> float:
-        return 0.0
+from tests.ports import FixedClock
 
 
 @pytest.fixture

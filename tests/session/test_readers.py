@@ -9,7 +9,7 @@ from planck.records.events import ErrorEvent, Event, TextDelta, view
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
-from tests.teams import FixedClock
+from tests.ports import FixedClock
 from tests.virtual_time import run_virtual
 
 

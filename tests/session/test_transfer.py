@@ -35,14 +35,7 @@ from planck.session.journal import SessionJournal
 from planck.session.rewind import plan_rewind
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
-
-
-class FixedClock:
-    def now(self) -> str:
-        return "2026-01-01T00:00:00.000Z"
-
-    def monotonic(self) -> float:
-        return 0.0
+from tests.ports import FixedClock
 
 
 async def make(folder: Path, id: str = "abc123", name: str = "calm-fox", workspace: str = "/w") -> Path:

@@ -2,7 +2,7 @@ import asyncio
 
 from planck.llm.provider import Request
 from planck.records.messages import ToolMessage
-from planck.team.briefing import standing
+from planck.team.briefing import write_briefing
 from planck.testing.scripted import Say, Scripted
 from tests.teams import Crew, delegate
 from tests.virtual_time import run_virtual
@@ -23,10 +23,10 @@ async def _delegated() -> tuple[str, str, str]:
     await crew.start()
     running = asyncio.ensure_future(crew.run("go"))
     await at_work.wait()
-    during = standing(crew.team, "lead"), standing(crew.team, "w")
+    during = write_briefing(crew.team, "lead"), write_briefing(crew.team, "w")
     finish.set()
     await running
-    after = standing(crew.team, "lead")
+    after = write_briefing(crew.team, "lead")
     await crew.aclose()
     return (*during, after)
 

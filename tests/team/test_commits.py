@@ -1,34 +1,24 @@
 """What belongs together is one commit: a crash can't come between."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from planck.records.events import Event, View
+from planck.records.events import Event
 from planck.session.journal import SessionJournal
 from planck.toolkit.journal import Entry
+from tests.ports import JournalProxy
 from tests.teams import Crew
 
 
-class Commits:
+class Commits(JournalProxy):
     """Keeps the types of each commit."""
 
     def __init__(self, inner: SessionJournal) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self.seen: list[list[str]] = []
-
-    async def record(
-        self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
-    ) -> list[Event]:
-        return await self.record_all([Entry(agent_id, turn, fact) for fact in facts], barrier=barrier)
 
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         self.seen.append([entry.fact.type for entry in entries])
-        return await self._inner.record_all(entries, barrier=barrier)
-
-    def recorded(self, agent_id: str) -> Iterator[Event]:
-        return self._inner.recorded(agent_id)
-
-    def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        self._inner.publish(agent_id, turn, delta)
+        return await super().record_all(entries, barrier=barrier)
 
 
 async def test_an_answer_and_the_calls_that_it_begins_are_one_commit() -> None:

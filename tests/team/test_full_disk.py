@@ -2,39 +2,35 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import pytest
 
 from planck.llm.provider import Request
-from planck.records.events import Event, ToolEnd, ToolStart, TurnEnd, TurnStart, View
+from planck.records.events import Event, ToolEnd, ToolStart, TurnEnd, TurnStart
 from planck.records.messages import ToolMessage
 from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
 from planck.testing.scripted import Scripted
 from planck.toolkit.journal import Entry
+from tests.ports import JournalProxy
 from tests.teams import Crew, delegate
 from tests.virtual_time import run_virtual
 
 
-class FullFrom:
+class FullFrom(JournalProxy):
     """Refuses the n-th commit and those after it, until there is room again."""
 
     def __init__(self, inner: SessionJournal, n: int) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._left = n
         self.refused = 0
         self.on_refusal: Callable[[], None] = lambda: None
 
     def free(self) -> None:
         self._left = 1_000_000
-
-    async def record(
-        self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
-    ) -> list[Event]:
-        return await self.record_all([Entry(agent_id, turn, fact) for fact in facts], barrier=barrier)
 
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         self._left -= 1
@@ -44,13 +40,7 @@ class FullFrom:
             with suppress(asyncio.CancelledError):  # as promised: a failure stands in its place
                 await asyncio.sleep(0)
             raise StoreError(ErrorKind.LOG_WRITE_FAILED, "no space left; free some")
-        return await self._inner.record_all(entries, barrier=barrier)
-
-    def recorded(self, agent_id: str) -> Iterator[Event]:
-        return self._inner.recorded(agent_id)
-
-    def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        self._inner.publish(agent_id, turn, delta)
+        return await super().record_all(entries, barrier=barrier)
 
 
 def answer(request: Request) -> Scripted:

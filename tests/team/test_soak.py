@@ -48,7 +48,7 @@ async def _storm(agents: int, messages: int, seed: int) -> None:
             await crew.team.destroy(choose.choice(live), "was destroyed")
         if number % 50 == 0:
             await asyncio.sleep(choose.random())
-    await crew.team.settled()
+    await crew.team.wait_until_settled()
     _none_lost_none_doubled(crew, messages)
     assert len(crew.team.mail.waits) == 0
     assert not crew.team.mail.ledger.open

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -19,7 +19,6 @@ from planck.records.events import (
     TurnEnd,
     TurnStart,
     TurnStatus,
-    View,
 )
 from planck.records.messages import AssistantMessage, ToolMessage
 from planck.records.outcome import ErrorKind
@@ -28,6 +27,7 @@ from planck.store.store import StoreError
 from planck.team.team import TeamError
 from planck.testing.scripted import Say
 from planck.toolkit.journal import Entry
+from tests.ports import JournalProxy
 from tests.teams import Crew, ask, delegate, target
 from tests.virtual_time import run_virtual
 
@@ -35,32 +35,21 @@ CALLS = 40
 """More than any scenario here makes: the last ones are not reached, and change nothing."""
 
 
-class Tripping:
+class Tripping(JournalProxy):
     """A journal that does something at one of its calls, before or instead of recording."""
 
     def __init__(self, inner: SessionJournal) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self.calls = 0
         self.trip: Callable[[int], None] = lambda call: None
-
-    async def record(
-        self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
-    ) -> list[Event]:
-        return await self.record_all([Entry(agent_id, turn, fact) for fact in facts], barrier=barrier)
 
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         # As the promise has it: nothing is awaited before the facts are handed over.
         self.calls += 1
         self.trip(self.calls)
-        events = await self._inner.record_all(entries, barrier=barrier)
+        events = await super().record_all(entries, barrier=barrier)
         await asyncio.sleep(0)
         return events
-
-    def recorded(self, agent_id: str) -> Iterator[Event]:
-        return self._inner.recorded(agent_id)
-
-    def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        self._inner.publish(agent_id, turn, delta)
 
 
 def _script(request: Request) -> Say | str:
@@ -94,7 +83,7 @@ async def _run(act: Callable[[Crew], None], at: int) -> Crew:
     except StoreError:
         return crew  # the prompt itself was not accepted, and its sender knows
     assert refused is None
-    await crew.team.settled()
+    await crew.team.wait_until_settled()
     return crew
 
 
@@ -167,7 +156,7 @@ async def _destroyed(at: int) -> None:
 
     crew = await _run(destroy, at)
     await asyncio.gather(*doomed)
-    await crew.team.settled()
+    await crew.team.wait_until_settled()
     _check(crew, at)
     kinds = [
         fact.error.kind
@@ -349,7 +338,7 @@ async def _abort_keeps() -> None:
     while not crew.provider.asked:
         await asyncio.sleep(0)
     lead.actor.abort()
-    await crew.team.settled()
+    await crew.team.wait_until_settled()
     ends = [fact for fact in crew.recorded("turn_end") if isinstance(fact, TurnEnd)]
     assert [end.status for end in ends] == [TurnStatus.INTERRUPTED, TurnStatus.COMPLETED]
     assert crew.provider.open_streams == 0

@@ -79,7 +79,7 @@ async def _ring(size: int, seed: int) -> tuple[int, int]:
     lead = crew.team.orchestrator
     members = [member for member in crew.team.members if member is not lead]
     await asyncio.gather(*(crew.team.mail.delegate(lead, member, "ask the next one") for member in members))
-    await crew.team.settled()
+    await crew.team.wait_until_settled()
     ends = [fact for fact in crew.recorded("tool_end") if isinstance(fact, ToolEnd)]
     left = len(crew.team.mail.waits)
     await crew.aclose()

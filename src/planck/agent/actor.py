@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -22,19 +22,16 @@ class Ended(msgspec.Struct, frozen=True):
     opening: Envelope
     end: TurnEnd
     error: Err | None
-
-
-Closing = Callable[[Ended], Sequence[Entry]]
-"""What else becomes true in the same commit as the turn's end."""
+    facts: tuple[View, ...]
+    """What is to be recorded of it: one result for each open call, its error, its end."""
 
 
 class Actor:
-    def __init__(self, agent: Agent, closing: Closing = lambda ended: (), *, barrier: bool = True) -> None:
+    def __init__(self, agent: Agent, *, barrier: bool) -> None:
         """`barrier`: a turn's end waits until it would survive a power cut."""
         self.agent = agent
         self.opening: Envelope | None = None
         """What started the turn in flight."""
-        self._closing = closing
         self._barrier = barrier
         self._mail = asyncio.Event()
         self._work: asyncio.Task[str] | None = None
@@ -49,15 +46,15 @@ class Actor:
         return self._work is None and not self.agent.history.unread
 
     @property
-    def stirred(self) -> bool:
-        """Whether mail came since `rest`."""
+    def has_new_mail(self) -> bool:
+        """Whether mail came since `ignore_old_mail`."""
         return self._mail.is_set()
 
-    def rest(self) -> None:
-        """Leave what is in the mailbox: only what comes from here on counts as new."""
+    def ignore_old_mail(self) -> None:
+        """What is in the mailbox stays there, but only what comes from here on counts as new."""
         self._mail.clear()
 
-    async def new_mail(self) -> None:
+    async def wait_for_new_mail(self) -> None:
         await self._mail.wait()
 
     def accept(self, envelope: Envelope) -> None:
@@ -71,9 +68,12 @@ class Actor:
             self._abort_as = status
             self._work.cancel()
 
-    async def next_turn(self) -> Ended:
-        """Wait for mail, run one turn, record how it ended. Cancelling this ends the turn as interrupted."""
-        opening = self.opening = await self._next_mail()
+    async def run_next_turn(self) -> None:
+        """Wait for mail and run one turn; whoever drives it then has its end recorded.
+
+        A cancellation stops the turn, and is raised again once it stands still.
+        """
+        opening = self.opening = await self._wait_for_opening()
         self._abort_as = TurnStatus.INTERRUPTED
         self._work = asyncio.create_task(run_turn(self.agent, opening))  # noqa: TID251 - awaited below
         try:
@@ -81,32 +81,39 @@ class Actor:
         except asyncio.CancelledError:
             self._work.cancel()
             await asyncio.wait({self._work})
-            await self._conclude(opening, self._work)
             raise
-        else:
-            return await self._conclude(opening, self._work)
+
+    def conclude(self) -> Ended | None:
+        """Returns how the turn ended; None between turns, and while it works.
+
+        Called once a turn, and without an await before `record_end`.
+        """
+        if self.opening is None or self._work is None or not self._work.done():
+            return None
+        status, text, error = self._outcome(self._work)
+        facts: list[View] = []
+        if self.opening.id in self.agent.history.unread:  # stopped before it could record its start
+            facts += self.agent.begin_turn(self.opening)
+        facts += [end_interrupted(call) for call in self.agent.history.open_calls]
+        if error:
+            facts.append(ErrorEvent(kind=error.kind, message=error.message, details=error.details))
+        end = TurnEnd(status=status, text=text, usage=self.agent.turn_usage)
+        return Ended(self.opening, end, error, (*facts, end))
+
+    async def record_end(self, ended: Ended, also: Sequence[Entry] = ()) -> None:
+        """Record the end in one commit with what it owes to others; after that it works on nothing."""
+        try:
+            await self.agent.record(*ended.facts, also=also, barrier=self._barrier)
         finally:
             self._work = self.opening = None
             self.agent.activity = Activity.IDLE
             self.agent.current_tools = ()
 
-    async def _next_mail(self) -> Envelope:
+    async def _wait_for_opening(self) -> Envelope:
         while not self.agent.history.unread:
             self._mail.clear()
             await self._mail.wait()
         return next(iter(self.agent.history.unread.values()))
-
-    async def _conclude(self, opening: Envelope, work: "asyncio.Task[str]") -> Ended:
-        status, text, error = self._outcome(work)
-        facts: list[View] = []
-        if opening.id in self.agent.history.unread:  # stopped before it could record its start
-            facts += self.agent.begin_turn(opening)
-        facts += [end_interrupted(call) for call in self.agent.history.open_calls]
-        if error:
-            facts.append(ErrorEvent(kind=error.kind, message=error.message, details=error.details))
-        ended = Ended(opening, TurnEnd(status=status, text=text, usage=self.agent.turn_usage), error)
-        await self.agent.record(*facts, ended.end, also=self._closing(ended), barrier=self._barrier)
-        return ended
 
     def _outcome(self, work: "asyncio.Task[str]") -> tuple[TurnStatus, str, Err | None]:
         if work.cancelled():

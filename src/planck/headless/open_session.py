@@ -127,7 +127,7 @@ class OpenSession:
     async def settled(self) -> None:
         """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
         for again in range(_MAX_STOPS):
-            await self._session.team.settled()
+            await self._session.team.wait_until_settled()
             if "Stop" not in self._wired.hooks.settings():
                 return
             result = self.result(self._prompted)
@@ -138,7 +138,7 @@ class OpenSession:
                 return
             if await self._session.prompt(f"A Stop hook wants you to go on: {verdict.reason}"):
                 return  # refused: there is nobody to go on
-        await self._session.team.settled()
+        await self._session.team.wait_until_settled()
 
     async def _past_hooks(self, text: str) -> str:
         """The prompt with what the hooks add to it; one may refuse it."""
@@ -173,7 +173,7 @@ class OpenSession:
         """Prompt the orchestrator and wait until nothing can wake it any more."""
         began, after = self._clock.monotonic(), self.head
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
-        self._session.team.go_on()
+        self._session.team.resume()
         try:
             async with asyncio.timeout(timeout):
                 await self.prompt(prompt)

@@ -48,7 +48,7 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
 from planck.team import by_id
-from planck.team.briefing import standing
+from planck.team.briefing import write_briefing
 from planck.team.spawn import Grants
 from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
@@ -284,7 +284,9 @@ class SessionWiring:
 
     def compactor(self, provider: Provider, model: ModelSpec, name: str) -> Compactor:
         """Its own, even for an agent that never compacts by itself: the user may still ask for it."""
-        return Compactor(self._summarise(provider, name), model.context_window, partial(standing, self._team))
+        return Compactor(
+            self._summarise(provider, name), model.context_window, partial(write_briefing, self._team)
+        )
 
     def _summarise(self, provider: Provider, name: str) -> Summarise | None:
         if name == DIGEST:

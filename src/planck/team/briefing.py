@@ -1,4 +1,4 @@
-"""How things stand for one agent, in words that outlive a summary of its history: roster and open asks."""
+"""Tells one agent what a summary of its history must not lose: the roster and the open asks."""
 
 from collections.abc import Iterable
 
@@ -8,25 +8,21 @@ from planck.team.team import Team
 _TEXT = 300
 
 
-def standing(team: Team, agent_id: str) -> str:
+def write_briefing(team: Team, agent_id: str) -> str:
+    """Returns who is in the team now, and what is not answered yet: given by the agent, then given to it."""
     names = {member.id: member.name for member in team.members}
+    expected = team.mail.ledger.open.values()
+    given = (envelope for envelope in expected if envelope.sender == agent_id)
+    taken = (envelope for envelope in expected if envelope.receiver == agent_id)
     lines = [
         "Your team now: " + ", ".join(f"{m.name} (type {m.spec.type}, id {m.id})" for m in team.members),
-        *_told(
-            "Not answered yet, given by you",
-            (e for e in team.mail.ledger.open.values() if e.sender == agent_id),
-            names,
-        ),
-        *_told(
-            "Not answered yet, given to you",
-            (e for e in team.mail.ledger.open.values() if e.receiver == agent_id),
-            names,
-        ),
+        *_list_envelopes("Not answered yet, given by you", given, names),
+        *_list_envelopes("Not answered yet, given to you", taken, names),
     ]
     return "\n".join(lines)
 
 
-def _told(title: str, envelopes: Iterable[Envelope], names: dict[str, str]) -> list[str]:
+def _list_envelopes(title: str, envelopes: Iterable[Envelope], names: dict[str, str]) -> list[str]:
     rows = [
         f"- {e.kind} {e.id} from {names.get(e.sender, e.sender)} to {names.get(e.receiver, e.receiver)}: "
         f"{e.text[:_TEXT]}"

@@ -1,4 +1,4 @@
-"""Tasks and asks that somebody still waits for: a fold over envelopes and deliveries."""
+"""Keeps the tasks and asks that somebody still waits for: a fold over envelopes and deliveries."""
 
 from planck.records.events import Delivery, Envelope, Kind, View
 

@@ -1,15 +1,17 @@
 """How agents reach each other: durable envelopes, asks that are answered once, tasks that always report."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from planck.agent.actor import Ended
-from planck.records.events import USER, Delivery, Envelope, Kind, TurnStatus, View, Wait
+from planck.records.events import USER, Delivery, Envelope, Kind, View, Wait
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.ledger import Ledger
 from planck.team.member import Member
+from planck.team.settlement import Answer, Settlement, answer_ask, join, report_task
 from planck.team.waits import Waits
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
@@ -25,29 +27,30 @@ class Mail:
         ids: Ids,
         clock: Clock,
         limits: Limits,
-        live: Callable[[str], Member | None],
+        members: Mapping[str, Member],
     ) -> None:
+        """`members` are the live ones by id, as the team keeps them."""
         self.waits = Waits()
         self.ledger = Ledger()
         self._journal = journal
         self._ids = ids
         self._clock = clock
         self._limits = limits
-        self._live = live
+        self._members = members
         self._answers: dict[str, asyncio.Future[Outcome]] = {}
         self._answering: set[str] = set()
 
     async def prompt(self, target: Member, text: str, *, steer: bool = False) -> Err | None:
-        """From the user; returns once it would survive a power cut. Steering joins a running turn."""
+        """Send what the user says; returns once it would survive a power cut. Steering joins a turn."""
         kind = Kind.RESPONSE if steer else Kind.PROMPT
         envelope = Envelope(id=self._ids.new(), kind=kind, sender=USER, receiver=target.id, text=text)
         return await self._post(envelope, target, barrier=True)
 
     async def ask(self, caller: Member, target: Member, question: str, timeout: float) -> Outcome:
-        """The target's answer to this question, or why there is none; in time, whatever the target does."""
+        """Returns the target's answer to this question, or why there is none; in time, whatever it does."""
         ring = self.waits.waiting(caller.id, on=target.id)
         if ring:
-            return _deadlock(ring, self._live)
+            return self._refuse_ring(ring)
         deadline = add_seconds(self._clock.now(), timeout)
         envelope = self._envelope(Kind.ASK, caller, target, question, deadline=deadline)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
@@ -77,40 +80,71 @@ class Mail:
         return await self._post(self._envelope(Kind.TASK, caller, target, task), target)
 
     async def respond(self, caller: Member, text: str, delegator_id: str) -> Outcome:
-        """To whoever sent the ask or task at hand, else to the delegator."""
+        """Answer whoever sent the ask or task at hand, else the delegator."""
         at_hand = caller.actor.opening
         if at_hand and at_hand.kind is Kind.ASK:
             return await self._answer_now(caller, at_hand, text)
-        correlation = at_hand.id if at_hand and at_hand.kind is Kind.TASK else None
-        receiver = self._live(at_hand.sender if at_hand and correlation else delegator_id)
+        task = at_hand if at_hand and at_hand.kind is Kind.TASK else None
+        receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
             return NO_DELEGATOR
-        envelope = self._envelope(Kind.RESPONSE, caller, receiver, text, correlation=correlation)
+        envelope = self._envelope(Kind.RESPONSE, caller, receiver, text, answers=task)
         return await self._post(envelope, receiver) or Ok({"output": "Response sent."})
 
-    def closing(self, member: Member, ended: Ended) -> Sequence[Entry]:
-        """What the end of a turn owes: an ask its answer, a task its report, in the turn's own commit."""
-        opening, end = ended.opening, ended.end
+    def settle_turn(self, member: Member, ended: Ended) -> Settlement:
+        """Returns what the end of a turn owes: an ask its answer, a task its report."""
+        opening = ended.opening
         if opening.kind is Kind.ASK:
-            member.after.append(lambda: self._resolve(opening.id, _answer(member, ended)))
-            return [Entry(member.id, member.actor.agent.turn, Delivery(ids=(opening.id,), state="answered"))]
-        if opening.kind is Kind.TASK and opening.id in self.ledger.open:
-            text = end.text if end.status is TurnStatus.COMPLETED else _lost(member, ended)
-            return self._report(member, opening, text)
-        return []
-
-    def lost(self, member: Member, opening: Envelope, why: str) -> Sequence[Entry]:
-        """The same for an envelope that its receiver will not finish."""
-        if opening.kind is Kind.ASK:
-            member.after.append(
-                lambda: self._resolve(opening.id, Err(ErrorKind.TARGET_GONE, f"{member.name} {why}"))
+            answered = Delivery(ids=(opening.id,), state="answered")
+            return Settlement(
+                (Entry(member.id, member.actor.agent.turn, answered),),
+                (Answer(opening.id, answer_ask(member, ended)),),
             )
         if opening.kind is Kind.TASK and opening.id in self.ledger.open:
+            return self._report(member, opening, report_task(member, ended))
+        return Settlement()
+
+    def settle_unfinished(self, member: Member, opening: Envelope, why: str) -> Settlement:
+        """Returns the same for an envelope that its receiver will not finish."""
+        if opening.kind is Kind.ASK:
+            gone = Err(ErrorKind.TARGET_GONE, f"{member.name} {why}")
+            return Settlement(dues=(Answer(opening.id, gone),))
+        if opening.kind is Kind.TASK and opening.id in self.ledger.open:
             return self._report(member, opening, f"The task was not finished: {member.name} {why}.")
-        return []
+        return Settlement()
+
+    def settle_unread(self, member: Member, why: str) -> Settlement:
+        """Returns the same for everything in the mailbox of an agent that ends."""
+        unread = member.actor.agent.history.unread.values()
+        return join(self.settle_unfinished(member, envelope, why) for envelope in unread)
+
+    def notify(self, sender: Member, receiver: Member, text: str) -> Settlement:
+        """Returns a response that nobody asked for: what a delegator must know of its worker."""
+        return self._send(self._envelope(Kind.RESPONSE, sender, receiver, text))
+
+    @contextmanager
+    def pay_after_commit(self, settlement: Settlement) -> Iterator[None]:
+        """Tell whoever waits, once the commit inside is durable; a commit that failed pays nothing."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._pay(settlement)  # the journal commits what it took, whoever still waits for it
+            raise
+        self._pay(settlement)
+
+    def _pay(self, settlement: Settlement) -> None:
+        for due in settlement.dues:
+            match due:
+                case Answer():
+                    self._resolve(due.ask_id, due.outcome)
+                case Envelope():
+                    self._hand_over(due)
+                case Delivery():
+                    self.ledger.apply(due)
 
     def remember(self, facts: Iterable[View]) -> None:
-        """Rebuild from the log what is still expected of whom; ids are unique, so answers may come first."""
+        """Rebuild from the log what is still expected of whom."""
+        # Agent by agent, an answer may come before what it answers: so whatever expects one goes first.
         facts = list(facts)
         for asked in (True, False):
             for fact in facts:
@@ -118,7 +152,7 @@ class Mail:
                     self.ledger.apply(fact)
 
     async def forget_asks(self, member: Member) -> None:
-        """After a restart nobody waits for the answers to questions from before."""
+        """Expire the questions that came before a restart: nobody waits for their answers any more."""
         unread = member.actor.agent.history.unread.values()
         asks = tuple(envelope.id for envelope in unread if envelope.kind is Kind.ASK)
         if asks:
@@ -126,29 +160,15 @@ class Mail:
             self.ledger.apply(expired)
             await member.actor.agent.record(expired)
 
-    def settle(self, member: Member) -> None:
-        """The end of a turn is in the log: tell whoever waited for it."""
-        after, member.after = member.after, []
-        for tell in after:
-            tell()
-
-    def tell(self, sender: Member, receiver: Member, text: str) -> Entry:
-        """A response that nobody asked for: what a delegator must know of its worker."""
-        envelope = self._envelope(Kind.RESPONSE, sender, receiver, text)
-        sender.after.append(lambda: self._arrived(envelope))
-        return Entry(receiver.id, 0, envelope)
-
-    def _report(self, member: Member, task: Envelope, text: str) -> Sequence[Entry]:
-        receiver = self._live(task.sender)
+    def _report(self, member: Member, task: Envelope, text: str) -> Settlement:
+        receiver = self._members.get(task.sender)
         if receiver is None:
             dead = Delivery(ids=(task.id,), state="dead")
-            member.after.append(lambda: self.ledger.apply(dead))
-            return [Entry(member.id, member.actor.agent.turn, dead)]
-        report = self._envelope(
-            Kind.RESPONSE, member, receiver, text, correlation=task.id, hops=task.hops + 1
-        )
-        member.after.append(lambda: self._arrived(report))
-        return [Entry(receiver.id, 0, report)]
+            return Settlement((Entry(member.id, member.actor.agent.turn, dead),), (dead,))
+        return self._send(self._envelope(Kind.RESPONSE, member, receiver, text, answers=task))
+
+    def _send(self, envelope: Envelope) -> Settlement:
+        return Settlement((Entry(envelope.receiver, 0, envelope),), (envelope,))
 
     async def _post(
         self,
@@ -161,15 +181,15 @@ class Mail:
         refused = self._refuse(envelope, target)
         if refused:
             return refused
-        target.arriving += 1
+        target.incoming += 1
         try:
             await self._journal.record_all([Entry(target.id, 0, envelope), *also], barrier=barrier)
         except asyncio.CancelledError:
-            self._arrived(envelope)  # the journal commits what it took: it is sent, whoever still waits
+            self._hand_over(envelope)  # the journal commits what it took: it is sent, whoever still waits
             raise
         finally:
-            target.arriving -= 1
-        if not self._arrived(envelope):
+            target.incoming -= 1
+        if not self._hand_over(envelope):
             await self._journal.record(target.id, 0, Delivery(ids=(envelope.id,), state="dead"))
             return GONE
         return None
@@ -190,7 +210,7 @@ class Mail:
                 f"the limit is {self._limits.hops}; report to the user what you have",
                 {"hops": envelope.hops, "limit": self._limits.hops},
             )
-        if len(target.actor.agent.history.unread) + target.arriving >= self._limits.inbox:
+        if len(target.actor.agent.history.unread) + target.incoming >= self._limits.inbox:
             return Err(
                 ErrorKind.LIMIT_EXCEEDED,
                 f"{target.name} has {self._limits.inbox} unread messages; wait until it has worked on them",
@@ -198,10 +218,19 @@ class Mail:
             )
         return None
 
-    def _arrived(self, envelope: Envelope) -> bool:
-        """It is in the log: hand it over, unless its receiver ended meanwhile."""
+    def _refuse_ring(self, ring: tuple[str, ...]) -> Err:
+        names = [self._members[id].name if id in self._members else id for id in ring]
+        return Err(
+            ErrorKind.DEADLOCK,
+            f"Deadlock detected: {' waits for '.join(names)}. "
+            "Use send_response or delegate_task to communicate without blocking.",
+            {"cycle": list(ring)},
+        )
+
+    def _hand_over(self, envelope: Envelope) -> bool:
+        """Give a recorded envelope to its receiver; False where that ended meanwhile."""
         self.ledger.apply(envelope)
-        target = self._live(envelope.receiver)
+        target = self._members.get(envelope.receiver)
         if target:
             target.actor.accept(envelope)
         else:
@@ -230,7 +259,7 @@ class Mail:
             answer.set_result(outcome)
 
     async def _expire(self, ask: Envelope, target: Member) -> None:
-        """Nobody waits for the answer any more: a question not yet read is never worked on."""
+        """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""
         self.ledger.open.pop(ask.id, None)
         if ask.id in target.actor.agent.history.unread:
             expired = Delivery(ids=(ask.id,), state="expired")
@@ -244,11 +273,11 @@ class Mail:
         receiver: Member,
         text: str,
         *,
-        correlation: str | None = None,
+        answers: Envelope | None = None,
         deadline: str | None = None,
-        hops: int | None = None,
     ) -> Envelope:
         id = self._ids.new()
+        correlation = answers.id if answers else id if kind in (Kind.ASK, Kind.TASK) else None
         return Envelope(
             id=id,
             kind=kind,
@@ -256,34 +285,7 @@ class Mail:
             sender_name=sender.name,
             receiver=receiver.id,
             text=text,
-            correlation_id=correlation or (id if kind in (Kind.ASK, Kind.TASK) else None),
+            correlation_id=correlation,
             deadline=deadline,
-            hops=sender.hops + 1 if hops is None else hops,
+            hops=(answers or sender).hops + 1,
         )
-
-
-def _answer(member: Member, ended: Ended) -> Outcome:
-    if member.ending:
-        return Err(ErrorKind.TARGET_GONE, f"{member.name} {member.ending}")
-    if ended.end.status is TurnStatus.COMPLETED:
-        return Ok({"output": ended.end.text})
-    if ended.error:
-        return Err(ended.error.kind, ended.error.message, ended.error.details)
-    kind = ErrorKind.TIMEOUT if ended.end.status is TurnStatus.TIMED_OUT else ErrorKind.INTERRUPTED
-    return Err(kind, f"{member.name} was stopped before it answered")
-
-
-def _lost(member: Member, ended: Ended) -> str:
-    why = str(ended.error) if ended.error else member.ending or f"its turn was {ended.end.status.value}"
-    said = f"\nIts last words: {ended.end.text}" if ended.end.text else ""
-    return f"The task was not finished: {member.name}: {why}.{said}"
-
-
-def _deadlock(ring: tuple[str, ...], live: Callable[[str], Member | None]) -> Err:
-    names = [member.name if (member := live(id)) else id for id in ring]
-    return Err(
-        ErrorKind.DEADLOCK,
-        f"Deadlock detected: {' waits for '.join(names)}. "
-        "Use send_response or delegate_task to communicate without blocking.",
-        {"cycle": list(ring)},
-    )

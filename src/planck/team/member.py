@@ -1,6 +1,3 @@
-from collections import deque
-from collections.abc import Callable
-
 from planck.agent.actor import Actor
 from planck.records.outcome import PlanckError
 from planck.records.specs import AgentSpec
@@ -14,19 +11,18 @@ class Member:
         self.depth = depth
         """0 for those the session began with."""
         self.idle_since = since
-        self.arriving = 0
+        self.incoming = 0
         """Envelopes for it that are being recorded now."""
-        self.crashes: deque[float] = deque(maxlen=8)
-        self.unwritten = False
-        """The log refused it, and no turn of it was recorded since."""
+        self.crashes: list[float] = []
+        """When it crashed, of late."""
+        self.log_refused = False
+        """The log refused a fact of it, and no turn of it was recorded since."""
         self.recovering = False
         """Its turn broke off, and what that leaves behind is being recorded."""
         self.stalled: PlanckError | None = None
         """Why the log could not take the end of its turn; it rests until something can be recorded again."""
-        self.ending = ""
+        self.end_reason = ""
         """Why it ends, once it does."""
-        self.after: list[Callable[[], object]] = []
-        """What happens once the end of its turn is recorded."""
 
     @property
     def id(self) -> str:
@@ -42,7 +38,8 @@ class Member:
 
     @property
     def resting(self) -> bool:
-        return self.stalled is not None and not self.actor.stirred
+        """Whether it waits for new mail before it tries again what the log refused."""
+        return self.stalled is not None and not self.actor.has_new_mail
 
     @property
     def hops(self) -> int:

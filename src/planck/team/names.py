@@ -9,19 +9,20 @@ _RESERVED = frozenset({"user", "system", "assistant", "tool", "developer", "plan
 
 
 def refuse(field: str, name: str) -> Err | None:
+    """Returns why no agent may have this name (or type), whoever has it already."""
     if not name.strip() or len(name) > _LONGEST:
         return Err(ErrorKind.INVALID_ARGS, f"{field} must have 1 to {_LONGEST} characters; choose another")
     if any(unicodedata.category(c).startswith("C") for c in name):
         return Err(
             ErrorKind.INVALID_ARGS, f"{field} {name!r} has control or invisible characters; leave them out"
         )
-    if skeleton(name) in _RESERVED:
+    if fold_lookalikes(name) in _RESERVED:
         return Err(ErrorKind.INVALID_ARGS, f"{field} {name!r} is reserved; choose another")
     return None
 
 
-def skeleton(name: str) -> str:
-    """Equal for names that look alike: case, width, accents' spelling and common look-alikes apart."""
+def fold_lookalikes(name: str) -> str:
+    """Returns the same for names that look alike: in case, width, spelling of accents, common look-alikes."""
     folded = unicodedata.normalize("NFKC", name).casefold().strip()
     return " ".join(folded.translate(_LOOKALIKES).split())
 

@@ -1,4 +1,4 @@
-"""An agent from its log, after a crash of its actor or of the whole process."""
+"""Builds an agent from its log, after a crash of its actor or of the whole process."""
 
 from collections.abc import Callable, Iterable
 
@@ -24,20 +24,23 @@ BuildAgent = Callable[[AgentSpec, Journal], Agent]
 """How an agent gets its model and tools; the facade's wiring knows."""
 
 
-class Revived(msgspec.Struct, frozen=True):
+class RestoredAgent(msgspec.Struct, frozen=True):
     agent: Agent
     opening: Envelope | None
     """What had started the turn that never ended, if there is one."""
 
-    def closing(self) -> list[View]:
-        """The facts that end that turn: each open call gets its one result, nothing is run again."""
+    def end_cut_turn(self) -> list[View]:
+        """Returns the facts that end that turn: each open call gets its one result, nothing is run again."""
         facts: list[View] = [end_interrupted(call) for call in self.agent.history.open_calls]
         if self.opening:
             facts.append(TurnEnd(status=TurnStatus.INTERRUPTED, text="", usage=Usage()))
         return facts
 
 
-def revive(spec: AgentSpec, facts: Iterable[View], journal: Journal, build: BuildAgent) -> Revived:
+def restore_agent(
+    spec: AgentSpec, facts: Iterable[View], journal: Journal, build: BuildAgent
+) -> RestoredAgent:
+    """Returns the agent as its facts leave it: its history, turn number, usage and unread mail."""
     facts = list(facts)
     for fact in facts:
         if isinstance(fact, ModelChanged):
@@ -61,4 +64,4 @@ def revive(spec: AgentSpec, facts: Iterable[View], journal: Journal, build: Buil
                 agent.usage = fact.usage
             case _:
                 pass
-    return Revived(agent, opening)
+    return RestoredAgent(agent, opening)

@@ -80,7 +80,7 @@ async def spawn(team: Team, caller: Member, args: dict[str, Any], grants: Grants
         authority=_limit_authority(caller, tools, skills),
     )
     # No await between this check and the admission in add(): two calls can't both find the name free.
-    if taken := team.taken(spec):
+    if taken := team.find_clash(spec):
         return Err(
             ErrorKind.NOT_UNIQUE,
             f"An agent with the {taken} already exists in the team. Use it, or choose another.",

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable
 
 from planck.agent.actor import Actor
+from planck.agent.agent import Agent
 from planck.records.events import AgentEnded, AgentStarted, Delivery, Envelope, TurnStatus, View, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
@@ -12,7 +13,8 @@ from planck.records.specs import AgentSpec, Limits
 from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
-from planck.team.restore import BuildAgent, Revived, revive
+from planck.team.restore import BuildAgent, RestoredAgent, restore_agent
+from planck.team.settlement import Settlement, join
 from planck.toolkit.journal import Entry, Journal
 
 log = logging.getLogger(__name__)
@@ -32,13 +34,13 @@ class Team:
     ) -> None:
         self.id = id
         self.limits = limits
-        self.mail = Mail(journal, ids, clock, limits, self.member)
+        self._members: dict[str, Member] = {}
+        self.mail = Mail(journal, ids, clock, limits, self._members)
         self.total = 0
         """Agents that ever were."""
         self._journal = journal
         self._clock = clock
         self._build = build
-        self._members: dict[str, Member] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._halted = False
@@ -60,18 +62,18 @@ class Team:
     def now(self) -> float:
         return self._clock.monotonic()
 
-    def taken(self, spec: AgentSpec) -> str:
-        """Which of type and name a live agent has already; the newcomer needs both free."""
+    def find_clash(self, spec: AgentSpec) -> str:
+        """Returns which of type and name a live agent has already; the newcomer needs both free."""
         for member in self._members.values():
-            if names.skeleton(member.spec.name) == names.skeleton(spec.name):
+            if names.fold_lookalikes(member.spec.name) == names.fold_lookalikes(spec.name):
                 return f"name {spec.name!r}"
-            if names.skeleton(member.spec.type) == names.skeleton(spec.type):
+            if names.fold_lookalikes(member.spec.type) == names.fold_lookalikes(spec.type):
                 return f"type {spec.type!r}"
         return ""
 
     async def add(self, spec: AgentSpec, *, depth: int = 0) -> Member:
         """Start a new agent; it is a member before its start is in the log, so that its name is taken."""
-        member = self._admit(Revived(self._build(spec, self._journal), None), depth)
+        member = self._admit(self._build(spec, self._journal), depth)
         try:
             await self._journal.record(spec.id, 0, AgentStarted(agent=spec))
         except asyncio.CancelledError:
@@ -83,20 +85,20 @@ class Team:
         self._start(member)
         return member
 
-    async def adopt(self, lives: Iterable[tuple[AgentSpec, list[View]]]) -> None:
-        """Take agents over from the log, the orchestrator first; turns in flight end as interrupted."""
-        lives = list(lives)
-        self.mail.remember(fact for _, facts in lives for fact in facts)
-        revived = [revive(spec, facts, self._journal, self._build) for spec, facts in lives]
-        for one in revived:
-            self._admit(one, 1 if one.agent.spec.delegator_id else 0)
-        for one in revived:
-            await self._close(self._members[one.agent.id], one, "was stopped with the runtime")
+    async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]]) -> None:
+        """Take agents over from their logs, the orchestrator first; turns in flight end as interrupted."""
+        logs = list(logs)
+        self.mail.remember(fact for _, facts in logs for fact in facts)
+        restored = [restore_agent(spec, facts, self._journal, self._build) for spec, facts in logs]
+        for one in restored:
+            self._admit(one.agent, 1 if one.agent.spec.delegator_id else 0)
+        for one in restored:
+            await self._end_cut_turn(self._members[one.agent.id], one, "was stopped with the runtime")
             await self.mail.forget_asks(self._members[one.agent.id])
         for member in self.members:
             self._start(member)
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         """Returns when nothing can wake the orchestrator any more; raises what ended the team."""
         while True:
             self._changed.clear()
@@ -104,7 +106,7 @@ class Team:
                 raise self._failure
             if self._halted:
                 return
-            if not self._chores and all(self._quiet(member) for member in self._members.values()):
+            if not self._chores and all(self._is_quiet(member) for member in self._members.values()):
                 for member in self._members.values():
                     if member.stalled and member.resting:
                         raise member.stalled
@@ -128,8 +130,8 @@ class Team:
             self._changed.clear()
             await self._changed.wait()
 
-    def go_on(self) -> None:
-        """After a halt: everybody takes mail again, beginning with what waits."""
+    def resume(self) -> None:
+        """Undo a halt: everybody takes mail again, beginning with what waits."""
         if self._halted:
             self._halted = False
             for member in self.members:
@@ -140,30 +142,26 @@ class Team:
         """End one agent for good: what it was asked is refused, what it was given is reported back."""
         if self._members.pop(member.id, None) is None:
             return
-        member.ending = why
-        # A task of its own: whoever destroys may itself be stopped, and the end must still be told.
-        chore = asyncio.create_task(self._bury(member, why))  # noqa: TID251 - awaited in aclose
+        member.end_reason = why
+        # A task of its own: whoever destroys may itself be stopped, and the end must still be recorded.
+        chore = asyncio.create_task(self._record_destroyed(member, why))  # noqa: TID251 - awaited in aclose
         self._chores.add(chore)
-        chore.add_done_callback(self._buried)
+        chore.add_done_callback(self._finish_chore)
         await asyncio.shield(chore)
 
-    def _buried(self, chore: asyncio.Task[None]) -> None:
+    def _finish_chore(self, chore: asyncio.Task[None]) -> None:
         self._chores.discard(chore)
         self._changed.set()
 
-    async def _bury(self, member: Member, why: str) -> None:
+    async def _record_destroyed(self, member: Member, why: str) -> None:
         await self._stop(member)
-        dead = tuple(member.actor.agent.history.unread)
-        entries = [
-            entry
-            for envelope in member.actor.agent.history.unread.values()
-            for entry in self.mail.lost(member, envelope, why)
-        ]
-        if dead:
+        settlement = self.mail.settle_unread(member, why)
+        entries = list(settlement.entries)
+        if dead := tuple(member.actor.agent.history.unread):
             entries.append(Entry(member.id, 0, Delivery(ids=dead, state="dead")))
         entries.append(Entry(member.id, 0, AgentEnded(status="destroyed", reason=why)))
-        await self._journal.record_all(entries)
-        self.mail.settle(member)
+        with self.mail.pay_after_commit(settlement):
+            await self._journal.record_all(entries)
         self._changed.set()
 
     async def aclose(self) -> None:
@@ -173,9 +171,8 @@ class Team:
         for member in reversed(self.members):
             await self._stop(member)
 
-    def _admit(self, revived: Revived, depth: int) -> Member:
-        first = not self._members
-        actor = Actor(revived.agent, lambda ended: self.mail.closing(member, ended), barrier=first)
+    def _admit(self, agent: Agent, depth: int) -> Member:
+        actor = Actor(agent, barrier=not self._members)
         member = Member(actor, depth=depth, since=self._clock.monotonic())
         self._members[member.id] = member
         self.total += 1
@@ -183,8 +180,11 @@ class Team:
 
     def _start(self, member: Member) -> None:
         task = asyncio.create_task(self._drive(member))  # noqa: TID251 - awaited in _stop
-        task.add_done_callback(lambda _: self._changed.set())
+        task.add_done_callback(self._notice_stop)
         self._tasks[member.id] = task
+
+    def _notice_stop(self, task: asyncio.Task[None]) -> None:
+        self._changed.set()
 
     async def _stop(self, member: Member) -> None:
         task = self._tasks.pop(member.id, None)
@@ -194,14 +194,15 @@ class Team:
             if not task.cancelled() and (failure := task.exception()):
                 log.error("agent %s stopped: %s", member.name, failure)
 
-    def _quiet(self, member: Member) -> bool:
-        busy = member.arriving or member.after or member.recovering
+    def _is_quiet(self, member: Member) -> bool:
+        # A turn counts as work until its settlement is paid: no await stands between that and `record_end`.
+        busy = member.incoming or member.recovering
         return member.resting or (member.actor.idle and not busy)
 
     async def _drive(self, member: Member) -> None:
         while not self._halted:
             try:
-                await self._turn(member)
+                await self._run_turn(member)
             except Exception as crash:
                 member.recovering = True
                 if not await self._recover(member, crash):
@@ -210,14 +211,17 @@ class Team:
             member.idle_since = self._clock.monotonic()
             self._changed.set()
 
-    async def _turn(self, member: Member) -> None:
+    async def _run_turn(self, member: Member) -> None:
+        actor = member.actor
         try:
-            await member.actor.next_turn()
-        except asyncio.CancelledError:
-            self.mail.settle(member)  # it recorded its end before it let go
-            raise
-        self.mail.settle(member)
-        member.unwritten = False
+            await actor.run_next_turn()
+        finally:
+            # A cancelled turn, too, is recorded with what it owes before the cancellation goes on.
+            if ended := actor.conclude():
+                settlement = self.mail.settle_turn(member, ended)
+                with self.mail.pay_after_commit(settlement):
+                    await actor.record_end(ended, settlement.entries)
+        member.log_refused = False
 
     async def _recover(self, member: Member, crash: Exception) -> bool:
         """Restart it; where the log can't be written, once that is possible again. False: it is over."""
@@ -226,10 +230,10 @@ class Team:
                 raise crash  # it stands in the place of the cancellation: nothing is left to be driven
             try:
                 if isinstance(crash, PlanckError) and crash.err.kind is ErrorKind.LOG_WRITE_FAILED:
-                    if member.unwritten:  # a second time in a row: it will not help to try at once
+                    if member.log_refused:  # a second time in a row: it will not help to try at once
                         await self._stall(member, crash)
-                    member.unwritten = True
-                    await self._revive(member)
+                    member.log_refused = True
+                    await self._restore(member)
                     return True
                 log.error("agent %s crashed", member.name, exc_info=crash)
                 return await self._restart(member, crash)
@@ -240,42 +244,35 @@ class Team:
 
     async def _stall(self, member: Member, why: PlanckError) -> None:
         log.error("agent %s rests: %s", member.name, why)
-        member.actor.rest()
+        member.actor.ignore_old_mail()
         member.stalled = why
         self._changed.set()
-        await member.actor.new_mail()
+        await member.actor.wait_for_new_mail()
         member.stalled = None
 
     async def _restart(self, member: Member, crash: Exception) -> bool:
-        """From the log, with its id and its mail; False once it crashed too often."""
+        """Restore it from the log, with its id and its mail; False once it crashed too often."""
         now = self._clock.monotonic()
-        member.crashes.append(now)
-        recent = sum(now - then < _WINDOW for then in member.crashes)
-        if recent > _RESTARTS:
-            member.after.clear()
+        member.crashes = [*(then for then in member.crashes if now - then < _WINDOW), now]
+        if len(member.crashes) > _RESTARTS:
             await self._fail(member, crash)
             return False
-        await self._revive(member)
+        await self._restore(member)
         return True
 
-    async def _revive(self, member: Member) -> None:
-        member.after.clear()
+    async def _restore(self, member: Member) -> None:
         facts = [fact for event in self._journal.recorded(member.id) if (fact := view(event))]
-        revived = revive(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(
-            revived.agent,
-            lambda ended: self.mail.closing(member, ended),
-            barrier=member is self.orchestrator,
-        )
-        await self._close(member, revived, "crashed and was restarted")
+        restored = restore_agent(member.spec, facts, self._journal, self._build)
+        member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
+        await self._end_cut_turn(member, restored, "crashed and was restarted")
 
-    async def _close(self, member: Member, revived: Revived, why: str) -> None:
-        """End the turn that a crash cut: its calls, itself, and what somebody expected of it."""
-        facts = revived.closing()
-        also = self.mail.lost(member, revived.opening, why) if revived.opening else ()
-        if facts or also:
-            await revived.agent.record(*facts, also=also)
-        self.mail.settle(member)
+    async def _end_cut_turn(self, member: Member, restored: RestoredAgent, why: str) -> None:
+        """Record the end of the turn that a crash cut: its calls, itself, what somebody expected of it."""
+        facts, opening = restored.end_cut_turn(), restored.opening
+        settlement = self.mail.settle_unfinished(member, opening, why) if opening else Settlement()
+        with self.mail.pay_after_commit(settlement):
+            if facts or settlement.entries:
+                await restored.agent.record(*facts, also=settlement.entries)
 
     async def _fail(self, member: Member, crash: Exception) -> None:
         err = crash.err if isinstance(crash, PlanckError) else None
@@ -286,18 +283,14 @@ class Team:
             self._changed.set()
             return
         delegator = self._members.get(member.spec.delegator_id)
-        member.ending = why
+        member.end_reason = why
         del self._members[member.id]
         self._tasks.pop(member.id, None)
-        entries = [
-            entry
-            for envelope in member.actor.agent.history.unread.values()
-            for entry in self.mail.lost(member, envelope, why)
-        ]
-        told = any(isinstance(e.fact, Envelope) and e.agent_id == member.spec.delegator_id for e in entries)
-        entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
-        if delegator and not told:
-            entries.append(self.mail.tell(member, delegator, f"{member.name} {why}."))
-        await self._journal.record_all(entries)
-        self.mail.settle(member)
+        unread, notice = self.mail.settle_unread(member, why), Settlement()
+        reported = [due.receiver for due in unread.dues if isinstance(due, Envelope)]
+        if delegator and delegator.id not in reported:
+            notice = self.mail.notify(member, delegator, f"{member.name} {why}.")
+        ended = Entry(member.id, 0, AgentEnded(status="failed", reason=why))
+        with self.mail.pay_after_commit(join([unread, notice])):
+            await self._journal.record_all([*unread.entries, ended, *notice.entries])
         self._changed.set()

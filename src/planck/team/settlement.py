@@ -1,0 +1,56 @@
+"""What the end of a turn, or of an agent, owes to those who wait: facts for its commit, then their effect."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from planck.agent.actor import Ended
+from planck.records.events import Delivery, Envelope, TurnStatus
+from planck.records.outcome import Err, ErrorKind, Ok
+from planck.team.member import Member
+from planck.toolkit.journal import Entry
+from planck.toolkit.tool import Outcome
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The one outcome of an ask, for whoever waits for it."""
+
+    ask_id: str
+    outcome: Outcome
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    """Recorded in one commit with the end that it belongs to, then paid once; never paid if that failed."""
+
+    entries: tuple[Entry, ...] = ()
+    dues: tuple[Answer | Envelope | Delivery, ...] = ()
+    """In the order in which they take effect: answers reach their askers, envelopes their receivers."""
+
+
+def join(settlements: Iterable[Settlement]) -> Settlement:
+    all_of_them = list(settlements)
+    return Settlement(
+        tuple(entry for one in all_of_them for entry in one.entries),
+        tuple(due for one in all_of_them for due in one.dues),
+    )
+
+
+def answer_ask(member: Member, ended: Ended) -> Outcome:
+    """Returns what an asker gets of the turn that its question started."""
+    if member.end_reason:
+        return Err(ErrorKind.TARGET_GONE, f"{member.name} {member.end_reason}")
+    if ended.end.status is TurnStatus.COMPLETED:
+        return Ok({"output": ended.end.text})
+    if ended.error:
+        return Err(ended.error.kind, ended.error.message, ended.error.details)
+    kind = ErrorKind.TIMEOUT if ended.end.status is TurnStatus.TIMED_OUT else ErrorKind.INTERRUPTED
+    return Err(kind, f"{member.name} was stopped before it answered")
+
+
+def report_task(member: Member, ended: Ended) -> str:
+    """Returns what a delegator reads of the turn that its task started."""
+    if ended.end.status is TurnStatus.COMPLETED:
+        return ended.end.text
+    why = str(ended.error) if ended.error else member.end_reason or f"its turn was {ended.end.status.value}"
+    last_words = f"\nIts last words: {ended.end.text}" if ended.end.text else ""
+    return f"The task was not finished: {member.name}: {why}.{last_words}"
