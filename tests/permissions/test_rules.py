@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planck.permissions.rules import Decision, RuleError, load, rule
-from planck.shell.words import segments
+from planck.shell.script import segments
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 

@@ -22,7 +22,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, TEAM_TOOLS, AgentSpec
 from planck.records.visible import spell_out
-from planck.shell.words import segments
+from planck.shell.script import segments
 from planck.toolkit.tool import Effect, Tool, ToolContext
 from planck.tools.executor import Permit
 from planck.workspace.paths import Root, WorkspaceError, inside

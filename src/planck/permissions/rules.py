@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.shell.words import Segment, segments
+from planck.shell.script import Segment, segments
 
 
 class RuleError(PlanckError):

@@ -1,71 +1,95 @@
-"""Reading a shell script with `{{placeholders}}`: where each stands, and in whose quotes.
+"""What is read out of bash with the lexer of `words`: the plain commands of a line that rules judge, and a
+TOOL.json script with `{{placeholders}}`: where each stands, and in whose quotes.
 
-A little lexer of bash, as far as is needed to know that. It errs on the safe side: a script that it can't
-follow is refused, and a placeholder that it read wrongly would still be a quoted expansion of a variable.
+Both err on the safe side. What rules can't vouch for is None. A script that can't be followed is refused, and
+a placeholder that was read wrongly would still be a quoted expansion of a variable.
 """
 
 import re
-from dataclasses import dataclass, field
-from enum import Enum
 
-from planck.records.outcome import ErrorKind, PlanckError
+import msgspec
 
+from planck.shell.words import EXPANDED, OPERATOR, REDIRECTION, VALUE, Lexer, Quote, ShellError, Word
+
+MAX_LENGTH = 16_384
+MAX_SEGMENTS = 64
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-VALUE = "\0"
-"""Stands in `Word.text` for a placeholder, as `EXPANDED` does for the author's own expansions."""
-EXPANDED = "\1"
 
-_OPERATOR = re.compile(r";;&|;;|;&|;|&&|&|\|\||\|&|\|")
-_REDIRECTION = re.compile(r"&>>|&>|>>|>&|>\||>|<<<|<<-|<<|<&|<>|<")
+_RESERVED = frozenset(
+    {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"}
+    | {"select", "function", "time", "coproc", "!", "{", "}", "[["}
+)
 _PREFIXES = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "-p", "--"})
 """Reserved words, and the options of `time`, after which a command still follows."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[.*\])?\+?=")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_SEPARATORS = frozenset({";", "&", "\n", "|", "||", "&&", "|&"})
+_JOINTS = frozenset({"|", "||", "&&", "|&"})
+"""Separators that need a command behind them."""
 _SIMPLE_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
+_ARRAY_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)*")
+_BRACKET_BLANKS = re.compile(r"(?:[ \t\n()&|<>;]|\\\n)*")
+
+Segment = tuple[Word, ...]
+Command = list[Word]
 
 
-class Quote(Enum):
-    WORD = "word"
-    """An unquoted word of its own: without a value there is no word."""
-    BARE = "bare"
-    DOUBLE = "double"
-    SINGLE = "single"
-    ANSI = "ansi"
+def segments(command: str) -> tuple[Segment, ...] | None:
+    """Returns the simple commands of a pipeline or list. None where a redirection, a substitution, a compound
+    command, an assignment or anything else unknown is in it: then no rule can vouch for it."""
+    if len(command) > MAX_LENGTH or _CONTROL.search(command):
+        return None
+    try:
+        found = _read_segments(Lexer(command))
+    except ShellError:
+        return None
+    return tuple(found) if 0 < len(found) <= MAX_SEGMENTS else None
 
 
-@dataclass(slots=True)
-class Slot:
+def _read_segments(lexer: Lexer) -> list[Segment]:
+    found: list[Segment] = []
+    words: list[Word] = []
+    separator = ""
+    while True:
+        if plain := lexer.read_plain_word():
+            words.append(plain)
+            continue
+        char = lexer.skip()
+        if not char:
+            break
+        if operator := OPERATOR.match(lexer.script, lexer.i):
+            separator = operator[0]
+            lexer.take(len(separator))
+            if separator not in _SEPARATORS or not (words or separator == "\n"):
+                raise ShellError(f"a command is missing at {separator!r}")
+            if words:
+                found.append(_segment(words))
+            words = []
+        elif char in "#()<>":
+            raise ShellError(f"a {char!r} is more than plain words")
+        else:
+            words.append(lexer.read_word())
+    if words:
+        found.append(_segment(words))
+    elif separator in _JOINTS:
+        raise ShellError(f"a command is missing after {separator!r}")
+    return found
+
+
+def _segment(words: list[Word]) -> Segment:
+    if words[0].text in _RESERVED or _ASSIGNMENT.match(words[0].text):
+        raise ShellError("a compound command, or an assignment")
+    return tuple(words)
+
+
+class Slot(msgspec.Struct):
     name: str
     quote: Quote
     opens_path: bool = False
     """Starts the target of a redirection, where bash gives `/dev/tcp/...` a meaning of its own."""
 
 
-@dataclass(slots=True)
-class Word:
-    at: int
-    """Index of an empty piece before it, for what must be put in front."""
-    text: str = ""
-    """As the shell sees it after quote removal."""
-    nested: bool = False
-    """A placeholder stands inside a substitution of this word."""
-    names: set[str] = field(default_factory=set)
-    """Variables that the author expands in it."""
-    quoted: bool = False
-
-    @property
-    def has_value(self) -> bool:
-        return self.nested or VALUE in self.text
-
-    @property
-    def may_vanish(self) -> bool:
-        """Nothing but expansions, which may leave no word at all."""
-        return not self.text.strip(EXPANDED + VALUE) and (not self.quoted or "@" in self.names)
-
-
-Command = list[Word]
-
-
-@dataclass(slots=True)
-class ShellText:
+class Script(msgspec.Struct):
     pieces: list[str | Slot]
     commands: list[Command]
     evaluated: list[tuple[str, set[str]]]
@@ -73,30 +97,23 @@ class ShellText:
     defines_functions: bool
 
 
-def read(script: str) -> ShellText:
+def read(script: str) -> Script:
     """Raises `ShellError` where a placeholder would be evaluated, or the script can't be followed."""
     if "\0" in script:
-        raise refused("the command holds a NUL character")
+        raise ShellError("the command holds a NUL character")
     reader = _Reader(script)
     try:
-        reader.commands_until("")
+        reader.read_commands("")
     except RecursionError:
-        raise refused("the command is nested too deeply") from None
-    return ShellText(reader.pieces, reader.commands, reader.evaluated, reader.defines_functions)
+        raise ShellError("the command is nested too deeply") from None
+    return Script(reader.pieces, reader.commands, reader.evaluated, reader.defines_functions)
 
 
-class ShellError(PlanckError):
-    """A script that can't be followed, or a placeholder in it that a shell would evaluate."""
+class _Reader(Lexer):
+    """Bash with placeholders. Each piece of the script is kept, so that it can be put together again."""
 
-
-def refused(why: str) -> ShellError:
-    return ShellError(ErrorKind.INVALID_ARGS, why)
-
-
-class _Reader:
     def __init__(self, script: str) -> None:
-        self.script = script
-        self.i = 0
+        super().__init__(script)
         self.pieces: list[str | Slot] = []
         self.commands: list[Command] = []
         self.evaluated: list[tuple[str, set[str]]] = []
@@ -104,51 +121,50 @@ class _Reader:
         self._slots = 0
         self._here_documents: list[tuple[str, bool]] = []
 
-    def commands_until(self, closer: str) -> None:
-        """Commands up to `closer`, which is left to the caller."""
+    def read_commands(self, closer: str) -> None:
+        """Reads commands up to `closer`, which is left to the caller."""
         command: Command = []
         cases, pattern = 0, False
         while True:
-            self._blanks()
-            if self.i >= len(self.script):
+            c = self.skip()
+            if not c:
                 break
-            c = self.script[self.i]
             if c == "#":
-                self._take(self._line_end() - self.i)
+                self.take(self._line_end() - self.i)
             elif c == "\n":
                 command = self._end(command)
-                self._take(1)
-                self._here_document_bodies()
+                self.take(1)
+                self._read_here_document_bodies()
             elif c == ")":
                 if not pattern:
                     break
-                self._take(1)
+                self.take(1)
                 pattern = False
             elif c == "(":
                 if pattern:
-                    self._take(1)
+                    self.take(1)
                 else:
-                    self._parenthesis(command)
+                    self._read_parenthesis(command)
             elif c in "<>" and self.script[self.i + 1 : self.i + 2] == "(":
-                command.append(self._word())
-            elif found := _REDIRECTION.match(self.script, self.i):
-                self._redirection(command, found[0])
-            elif found := _OPERATOR.match(self.script, self.i):
-                self._take(len(found[0]))
+                command.append(self.read_word())
+            elif found := REDIRECTION.match(self.script, self.i):
+                self._read_redirection(command, found[0])
+            elif found := OPERATOR.match(self.script, self.i):
+                self.take(len(found[0]))
                 if not pattern:
                     command = self._end(command)
                 pattern = pattern or (cases > 0 and found[0] in {";;", ";&", ";;&"})
             elif pattern:
-                if self._word(pattern=True).text == "esac":
+                if self.read_word(pattern=True).text == "esac":
                     cases, pattern = cases - 1, False
             else:
-                word = self._word()
+                word = self.read_word()
                 if command or word.text not in {*_PREFIXES, "esac"}:
                     command.append(word)
                 cases -= not command and word.text == "esac"
                 match [word.text for word in command[:4]]:
                     case ["[["]:
-                        self._double_brackets()
+                        self._read_double_brackets()
                     case ["case", _, "in"]:
                         cases, pattern = cases + 1, True
                         command = self._end(command)
@@ -156,83 +172,83 @@ class _Reader:
                         self.defines_functions = True
                         command.clear()
                     case ["coproc"]:
-                        raise refused("coproc and placeholders do not go together")
+                        raise ShellError("coproc and placeholders do not go together")
         self._end(command)
         if self._here_documents:
-            raise refused("a here-document is never closed")
+            raise ShellError("a here-document is never closed")
         if self.script[self.i : self.i + 1] != closer:
-            raise refused(f"a {closer!r} is missing" if closer else "there is a ')' too many")
+            raise ShellError(f"a {closer!r} is missing" if closer else "there is a ')' too many")
 
     def _end(self, command: Command) -> Command:
         if command:
             self.commands.append(command)
         return []
 
-    def _parenthesis(self, command: Command) -> None:
+    def _read_parenthesis(self, command: Command) -> None:
         if self.script.startswith("((", self.i) and [word.text for word in command[:2]] in ([], ["for"]):
-            self._arithmetic("((", "))")
+            self._read_arithmetic("((", "))")
         elif command and command[-1].text.endswith("=") and self._touches():
-            self._array(command[-1])
+            self._read_array(command[-1])
         elif command:
-            self._function(command[-1])
+            self._read_function(command[-1])
             command.clear()
         else:
-            self._enclosed(1)
+            self._read_enclosed(1)
 
     def _touches(self) -> bool:
         return self.script[self.i - 1] not in " \t\n"
 
-    def _enclosed(self, opener: int) -> None:
-        self._take(opener)
+    def _read_enclosed(self, opener: int) -> None:
+        self.take(opener)
         outer, self._here_documents = self._here_documents, []
-        self.commands_until(")")
+        self.read_commands(")")
         self._here_documents = outer
-        self._take(1)
+        self.take(1)
 
-    def _function(self, name: Word) -> None:
+    def _read_function(self, name: Word) -> None:
         if name.has_value:
-            raise refused("a value can't name a function")
+            raise ShellError("a value can't name a function")
         found = re.compile(r"\([ \t]*\)").match(self.script, self.i)
         if not found:
-            raise refused(f"a '(' after {name.text!r} is neither a function nor an array")
-        self._take(len(found[0]))
+            raise ShellError(f"a '(' after {name.text!r} is neither a function nor an array")
+        self.take(len(found[0]))
         self.defines_functions = True
 
-    def _array(self, owner: Word) -> None:
-        self._take(1)
+    def _read_array(self, owner: Word) -> None:
+        self.take(1)
         while True:
-            self._blanks("\n")
-            if self.i >= len(self.script):
-                raise refused("an array is never closed")
-            if self.script[self.i] == ")":
+            c = self.skip(_ARRAY_BLANKS)
+            if not c:
+                raise ShellError("an array is never closed")
+            if c == ")":
                 break
-            if self.script[self.i] == "#":
-                self._take(self._line_end() - self.i)
+            if c == "#":
+                self.take(self._line_end() - self.i)
                 continue
-            if self.script[self.i] in ";&|<>(" and self.script[self.i : self.i + 2] not in {"<(", ">("}:
-                raise refused("an array holds an operator")
-            item = self._word()
+            if c in ";&|<>(" and self.script[self.i : self.i + 2] not in {"<(", ">("}:
+                raise ShellError("an array holds an operator")
+            item = self.read_word()
             if VALUE in item.text.split("]")[0] and item.text.startswith("["):
-                raise refused("a value can't be an array's index, which bash evaluates")
+                raise ShellError("a value can't be an array's index, which bash evaluates")
             if item.text.startswith("["):
                 self.evaluated.append(("an array's index", item.names))
             owner.nested |= item.has_value
             owner.names |= item.names
-        self._take(1)
+        self.take(1)
 
-    def _redirection(self, command: Command, operator: str) -> None:
+    def _read_redirection(self, command: Command, operator: str) -> None:
         if command and command[-1].text.isdigit() and self._touches():
             command.pop()  # `2>`: a descriptor, not a word
-        self._take(len(operator))
-        self._blanks()
+        self.take(len(operator))
+        self.skip()
         if operator in {"<<", "<<-"}:
-            self._here_document(operator == "<<-")
+            self._read_here_document(operator == "<<-")
             return
-        target = self._word(pattern=True)
+        target = self.read_word(pattern=True)
         if operator == "<<<":
             return
         if target.nested or (target.has_value and operator in {">&", "<&"}):
-            raise refused(f"a value after {operator!r} would decide what is redirected, and how")
+            raise ShellError(f"a value after {operator!r} would decide what is redirected, and how")
         if target.has_value:
             self._name_a_file(target)
 
@@ -244,72 +260,83 @@ class _Reader:
             first = next(piece for piece in self.pieces[target.at :] if isinstance(piece, Slot))
             first.opens_path = True
 
-    def _here_document(self, dash: bool) -> None:
+    def _read_here_document(self, dash: bool) -> None:
         start = self.i
-        delimiter = self._word(pattern=True)
+        delimiter = self.read_word(pattern=True)
         if delimiter.has_value or EXPANDED in delimiter.text or start == self.i:
-            raise refused("a here-document needs a plain word as its delimiter")
+            raise ShellError("a here-document needs a plain word as its delimiter")
         self._here_documents.append((delimiter.text, dash))
 
-    def _here_document_bodies(self) -> None:
+    def _read_here_document_bodies(self) -> None:
         while self._here_documents:
             delimiter, dash = self._here_documents.pop(0)
             while True:
                 if self.i >= len(self.script):
-                    raise refused(f"the here-document {delimiter!r} is never closed")
+                    raise ShellError(f"the here-document {delimiter!r} is never closed")
                 line = self.script[self.i : self._line_end()]
                 if PLACEHOLDER.search(line):
-                    raise refused("a value can't stand in a here-document; use <<< or a pipe")
+                    raise ShellError("a value can't stand in a here-document; use <<< or a pipe")
                 if re.search(r"\$[\[({]|`", line):
-                    self.evaluated.append(("a here-document", names_in(line)))
-                self._take(len(line) + 1)
+                    self.evaluated.append(("a here-document", find_names(line)))
+                self.take(len(line) + 1)
                 if (line.lstrip("\t") if dash else line) == delimiter:
                     break
 
-    def _double_brackets(self) -> None:
+    def _read_double_brackets(self) -> None:
         while True:
-            self._blanks("\n()&|<>;")
-            if self.i >= len(self.script):
-                raise refused("a '[[' is never closed")
-            word = self._word()
+            if not self.skip(_BRACKET_BLANKS):
+                raise ShellError("a '[[' is never closed")
+            word = self.read_word()
             if word.text.startswith("#"):
-                raise refused("a comment in [[ ]] has two readings; put it elsewhere")
+                raise ShellError("a comment in [[ ]] has two readings; put it elsewhere")
             if word.has_value:
-                raise refused("a value can't stand in [[ ]], which evaluates it; use [ ]")
+                raise ShellError("a value can't stand in [[ ]], which evaluates it; use [ ]")
             self.evaluated.append(("[[ ]]", word.names))
             if word.text == "]]":
                 return
 
-    def _word(self, *, pattern: bool = False) -> Word:
-        """One word; as a `pattern` (or a target) it stays a word also without its value."""
-        word = Word(len(self.pieces))
+    def take(self, count: int) -> None:
+        self.pieces.append(self.script[self.i : self.i + count])
+        self.i += count
+
+    def read_word(self, *, pattern: bool = False) -> Word:
+        """Reads one word; as a `pattern` (or a target) it stays a word also without its value."""
+        at = len(self.pieces)
         self.pieces.append("")
-        while self.i < len(self.script):
-            c = self.script[self.i]
-            if self._slot(word, Quote.BARE):
-                continue
-            if c in "<>" and self.script[self.i + 1 : self.i + 2] == "(":
-                self._nested(word, 2)
-            elif c in " \t\n;&|()<>":
-                break
-            elif c == "\\":
-                self._escape(word)
-            elif c == "'":
-                self._single(word, 1, Quote.SINGLE)
-            elif c == '"':
-                self._double(word)
-            elif c == "`":
-                self._backticks(word)
-            elif c == "$":
-                self._dollar(word, Quote.BARE)
-            else:
-                self._plain(word, 1)
+        word = super().read_word()
+        word.at = at
         last = self.pieces[-1]
         if word.text == VALUE and isinstance(last, Slot) and last.quote is Quote.BARE and not pattern:
             last.quote = Quote.WORD
         return word
 
-    def _slot(self, word: Word, quote: Quote) -> bool:
+    def read_part(self, word: Word) -> bool:
+        if self._read_slot(word, Quote.BARE):
+            return True
+        if self.script.startswith(("<(", ">("), self.i):
+            self._read_substitution(word)
+            return True
+        return super().read_part(word)
+
+    def read_escape(self, word: Word) -> None:
+        if PLACEHOLDER.match(self.script, self.i + 1):
+            self.i += 1  # an escaped value is the value
+        else:
+            super().read_escape(word)
+
+    def read_verbatim(self, word: Word, end: int) -> None:
+        while found := PLACEHOLDER.search(self.script, self.i, end):
+            self.add(word, found.start() - self.i)
+            self._read_slot(word, Quote.SINGLE)
+        super().read_verbatim(word, end)
+
+    def read_quoted_part(self, word: Word) -> None:
+        if self.script[self.i] == "\\":
+            self._read_backslash(word)
+        elif not self._read_slot(word, Quote.DOUBLE):
+            super().read_quoted_part(word)
+
+    def _read_slot(self, word: Word, quote: Quote) -> bool:
         found = PLACEHOLDER.match(self.script, self.i)
         if not found:
             return False
@@ -319,122 +346,94 @@ class _Reader:
         word.text += VALUE
         return True
 
-    def _nested(self, word: Word, opener: int) -> None:
+    def _read_substitution(self, word: Word) -> None:
         before = self._slots
-        self._enclosed(opener)
+        self._read_enclosed(2)
         word.nested |= self._slots > before
         word.text += EXPANDED
 
-    def _escape(self, word: Word) -> None:
-        following = self.script[self.i + 1 : self.i + 2]
-        if not following:
-            raise refused("the command ends with a backslash")
-        if PLACEHOLDER.match(self.script, self.i + 1):
-            self.i += 1  # an escaped value is the value
-            return
-        self._take(2)
-        word.text += "" if following == "\n" else following
-
-    def _single(self, word: Word, opener: int, quote: Quote) -> None:
-        self._take(opener)
+    def _read_ansi(self, word: Word) -> None:
+        self.take(2)
         word.quoted = True
         while self.i < len(self.script):
-            if self._slot(word, quote):
+            if self._read_slot(word, Quote.ANSI):
                 continue
             if self.script[self.i] == "'":
-                self._take(1)
+                self.take(1)
                 return
-            if quote is Quote.ANSI and self.script[self.i] == "\\":
-                self._literal_backslash(word, ahead=2)
+            if self.script[self.i] == "\\":
+                self._read_backslash(word)
             else:
-                self._plain(word, 1)
-        raise refused("a single quote is never closed")
+                self.add(word, 1)
+        raise ShellError("a single quote is never closed")
 
-    def _double(self, word: Word) -> None:
-        self._take(1)
-        word.quoted = True
-        while self.i < len(self.script):
-            c = self.script[self.i]
-            if self._slot(word, Quote.DOUBLE):
-                continue
-            if c == '"':
-                self._take(1)
-                return
-            if c == "\\":
-                self._literal_backslash(word, ahead=2)
-            elif c == "`":
-                self._backticks(word)
-            elif c == "$":
-                self._dollar(word, Quote.DOUBLE)
-            else:
-                self._plain(word, 1)
-        raise refused("a double quote is never closed")
-
-    def _literal_backslash(self, word: Word, ahead: int) -> None:
+    def _read_backslash(self, word: Word) -> None:
         if PLACEHOLDER.match(self.script, self.i + 1):
             self.pieces.append("\\\\")  # in quotes a backslash before a value is one
             word.text += "\\"
             self.i += 1
         else:
-            self._plain(word, ahead)
+            self.add(word, 2)
 
-    def _dollar(self, word: Word, quote: Quote) -> None:
-        if PLACEHOLDER.match(self.script, self.i + 1):
+    def read_expansion(self, word: Word, quote: Quote) -> None:
+        if self.script[self.i] == "`":
+            self._read_backticks(word)
+        elif PLACEHOLDER.match(self.script, self.i + 1):
             self.pieces.append("\\$")  # `${{price}}`: a dollar sign, then the value
             word.text += "$"
             self.i += 1
         elif self.script.startswith("$((", self.i):
-            self._arithmetic("$((", "))")
+            self._read_arithmetic("$((", "))")
             word.text += EXPANDED
         elif self.script.startswith("$[", self.i):
-            self._arithmetic("$[", "]")
+            self._read_arithmetic("$[", "]")
             word.text += EXPANDED
         elif self.script.startswith("$(", self.i):
-            self._nested(word, 2)
+            self._read_substitution(word)
         elif self.script.startswith("${", self.i):
-            self._braces(word, quote)
+            self._read_braces(word, quote)
         elif quote is Quote.BARE and self.script.startswith("$'", self.i):
-            self._single(word, 2, Quote.ANSI)
+            self._read_ansi(word)
         elif quote is Quote.BARE and self.script.startswith('$"', self.i):
-            self._take(1)
-            self._double(word)
+            self.take(1)
+            self.read_double(word)
         elif found := _SIMPLE_EXPANSION.match(self.script, self.i):
-            self._take(len(found[0]))
+            self.take(len(found[0]))
             word.names.add(found[0][1:])
             word.text += EXPANDED
         else:
-            self._plain(word, 1)
+            self.add(word, 1)
 
-    def _braces(self, word: Word, quote: Quote) -> None:
-        inside = self._balanced("${", "{", "}", "${ }")
+    def _read_braces(self, word: Word, quote: Quote) -> None:
+        inside = self._take_balanced("${", "{", "}", "${ }")
         if quote is Quote.DOUBLE and "'" in inside:
-            raise refused('a single quote in "${ }" has two readings; use a variable for it')
+            raise ShellError('a single quote in "${ }" has two readings; use a variable for it')
         word.names |= set(re.findall(r"\w+|[@*]", inside))
         word.text += EXPANDED
-        if evaluated := _evaluated_part(inside):
-            self.evaluated.append(("${ }", names_in(evaluated)))
+        if evaluated := _find_evaluated(inside):
+            self.evaluated.append(("${ }", find_names(evaluated)))
 
-    def _arithmetic(self, opener: str, closer: str) -> None:
-        inside = self._balanced(opener, opener[-1], closer[0], "arithmetic")
+    def _read_arithmetic(self, opener: str, closer: str) -> None:
+        inside = self._take_balanced(opener, opener[-1], closer[0], "arithmetic")
         if closer == "))" and not inside.endswith("))"):
-            raise refused("a '((' that is not arithmetic: put a space between the parentheses")
-        self.evaluated.append(("arithmetic", names_in(inside)))
+            raise ShellError("a '((' that is not arithmetic: put a space between the parentheses")
+        self.evaluated.append(("arithmetic", find_names(inside)))
 
-    def _balanced(self, opener: str, up: str, down: str, where: str) -> str:
-        """Take everything up to the end of `opener`, verbatim; no placeholder may be inside."""
+    def _take_balanced(self, opener: str, up: str, down: str, where: str) -> str:
+        """Takes everything up to the end of `opener`, verbatim; no placeholder may be inside."""
         start, depth, i = self.i, opener.count(up), self.i + len(opener)
         while depth:
             if i >= len(self.script):
-                raise refused(f"{opener!r} is never closed")
+                raise ShellError(f"{opener!r} is never closed")
             if PLACEHOLDER.match(self.script, i):
-                raise refused(f"a value can't stand in {where}, which bash evaluates")
+                raise ShellError(f"a value can't stand in {where}, which bash evaluates")
             c = self.script[i]
             depth += (c == up) - (c == down)
-            i = self._after_quoted(i, where) if c in "'\"\\" else i + 1
-        self._take(i - start)
+            i = self._end_of_quoted(i, where) if c in "'\"\\" else i + 1
+        self.take(i - start)
         return self.script[start:i]
 
-    def _after_quoted(self, i: int, where: str) -> int:
+    def _end_of_quoted(self, i: int, where: str) -> int:
         quote = self.script[i]
         if quote == "\\":
             return i + 2
@@ -442,53 +441,34 @@ class _Reader:
         while end < len(self.script) and self.script[end] != quote:
             end += 2 if quote == '"' and self.script[end] == "\\" else 1
         if PLACEHOLDER.search(self.script, i, end + 1):
-            raise refused(f"a value can't stand in {where}, which bash evaluates")
+            raise ShellError(f"a value can't stand in {where}, which bash evaluates")
         return end + 1
 
-    def _backticks(self, word: Word) -> None:
+    def _read_backticks(self, word: Word) -> None:
         end = self.i + 1
         while end < len(self.script) and self.script[end] != "`":
             end += 2 if self.script[end] == "\\" else 1
         if end >= len(self.script):
-            raise refused("a backtick is never closed")
+            raise ShellError("a backtick is never closed")
         if PLACEHOLDER.search(self.script, self.i, end):
-            raise refused("a value can't stand between backticks; use $( )")
-        self.evaluated.append(("backticks", names_in(self.script[self.i : end])))
-        self._take(end + 1 - self.i)
+            raise ShellError("a value can't stand between backticks; use $( )")
+        self.evaluated.append(("backticks", find_names(self.script[self.i : end])))
+        self.take(end + 1 - self.i)
         word.text += EXPANDED
-
-    def _plain(self, word: Word, count: int) -> None:
-        word.text += self.script[self.i : self.i + count]
-        self._take(count)
-
-    def _take(self, count: int) -> None:
-        self.pieces.append(self.script[self.i : self.i + count])
-        self.i += count
-
-    def _blanks(self, more: str = "") -> None:
-        start = self.i
-        while self.i < len(self.script):
-            if self.script.startswith("\\\n", self.i):
-                self.i += 2
-            elif self.script[self.i] in " \t" + more:
-                self.i += 1
-            else:
-                break
-        self.pieces.append(self.script[start : self.i])
 
     def _line_end(self) -> int:
         end = self.script.find("\n", self.i)
         return len(self.script) if end < 0 else end
 
 
-def _evaluated_part(expansion: str) -> str:
-    """What bash evaluates in a `${...}`: a name behind `!`, a prompt `@P`, an index, an offset."""
+def _find_evaluated(expansion: str) -> str:
+    """Returns what bash evaluates in a `${...}`: a name behind `!`, a prompt `@P`, an index, an offset."""
     if re.match(r"\$\{!", expansion) or expansion.endswith("@P}") or "$(" in expansion or "`" in expansion:
         return expansion
     found = re.search(r"\[(?![@*]\])(.*)|:(?![-=?+])(.*)", expansion, re.DOTALL)
     return next((part for part in found.groups() if part), "") if found else ""
 
 
-def names_in(text: str) -> set[str]:
-    """Whatever could be a variable's name in a text that is a script or arithmetic."""
+def find_names(text: str) -> set[str]:
+    """Returns whatever could be a variable's name in a text that is a script or arithmetic."""
     return set(re.findall(r"[A-Za-z_]\w*|(?<=\$)[0-9@*]|(?<=\$\{)[0-9@*]", text))

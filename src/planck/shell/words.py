@@ -1,156 +1,166 @@
-"""A shell command as words, as far as a rule may rely on it; what is not surely known is None."""
+"""The one lexer of bash: characters to words.
+
+By itself it follows plain words, quotes, escapes and `$name`, and refuses whatever else it meets: permission
+rules rely on that. `script` teaches it placeholders and the rest of bash, for the commands of TOOL.json.
+"""
 
 import re
+from enum import Enum
 
 import msgspec
 
-MAX_LENGTH = 16_384
-MAX_SEGMENTS = 64
-
-_RESERVED = frozenset(
-    {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"}
-    | {"select", "function", "time", "coproc", "!", "{", "}", "[["}
-)
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[.*\])?\+?=")
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+OPERATOR = re.compile(r";;&|;;|;&|;|&&|&|\|\||\|&|\||\n")
+REDIRECTION = re.compile(r"&>>|&>|>>|>&|>\||>|<<<|<<-|<<|<&|<>|<")
+BLANKS = re.compile(r"(?:[ \t]|\\\n)*")
 _PLAIN = re.compile(r"[\w./:=,@%+^-]+")
 """Characters that mean nothing to the shell, wherever they stand."""
-_SEPARATOR = re.compile(r"\|\||&&|\|&|[|&;\n]")
+_PLAIN_WORD = re.compile(rf"""[ \t]*(?:({_PLAIN.pattern})|'([^']*)'|"([^"\\$`]*)")(?=[ \t\n;&|]|\Z)""")
+_PLAIN_QUOTED = re.compile(r"[^\"\\$`{]+|.", re.DOTALL)
+_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 
 
-class Word(msgspec.Struct, frozen=True):
-    text: str
+class ShellError(Exception):
+    """A script that can't be followed, or a placeholder in it that a shell would evaluate."""
+
+
+class Quote(Enum):
+    WORD = "word"
+    """An unquoted word of its own: without a value there is no word."""
+    BARE = "bare"
+    DOUBLE = "double"
+    SINGLE = "single"
+    ANSI = "ansi"
+
+
+VALUE = "\0"
+"""Stands in `Word.text` for a placeholder, as `EXPANDED` does for the author's own expansions."""
+EXPANDED = "\1"
+
+
+class Word(msgspec.Struct):
+    text: str = ""
+    """As the shell sees it after quote removal."""
     literal: bool = True
     """False: the shell expands it, so that nobody knows what, and how many words, the program sees."""
+    quoted: bool = False
+    at: int = 0
+    """Index of an empty piece before it, for what must be put in front. It and the rest are a template's."""
+    nested: bool = False
+    """A placeholder stands inside a substitution of this word."""
+    names: set[str] = set()
+    """Variables that the author expands in it."""
+
+    @property
+    def has_value(self) -> bool:
+        return self.nested or VALUE in self.text
+
+    @property
+    def may_vanish(self) -> bool:
+        """Nothing but expansions, which may leave no word at all."""
+        return not self.text.strip(EXPANDED + VALUE) and (not self.quoted or "@" in self.names)
 
 
-Segment = tuple[Word, ...]
+class Lexer:
+    """Each `read_…` begins at `i` and leaves it behind what was read; all of them raise `ShellError`."""
 
+    def __init__(self, script: str) -> None:
+        self.script = script
+        self.i = 0
 
-def segments(command: str) -> tuple[Segment, ...] | None:
-    """The simple commands of a pipeline or list. None where a redirection, a substitution, a compound
-    command, an assignment or anything else unknown is in it: then no rule can vouch for it."""
-    if len(command) > MAX_LENGTH or _CONTROL.search(command):
-        return None
-    reader = _Reader(command)
-    try:
-        found = reader.read()
-    except _Unknown:
-        return None
-    return found if 0 < len(found) <= MAX_SEGMENTS else None
+    def take(self, count: int) -> None:
+        self.i += count
 
+    def add(self, word: Word, count: int) -> None:
+        """Takes characters that stand for themselves."""
+        word.text += self.script[self.i : self.i + count]
+        self.take(count)
 
-class _Unknown(Exception):
-    pass
+    def skip(self, blanks: re.Pattern[str] = BLANKS) -> str:
+        """Skips blanks and continued lines; returns the character after them, which is "" at the end."""
+        if found := blanks.match(self.script, self.i):
+            self.take(found.end() - self.i)
+        return self.script[self.i : self.i + 1]
 
+    def read_plain_word(self) -> Word | None:
+        """Reads a word without expansions and blanks before it, as the methods below would: most are such."""
+        found = _PLAIN_WORD.match(self.script, self.i)
+        if found is None or found.lastindex is None:
+            return None
+        self.i = found.end()
+        return Word(found[found.lastindex])
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
+    def read_word(self) -> Word:
+        word = Word()
+        while self.i < len(self.script) and self.read_part(word):
+            pass
+        return word
 
-    def read(self) -> tuple[Segment, ...]:
-        found: list[Segment] = []
-        words: list[Word] = []
-        needs_command = False
-        while self._at < len(self._text):
-            if self._text[self._at] in " \t":
-                self._at += 1
-            elif self._text.startswith("\\\n", self._at):
-                self._at += 2
-            elif separator := _SEPARATOR.match(self._text, self._at):
-                self._at = separator.end()
-                if words:
-                    found.append(_command(words))
-                elif separator[0] != "\n":
-                    raise _Unknown
-                needs_command = separator[0] in ("|", "||", "&&", "|&")
-                words = []
-            else:
-                words.append(self._word())
-        if words:
-            found.append(_command(words))
-        elif needs_command:
-            raise _Unknown
-        return tuple(found)
+    def read_part(self, word: Word) -> bool:
+        """Reads the next part of a word; False where none is left."""
+        if run := _PLAIN.match(self.script, self.i):
+            self.add(word, run.end() - self.i)
+            return True
+        char = self.script[self.i]
+        if char in " \t\n;&|()<>":
+            return False
+        if char == "\\":
+            self.read_escape(word)
+        elif char == "'":
+            self.read_single(word)
+        elif char == '"':
+            self.read_double(word)
+        elif char in "$`":
+            self.read_expansion(word, Quote.BARE)
+        else:
+            opens = not word.text and not word.quoted
+            word.literal = word.literal and char not in "*?[{" and not (char == "~" and opens)
+            self.add(word, 1)
+        return True
 
-    def _word(self) -> Word:
-        text: list[str] = []
-        literal = True
-        while self._at < len(self._text):
-            if run := _PLAIN.match(self._text, self._at):
-                text.append(run[0])
-                self._at = run.end()
-                continue
-            char = self._text[self._at]
-            if char in " \t\n|&;":
-                break
-            if char in "<>()`" or (char == "#" and not text):
-                raise _Unknown
-            if char == "'":
-                text.append(self._single())
-            elif char == '"':
-                part, plain = self._double()
-                text.append(part)
-                literal = literal and plain
-            elif char == "$":
-                text.append(self._variable())
-                literal = False
-            elif char == "\\":
-                text.append(self._escaped())
-            else:
-                literal = literal and char not in "*?[{" and not (char == "~" and not text)
-                text.append(char)
-                self._at += 1
-        return Word("".join(text), literal)
+    def read_escape(self, word: Word) -> None:
+        following = self.script[self.i + 1 : self.i + 2]
+        if not following:
+            raise ShellError("the command ends with a backslash")
+        word.text += "" if following == "\n" else following
+        self.take(2)
 
-    def _single(self) -> str:
-        end = self._text.find("'", self._at + 1)
+    def read_single(self, word: Word) -> None:
+        end = self.script.find("'", self.i + 1)
         if end < 0:
-            raise _Unknown
-        inside = self._text[self._at + 1 : end]
-        self._at = end + 1
-        return inside
+            raise ShellError("a single quote is never closed")
+        word.quoted = True
+        self.take(1)
+        self.read_verbatim(word, end)
+        self.take(1)
 
-    def _double(self) -> tuple[str, bool]:
-        self._at += 1
-        text: list[str] = []
-        literal = True
-        while self._at < len(self._text):
-            char = self._text[self._at]
-            if char == '"':
-                self._at += 1
-                return "".join(text), literal
-            if char == "`":
-                raise _Unknown
-            if char == "$":
-                text.append(self._variable())
-                literal = False
-            elif char == "\\" and self._text[self._at + 1 : self._at + 2] in tuple('$`"\\\n'):
-                text.append(self._escaped())
-            else:
-                text.append(char)
-                self._at += 1
-        raise _Unknown
+    def read_verbatim(self, word: Word, end: int) -> None:
+        """Reads the inside of single quotes."""
+        self.add(word, end - self.i)
 
-    def _variable(self) -> str:
-        found = _VARIABLE.match(self._text, self._at)
+    def read_double(self, word: Word) -> None:
+        word.quoted = True
+        self.take(1)
+        while self.i < len(self.script):
+            if self.script[self.i] == '"':
+                self.take(1)
+                return
+            self.read_quoted_part(word)
+        raise ShellError("a double quote is never closed")
+
+    def read_quoted_part(self, word: Word) -> None:
+        """Reads the next part of what stands in double quotes."""
+        char = self.script[self.i]
+        if char in "$`":
+            self.read_expansion(word, Quote.DOUBLE)
+        elif char == "\\" and self.script[self.i + 1 : self.i + 2] in tuple('$`"\\\n'):
+            self.read_escape(word)
+        elif run := _PLAIN_QUOTED.match(self.script, self.i):
+            self.add(word, run.end() - self.i)
+
+    def read_expansion(self, word: Word, quote: Quote) -> None:
+        """Reads what begins with a dollar sign or a backtick: here `$name` and `${name}` only."""
+        found = _VARIABLE.match(self.script, self.i)
         if found is None:
-            raise _Unknown
-        self._at = found.end()
-        return found[0]
-
-    def _escaped(self) -> str:
-        if self._at + 1 >= len(self._text):
-            raise _Unknown
-        char = self._text[self._at + 1]
-        self._at += 2
-        return "" if char == "\n" else char
-
-
-def _command(words: list[Word]) -> Segment:
-    first = words[0]
-    if first.text in _RESERVED or _ASSIGNMENT.match(first.text):
-        raise _Unknown
-    return tuple(words)
+            raise ShellError("an expansion that is more than a variable")
+        word.literal = False
+        self.add(word, found.end() - self.i)

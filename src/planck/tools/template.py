@@ -11,8 +11,9 @@ from typing import Any
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind
-from planck.shell import hazards, script
-from planck.shell.script import Quote, Slot
+from planck.shell import hazards
+from planck.shell.script import PLACEHOLDER, Slot, read
+from planck.shell.words import Quote, ShellError
 from planck.toolkit.tool import ToolError
 
 MAX_COMMAND = 32_768
@@ -79,15 +80,18 @@ def compile_template(command: str) -> Template:
             ErrorKind.LIMIT_EXCEEDED,
             f"the command has {len(command)} characters, at most {MAX_COMMAND} are taken; use a script",
         )
-    if not script.PLACEHOLDER.search(command):
+    if not PLACEHOLDER.search(command):
         return Template((command,), {})
     if "__planck_" in command:
-        raise script.refused("names that start with '__planck_' are taken")
-    text = script.read(command)
-    hazards.check(text)
-    names = dict.fromkeys(piece.name for piece in text.pieces if isinstance(piece, Slot))
+        raise ToolError(ErrorKind.INVALID_ARGS, "names that start with '__planck_' are taken")
+    try:
+        script = read(command)
+        hazards.check(script)
+    except ShellError as refusal:
+        raise ToolError(ErrorKind.INVALID_ARGS, str(refusal)) from None
+    names = dict.fromkeys(piece.name for piece in script.pieces if isinstance(piece, Slot))
     return Template(
-        tuple(piece for piece in text.pieces if piece),
+        tuple(piece for piece in script.pieces if piece),
         {name: f"__planck_{i}" for i, name in enumerate(names)},
     )
 
