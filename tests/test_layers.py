@@ -57,6 +57,8 @@ def _why_not(source: str, target: str) -> str:
         return f"{source} is not in the table of layers"
     if source in FRONTENDS and package not in {"headless", "records"}:
         return "a frontend knows headless and records only"
+    if source in FRONTENDS and target.startswith("headless."):
+        return "a frontend imports `planck.headless` itself, not a module in it"
     if ROW[package] > ROW[source]:
         return f"{package} is above {source}"
     if ROW[package] == ROW[source]:
@@ -75,6 +77,7 @@ def test_every_import_points_down() -> None:
         ("llm/bad.py", "from planck.workspace import paths"),
         ("agent/bad.py", "def f():\n    from planck.session import bus"),
         ("cli/bad.py", "from planck.agent import turn"),
+        ("cli/bad.py", "from planck.headless.planck import Planck"),
         ("strange/bad.py", "from planck import records"),
     ],
 )

@@ -41,23 +41,7 @@ _HOMES = {
     "worker_tools": "planck.team.by_id",
 }
 
-__all__ = [
-    "Err",
-    "ErrorKind",
-    "Ok",
-    "Planck",
-    "Sidecar",
-    "Tool",
-    "ToolContext",
-    "error",
-    "run",
-    "from_file",
-    "load_all",
-    "orchestrator_tools",
-    "tool",
-    "truncate",
-    "worker_tools",
-]
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> "Any":

@@ -9,7 +9,7 @@ import pytest
 
 from planck import Planck
 from planck.config.load import ConfigError
-from planck.config.schema import KEYS, schema
+from planck.config.schema import KEYS, config_schema
 from tests.command import Bench
 
 
@@ -185,12 +185,12 @@ def test_the_schema_accepts_the_contracts_example_and_knows_every_key() -> None:
         },
         "models": [{"id": "s", "model": "m", "provider": "anthropic", "params": {"temperature": 0.2}}],
     }
-    validator = jsonschema_rs.validator_for(schema())
+    validator = jsonschema_rs.validator_for(config_schema())
     assert validator.is_valid(example)
     assert not validator.is_valid({"defualt_model": "x"})
     assert not validator.is_valid({"limits": {"stepz": 1}})
-    assert set(schema()["properties"]) == {*KEYS, "$schema"}
-    assert all(schema()["properties"][key]["description"] for key in KEYS)
+    assert set(config_schema()["properties"]) == {*KEYS, "$schema"}
+    assert all(config_schema()["properties"][key]["description"] for key in KEYS)
 
 
 async def test_explain_names_the_place_of_each_value_and_what_it_overrules(tmp_path: Path) -> None:

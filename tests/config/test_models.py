@@ -8,7 +8,7 @@ import pytest
 
 from planck import Planck
 from planck.config.credentials import CredentialFile, Keyring
-from planck.config.models import ModelError, found_locally
+from planck.config.models import ModelError, find_local_models
 from planck.config.schema import Config, ModelEntry, ProviderEntry
 from planck.records.messages import Text
 from planck.records.outcome import ErrorKind, PlanckError
@@ -189,7 +189,7 @@ async def test_default_ports_are_asked_only_when_nothing_else_is_configured(
 ) -> None:
     transport = MemoryTransport(on_default_ports)
     ring = Keyring(CredentialFile(tmp_path), environ, SystemClock())
-    found = await found_locally(config, ring, transport)
+    found = await find_local_models(config, ring, transport)
     assert [(model.label, model.context_window) for model in found] == (
         [("llama_cpp/smollm2", 4096), ("ollama/qwen:7b", 40960)] if asks else []
     )

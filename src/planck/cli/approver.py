@@ -43,7 +43,7 @@ class TerminalApprover:
         live, terminal.live = terminal.live, False
         self._begin_reading()
         try:
-            terminal.line(_shown(question), wrap=True)
+            terminal.line(_describe(question), wrap=True)
             while True:
                 terminal.line(_prompt(question), "bold", wrap=True)
                 line = await self._lines.get()
@@ -90,7 +90,7 @@ class TerminalApprover:
             self.take(line.decode(errors="replace"))
 
 
-def _shown(question: Question) -> str:
+def _describe(question: Question) -> str:
     call = "\n".join(f"    {line}" for line in question.text.split("\n"))
     return (
         f"{question.agent} asks for {question.tool}:\n{call}\n"

@@ -82,7 +82,7 @@ class Chat:
             "/undo": self._undo,
             "/exit": self._exit,
         }
-        terminal.while_typing(lines.shown)
+        terminal.while_typing(lines.current)
         self._work: asyncio.Task[None] | None = None
         self._open(session)
 
@@ -250,11 +250,11 @@ class Chat:
         self._terminal.line(summary(self._session.result(0)))
 
     async def _undo(self, rest: str) -> None:
-        from planck.cli.undo import preview, selection_of, told
+        from planck.cli.undo import preview, report, selection_of
 
         plan = self._session.undo_plan(selection_of(rest.split()))
         self._terminal.line(preview(plan), wrap=True)
-        self._terminal.line(told(plan, await self._session.undo(plan)), wrap=True)
+        self._terminal.line(report(plan, await self._session.undo(plan)), wrap=True)
 
     async def _exit(self, rest: str) -> None:
         self._leave()

@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from planck.headless import Origin, Planck, explain_config, shown
+from planck.headless import Origin, Planck, explain_config, show_config
 
 
 def run(options: argparse.Namespace) -> int:
@@ -13,7 +13,7 @@ def run(options: argparse.Namespace) -> int:
     for notice in loaded.notices:
         print(f"planck: {notice}", file=sys.stderr)
     if options.action == "show":
-        print(json.dumps(shown(loaded.config), indent=2, ensure_ascii=False))
+        print(json.dumps(show_config(loaded.config), indent=2, ensure_ascii=False))
         return 0
     origins = explain_config(loaded, options.key)
     if options.json:

@@ -9,7 +9,7 @@ from pathlib import Path
 from planck.cli.render import Screen, summary
 from planck.cli.run import Watch
 from planck.cli.terminal import Terminal
-from planck.headless import PROMPT, open_demo
+from planck.headless import open_demo
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,16 +19,17 @@ def run(options: argparse.Namespace) -> int:
 async def _demo() -> int:
     folder = Path(tempfile.mkdtemp(prefix="planck-demo-"))
     terminal = Terminal(err=sys.stdout)
-    async with open_demo(folder) as planck:
+    planck, task = open_demo(folder)
+    async with planck:
         terminal.line(f"A small project with a failing test, in {planck.workspace}", wrap=True)
         terminal.line(
             "The model is offline and follows a script; the team, its tools and its log are real.\n"
         )
         session = await planck.start(name="demo")
-        terminal.line(f"you: {PROMPT}\n", "bold", wrap=True)
+        terminal.line(f"you: {task}\n", "bold", wrap=True)
         screen = Screen(terminal, session, details=2)
         watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
-        result = await session.run(PROMPT)
+        result = await session.run(task)
         await watch.finish()
         screen.done()
         if result.text and not screen.answered:

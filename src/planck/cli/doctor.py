@@ -5,14 +5,14 @@ import asyncio
 import json
 
 from planck.cli.terminal import Terminal
-from planck.headless import Exit, Project, examine
+from planck.headless import Exit, Project, run_checks
 from planck.records.visible import make_plain
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
 
 def run(options: argparse.Namespace) -> int:
-    checks = asyncio.run(examine(Project(workspace=options.directory, trust=options.trust)))
+    checks = asyncio.run(run_checks(Project(workspace=options.directory, trust=options.trust)))
     failed = any(check.state == "error" for check in checks)
     if options.json:
         rows = [{"name": c.name, "state": c.state, "detail": c.detail, "advice": c.advice} for c in checks]

@@ -31,8 +31,8 @@ class Lines:
         self._wanted.set()
         return await self._lines.get()
 
-    def shown(self) -> str:
-        """What stands in the line that is being typed, prompt included."""
+    def current(self) -> str:
+        """Returns what stands in the line that is being typed, prompt included."""
         if not self._typing:
             return ""
         import readline

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if printing:
         args.remove(printing[0])
         return _dispatch("run", args, debug)
-    near = _near(name)
+    near = _find_near(name)
     if near:
         return _fail(
             f'invalid_args: {name!r} is no command; did you mean `planck {near}`? A task: planck run "..."'
@@ -67,13 +67,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _dispatch("chat", args, debug)
 
 
-def _near(word: str) -> str:
+def _find_near(word: str) -> str:
     """A command that was probably meant: one word of a task is no task."""
     if not word or word.startswith("-") or " " in word:
         return ""
-    from difflib import get_close_matches
+    from planck.records.nearest import nearest
 
-    return next(iter(get_close_matches(word, [*COMMANDS, *NOT_BUILT], n=1, cutoff=0.7)), "")
+    return next(iter(nearest(word, [*COMMANDS, *NOT_BUILT], cutoff=0.7)), "")
 
 
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:

@@ -14,8 +14,6 @@ from planck.headless import (
     Planck,
     Project,
     add_server,
-    environment,
-    home_dir,
     list_servers,
     remove_server,
 )
@@ -30,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         case "add":
             return _add(options)
         case "remove":
-            file = remove_server(home_dir(), options.name)
+            file = remove_server(Project().home, options.name)
             print(f"removed {options.name!r} from {file}")
             return 0
         case "test":
@@ -69,7 +67,8 @@ def _add(options: argparse.Namespace) -> int:
         "env": _pairs(options.env, "--env"),
         "headers": _pairs(options.header, "--header"),
     }
-    file = add_server(home_dir(), options.name, entry, environment())
+    project = Project()
+    file = add_server(project.home, options.name, entry, project.environ)
     print(f"added {options.name!r} to {file}; try it: planck mcp test {options.name}")
     return 0
 

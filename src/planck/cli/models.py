@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.headless import Listed, Planck
+from planck.headless import ModelRow, Planck
 from planck.records.visible import fit_line, make_plain
 
 
@@ -34,7 +34,7 @@ async def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _line(row: Listed) -> str:
+def _line(row: ModelRow) -> str:
     name = row.id if row.source == "config" else f"{row.provider}/{row.model}"
     price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
     key = "" if row.has_key else "  (no key)"

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from planck.cli.main import COMMANDS, NOT_BUILT
 from planck.cli.options import EXAMPLES, OPTIONS
-from planck.headless import Exit, schema
+from planck.headless import Exit, config_schema
 from planck.records.events import DELTAS, View
 from planck.records.outcome import ErrorKind
 
@@ -19,7 +19,7 @@ _MADE = "Made from the code by `make reference`; a test holds it current."
 def pages() -> dict[str, str]:
     """File names below docs/reference, and what must stand in them."""
     return {
-        "config.schema.json": json.dumps(schema(), indent=2) + "\n",
+        "config.schema.json": json.dumps(config_schema(), indent=2) + "\n",
         "cli.md": "\n".join(_cli()) + "\n",
         "config.md": "\n".join(_config()) + "\n",
         "events.md": "\n".join(_events()) + "\n",
@@ -66,7 +66,7 @@ def _value(action: argparse.Action) -> str:
 def _config() -> Iterator[str]:
     yield f"# Configuration\n\n{_MADE} The same as a JSON Schema: [config.schema.json](config.schema.json).\n"
     yield "| key | variable | type | default | |\n|---|---|---|---|---|"
-    whole = schema()
+    whole = config_schema()
     for key, entry in whole["properties"].items():
         if key == "$schema":
             continue

@@ -15,7 +15,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, frame_of, make_failure
+from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
 from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -68,7 +68,9 @@ def _not_begun(options: argparse.Namespace, result: RunResult) -> int:
         workspace = str(Path(options.directory).absolute())
         nothing = {"model": "", "tools": [], "agents": [], "version": planck.__version__}
         _write(
-            frame_of("init", {"session_id": "", "session_name": "", "workspace": workspace, **nothing}, "")
+            encode_frame(
+                "init", {"session_id": "", "session_name": "", "workspace": workspace, **nothing}, ""
+            )
         )
     return _report(options, result)
 
@@ -99,7 +101,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             return await _on_terminal(session, options, prompt, approver)
         watch = None
         if options.output_format == "stream-json":
-            _write(frame_of("init", _init(session, planck_), session.id))
+            _write(encode_frame("init", _init(session, planck_), session.id))
             options.begun = True
             watch = Watch(session, lambda event: _write(event.frame()))
         result = await _until_signal(session, prompt, options.timeout)
@@ -270,7 +272,7 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case "json":
             _write(codec.encode(result))
         case "stream-json":
-            _write(frame_of("result", result, result.session_id))
+            _write(encode_frame("result", result, result.session_id))
         case _ if result.text and not answered:
             text = make_plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))

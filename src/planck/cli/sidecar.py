@@ -24,9 +24,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _new(folder: Path) -> int:
-    from planck.headless import new_sidecar
+    from planck.headless import create_sidecar
 
-    for file in new_sidecar(folder):
+    for file in create_sidecar(folder):
         print(file)
     print(f"planck: try it: python -m pytest {folder}; planck sidecar status --trust", file=sys.stderr)
     return 0
@@ -34,13 +34,15 @@ def _new(folder: Path) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
-    from planck.headless import handed, new_token, sidecar_command
+    from planck.headless import make_token, pipe_secret, prepare_sidecar
 
     def progress(text: str) -> None:
         print(f"planck: {make_plain(text)}", file=sys.stderr)
 
-    more = () if options.http is None else (str(options.http), str(handed(options.token or new_token())))
-    argv = asyncio.run(sidecar_command(Path(options.path).absolute(), progress, *more))
+    more = (
+        () if options.http is None else (str(options.http), str(pipe_secret(options.token or make_token())))
+    )
+    argv = asyncio.run(prepare_sidecar(Path(options.path).absolute(), progress, *more))
     sys.stderr.flush()
     os.execv(argv[0], argv)
     raise AssertionError

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.headless import Planck, Skill, skill_text
+from planck.headless import Planck, Skill, read_skill
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(
                 ErrorKind.NOT_FOUND, f"no skill {options.name!r}; `planck skills list` shows them"
             )
-        print(make_plain(skill_text(catalog.skills[options.name], options.resource)))
+        print(make_plain(read_skill(catalog.skills[options.name], options.resource)))
         return 0
     rows = [_row(skill, False) for skill in catalog.skills.values()]
     rows += [_row(skill, True) for skill in catalog.shadowed]

@@ -4,10 +4,9 @@ import argparse
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 from planck.cli.errors import UsageError
-from planck.headless import Planck, teams
+from planck.headless import Planck, TeamRow, create_team, find_team, list_teams, read_team, read_team_text
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -27,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(planck: Planck, as_json: bool) -> int:
-    rows = teams.listed(planck.resources.team_dirs())
+    rows = list_teams(planck.resources.team_dirs())
     if as_json:
         print(json.dumps([_dict(row) for row in rows], indent=2, ensure_ascii=False))
         return 0
@@ -40,11 +39,11 @@ def _list(planck: Planck, as_json: bool) -> int:
 
 
 def _show(planck: Planck, team: str, as_json: bool) -> int:
-    path = teams.find(team, planck.resources.team_dirs())
+    path = find_team(team, planck.resources.team_dirs())
     if as_json:
-        print(json.dumps(teams.read(path, dict[str, Any]), indent=2, ensure_ascii=False))
+        print(json.dumps(read_team(path), indent=2, ensure_ascii=False))
     else:
-        print(make_plain(f"{path}\n{teams.content(path).decode(errors='replace')}"))
+        print(make_plain(f"{path}\n{read_team_text(path)}"))
     return 0
 
 
@@ -64,12 +63,12 @@ def _check(planck: Planck, team: str, as_json: bool) -> int:
 def _new(planck: Planck, alias: str, model: str) -> int:
     if "/" not in model:
         raise UsageError(ErrorKind.INVALID_ARGS, "say which model its members use: -m PROVIDER/MODEL")
-    path = teams.create(planck.workspace / ".planck" / "teams", alias, model)
+    path = create_team(planck.workspace / ".planck" / "teams", alias, model)
     print(f'{path}\nTry it: planck run --team {alias} "..."')
     return 0
 
 
-def _dict(row: teams.Listed) -> dict[str, object]:
+def _dict(row: TeamRow) -> dict[str, object]:
     return {
         "alias": row.alias,
         "path": row.path,

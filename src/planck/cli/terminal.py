@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from planck.headless import environment
+from planck.headless import read_environment
 from planck.records.visible import fit_line, make_plain
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
@@ -22,7 +22,7 @@ class Terminal:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = out or sys.stdout
         self.err = err or sys.stderr
-        variables = environment()
+        variables = read_environment()
         dumb = variables.get("TERM", "") in ("", "dumb")
         self.live = self.err.isatty() and not dumb
         """Whether a line may be written over."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from planck.headless import Entry, Inventory, Project, ToolBox
+from planck.headless import Inventory, Project, ToolBox, ToolRow
 from planck.records import codec
 from planck.records.outcome import Err, Ok
 from planck.records.visible import spell_out
@@ -19,9 +19,9 @@ def run(options: argparse.Namespace) -> int:
     box = ToolBox(Project(workspace=workspace, trust=options.trust))
     match options.action:
         case "list":
-            return _list(asyncio.run(box.everything()), options.json)
+            return _list(asyncio.run(box.list_all()), options.json)
         case "show":
-            return asyncio.run(_found(box, options))
+            return asyncio.run(_find(box, options))
         case _:
             return _call(box, options)
 
@@ -31,7 +31,7 @@ def _list(inventory: Inventory, as_json: bool) -> int:
         problems = [
             {"path": problem.path, **problem.error.envelope()["error"]} for problem in inventory.problems
         ]
-        tools = [entry.shown() for entry in inventory.entries]
+        tools = [entry.as_dict() for entry in inventory.entries]
         _print_json({"tools": tools, "problems": problems, "notices": inventory.notices})
         return 0
     width = max((len(entry.tool.name) for entry in inventory.entries), default=0)
@@ -51,15 +51,15 @@ def _summary(description: str) -> str:
     return sentence if len(sentence) <= 80 else sentence[:79] + "…"
 
 
-async def _found(box: ToolBox, options: argparse.Namespace) -> int:
-    async with box.found(options.name) as entry:
+async def _find(box: ToolBox, options: argparse.Namespace) -> int:
+    async with box.find(options.name) as entry:
         return _show(entry, options.json)
 
 
-def _show(entry: Entry | Err, as_json: bool) -> int:
+def _show(entry: ToolRow | Err, as_json: bool) -> int:
     if isinstance(entry, Err):
         return _fail(str(entry), 1)
-    shown = entry.shown()
+    shown = entry.as_dict()
     if as_json:
         _print_json(shown)
         return 0

@@ -27,10 +27,10 @@ async def _undo(options: argparse.Namespace) -> int:
             if not any(not step.conflict for step in plan.steps):
                 print("planck: edit_conflict: nothing could be taken back; see above", file=sys.stderr)
                 return Exit.FAILURE
-            if not options.yes and sys.stdin.isatty() and not _agreed():
+            if not options.yes and sys.stdin.isatty() and not _ask_to_undo():
                 print("Nothing was changed.")
                 return Exit.DONE
-            print(told(plan, await shelf.undo(plan)))
+            print(report(plan, await shelf.undo(plan)))
     return Exit.FAILURE if any(step.conflict for step in plan.steps) else Exit.DONE
 
 
@@ -61,7 +61,7 @@ def preview(plan: Plan) -> str:
     return make_plain("\n".join(lines))
 
 
-def told(plan: Plan, call_id: str) -> str:
+def report(plan: Plan, call_id: str) -> str:
     done = [step.path for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:
         return "Nothing was changed."
@@ -71,7 +71,7 @@ def told(plan: Plan, call_id: str) -> str:
     )
 
 
-def _agreed() -> bool:
+def _ask_to_undo() -> bool:
     try:
         return input("Take that back? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:

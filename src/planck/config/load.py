@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ import msgspec
 from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry
 from planck.config.trust import Standing
 from planck.permissions.policy import Mode, stricter
+from planck.records.nearest import did_you_mean, nearest
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits
 from planck.workspace.regular import read_regular
@@ -48,12 +48,11 @@ class Loaded(msgspec.Struct, frozen=True):
     """Whether the workspace's own files may run things."""
 
 
-def home_dir(environ: Mapping[str, str] | None = None) -> Path:
-    environ = environment() if environ is None else environ
+def find_home(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("PLANCK_HOME") or Path.home() / ".planck").expanduser().absolute()
 
 
-def environment() -> Mapping[str, str]:
+def read_environment() -> Mapping[str, str]:
     return dict(os.environ)  # noqa: TID251 - the one owner of the environment
 
 
@@ -183,11 +182,6 @@ def _pick(
     return {key: value for key, value in raw.items() if key in names}
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    near = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 _TEXTS = frozenset(
     {"default_model", "default_team", "sessions_dir", "durability", "store", "agents_md", "locale"}
 )
@@ -199,7 +193,7 @@ def _from_environment(environ: Mapping[str, str], notices: list[str]) -> dict[st
     variables = {f"PLANCK_{key.upper()}": key for key in KEYS}
     for name in environ:
         if name.startswith("PLANCK_") and name not in variables and name != "PLANCK_HOME":
-            near = get_close_matches(name.removeprefix("PLANCK_").lower(), [k.lower() for k in KEYS], n=1)
+            near = nearest(name.removeprefix("PLANCK_").lower(), [key.lower() for key in KEYS])
             if near:  # other programs may have variables of that prefix: only a near miss is worth a line
                 notices.append(f"{name} is no variable of ours; did you mean 'PLANCK_{near[0].upper()}'?")
     found = {key: _parsed(name, key, environ[name]) for name, key in variables.items() if environ.get(name)}

@@ -111,8 +111,8 @@ def cost_usd(config: Config, model: ModelSpec, usage: Usage) -> float | None:
     return known.cost_usd(usage) if known else None
 
 
-async def found_locally(config: Config, ring: Keyring, transport: Transport) -> list[ModelSpec]:
-    """The models of servers on their default ports, asked only when nothing else is configured."""
+async def find_local_models(config: Config, ring: Keyring, transport: Transport) -> list[ModelSpec]:
+    """Returns the models of servers on their default ports, asked only if nothing else is configured."""
     if config.default_model or config.models or config.providers:
         return []
     if any(ring.source(vendor, ProviderEntry(type=vendor)) for vendor in VENDORS):
@@ -121,7 +121,7 @@ async def found_locally(config: Config, ring: Keyring, transport: Transport) -> 
     return [model for models in found for model in models]
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ModelRow(msgspec.Struct, frozen=True):
     """A row of `planck models list`."""
 
     provider: str
@@ -139,28 +139,30 @@ class Listed(msgspec.Struct, frozen=True):
     output_usd: float | None
 
 
-async def listed(
+async def list_models(
     config: Config, ring: Keyring, transport: Transport, *, everything: bool = False
-) -> list[Listed]:
-    """The configured models, those of local servers, and the catalog's of vendors that there is a key for."""
-    rows = [_listed(config, ring, _from_entry(config, entry), "config") for entry in config.models]
+) -> list[ModelRow]:
+    """Returns the configured models, those of local servers, and the catalog's of vendors with a key."""
+    rows = [_make_row(config, ring, _from_entry(config, entry), "config") for entry in config.models]
     servers = [(name, entry) for name, entry in config.providers.items() if entry.type in KEYLESS]
     found = await asyncio.gather(
         *(discover(transport, entry.type, entry.base_url, name) for name, entry in servers)
     )
-    local = [model for models in found for model in models] or await found_locally(config, ring, transport)
-    rows += [_listed(config, ring, model, "local") for model in local]
+    local = [model for models in found for model in models] or await find_local_models(
+        config, ring, transport
+    )
+    rows += [_make_row(config, ring, model, "local") for model in local]
     for vendor in VENDORS:
         entry = config.providers.get(vendor, ProviderEntry(type=vendor))
         if not entry.base_url and (everything or ring.source(vendor, entry)):
             known = [
                 resolve(config, f"{vendor}/{model.id}") for model in catalog.models(vendor) if model.tools
             ]
-            rows += [_listed(config, ring, model, "catalog") for model in known if not model.id]
+            rows += [_make_row(config, ring, model, "catalog") for model in known if not model.id]
     return rows
 
 
-class Tested(msgspec.Struct, frozen=True):
+class ModelTest(msgspec.Struct, frozen=True):
     model: str
     ok: bool
     text: str
@@ -170,16 +172,16 @@ class Tested(msgspec.Struct, frozen=True):
     error: dict[str, Any] | None = None
 
 
-async def tried(config: Config, model: ModelSpec, provider: Provider, clock: Clock) -> Tested:
-    """One small request to the model: whether key, address and name are right."""
+async def test_model(config: Config, model: ModelSpec, provider: Provider, clock: Clock) -> ModelTest:
+    """Sends one small request to the model: whether key, address and name are right."""
     began = clock.monotonic()
     outcome = await _answer(provider)
     took = round((clock.monotonic() - began) * 1000)
     if isinstance(outcome, Err):
         error = outcome.envelope()["error"]
-        return Tested(model.label, False, "", took, Usage(), None, error)
+        return ModelTest(model.label, False, "", took, Usage(), None, error)
     cost = cost_usd(config, model, outcome.usage)
-    return Tested(model.label, True, outcome.text.strip(), took, outcome.usage, cost)
+    return ModelTest(model.label, True, outcome.text.strip(), took, outcome.usage, cost)
 
 
 async def _answer(provider: Provider) -> AssistantMessage | Err:
@@ -237,11 +239,11 @@ def _in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel 
     return at_address or catalog.find(provider.type, model)
 
 
-def _listed(config: Config, ring: Keyring, model: ModelSpec, source: str) -> Listed:
+def _make_row(config: Config, ring: Keyring, model: ModelSpec, source: str) -> ModelRow:
     entry = provider_entry(config, model.provider)
     known = _in_catalog(model.provider, entry, model.model)
     price = known.prices[0] if known and known.prices else None
-    return Listed(
+    return ModelRow(
         provider=model.provider,
         id=model.id or model.model,
         name=model.name,

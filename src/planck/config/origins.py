@@ -4,8 +4,9 @@ from typing import Any
 
 import msgspec
 
-from planck.config.load import MERGED, ConfigError, Loaded, did_you_mean
-from planck.config.schema import KEYS, Config, description
+from planck.config.load import MERGED, ConfigError, Loaded
+from planck.config.schema import KEYS, Config, describe_key
+from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
 
 _SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
@@ -21,8 +22,8 @@ class Origin(msgspec.Struct, frozen=True):
     description: str
 
 
-def shown(config: Config) -> dict[str, Any]:
-    """The effective configuration without secrets."""
+def show_config(config: Config) -> dict[str, Any]:
+    """Returns the effective configuration without secrets."""
     values: dict[str, Any] = _redacted(msgspec.to_builtins(config))
     for entry in values["providers"].values():
         entry.pop("withhold_key")
@@ -30,7 +31,7 @@ def shown(config: Config) -> dict[str, Any]:
 
 
 def explain_config(loaded: Loaded, key: str = "") -> list[Origin]:
-    """Every key, or one (`limits` or `limits.steps`)."""
+    """Returns where every key comes from, or one (`limits` or `limits.steps`)."""
     wanted = [k for k in _keys(loaded) if not key or k == key or k.startswith(f"{key}.")]
     if not wanted:
         raise ConfigError(
@@ -42,7 +43,7 @@ def explain_config(loaded: Loaded, key: str = "") -> list[Origin]:
 
 
 def _keys(loaded: Loaded) -> list[str]:
-    values = shown(loaded.config)
+    values = show_config(loaded.config)
     found: list[str] = []
     for key in KEYS:
         if key in MERGED:
@@ -55,13 +56,13 @@ def _keys(loaded: Loaded) -> list[str]:
 def _origin(loaded: Loaded, key: str) -> Origin:
     top, _, part = key.partition(".")
     sources = [layer.origin(top) for layer in loaded.layers if _says(layer.values, top, part)]
-    value = shown(loaded.config)[top]
+    value = show_config(loaded.config)[top]
     if part:
         value = value[part]
     if top == "models":  # concatenated: every place counts, none is overruled
-        return Origin(key, value, ", ".join(reversed(sources)) or "built-in", (), description(key))
+        return Origin(key, value, ", ".join(reversed(sources)) or "built-in", (), describe_key(key))
     last = sources[-1] if sources else "built-in"
-    return Origin(key, value, last, tuple(sources[:-1]), description(key))
+    return Origin(key, value, last, tuple(sources[:-1]), describe_key(key))
 
 
 def _says(values: dict[str, Any], top: str, part: str) -> bool:

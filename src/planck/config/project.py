@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from planck.config.load import Config, environment, home_dir
+from planck.config.load import Config, find_home, read_environment
 from planck.config.reload import Resources
 from planck.config.trust import Trust
 
@@ -23,8 +23,8 @@ class Project:
         trust: bool = False,
     ) -> None:
         """What is left out comes from the process: its environment, and the folder that it runs in."""
-        self.environ = environment() if environ is None else environ
-        self.home = Path(home).absolute() if home else home_dir(self.environ)
+        self.environ = read_environment() if environ is None else environ
+        self.home = Path(home).absolute() if home else find_home(self.environ)
         self.workspace = Path(workspace or Path.cwd()).absolute()
         self.flags = flags or {}
         self.trust = Trust(self.home, self.workspace, this_run=trust)

@@ -88,9 +88,9 @@ class Config(msgspec.Struct, frozen=True):
 KEYS = Config.__struct_fields__
 
 
-def description(key: str) -> str:
-    """The sentence about a key: `limits.steps` has one of its own."""
-    found = schema()["properties"]
+def describe_key(key: str) -> str:
+    """Returns the sentence about a key: `limits.steps` has one of its own."""
+    found = config_schema()["properties"]
     text = ""
     for part in key.split("."):
         text = found.get(part, {}).get("description", text)
@@ -98,8 +98,8 @@ def description(key: str) -> str:
     return text
 
 
-def schema() -> dict[str, Any]:
-    """The published JSON Schema; editors take it from `$schema` in a config file."""
+def config_schema() -> dict[str, Any]:
+    """Returns the published JSON Schema; editors take it from `$schema` in a config file."""
     (found,), components = msgspec.json.schema_components([Config], ref_template="#/$defs/{name}")
     body = components.pop(found["$ref"].rsplit("/", 1)[1])
     components["ProviderEntry"]["properties"].pop("withhold_key")
@@ -121,5 +121,7 @@ def _properties(entry: dict[str, Any]) -> dict[str, Any]:
     reference = entry.get("$ref") or next((e["$ref"] for e in entry.get("allOf", ()) if "$ref" in e), "")
     if not reference:
         return {}
-    found: dict[str, Any] = schema()["$defs"].get(reference.rsplit("/", 1)[1], {}).get("properties", {})
+    found: dict[str, Any] = (
+        config_schema()["$defs"].get(reference.rsplit("/", 1)[1], {}).get("properties", {})
+    )
     return found

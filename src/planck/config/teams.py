@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from planck.records import codec
+from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, ModelSpec
@@ -52,7 +52,7 @@ class Template(msgspec.Struct, frozen=True):
     """The orchestrator first."""
 
 
-def find(alias_or_path: str, dirs: Sequence[Path]) -> Path:
+def find_team(alias_or_path: str, dirs: Sequence[Path]) -> Path:
     as_path = Path(alias_or_path).expanduser()
     direct = [as_path / "TEAM.json", as_path] if as_path.suffix != ".json" else [as_path]
     for candidate in (*(folder / alias_or_path / "TEAM.json" for folder in dirs), *direct):
@@ -64,24 +64,33 @@ def find(alias_or_path: str, dirs: Sequence[Path]) -> Path:
     )
 
 
-def read(path: Path, type_: type[T]) -> T:
+def read_team(path: Path) -> dict[str, Any]:
+    """Returns the file as it is, with fields that we do not know."""
+    return _decode(path, dict[str, Any])
+
+
+def _decode(path: Path, type_: type[T]) -> T:
     try:
-        return codec.decode_as(content(path), type_)
+        return codec.decode_as(_read(path), type_)
     except codec.DecodeError as failure:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {failure}") from None
 
 
-def content(path: Path) -> bytes:
+def read_team_text(path: Path) -> str:
+    return _read(path).decode(errors="replace")
+
+
+def _read(path: Path) -> bytes:
     try:
         return read_regular(path, _MAX_BYTES)
     except OSError as failure:
         raise TeamFileError(ErrorKind.READ_FAILED, f"cannot read {path}: {failure.strerror}") from None
 
 
-def load(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = True) -> Template:
-    """The template with its prompts read and its models resolved; an untrusted one sets no address."""
-    file = read(path, TeamFile)
-    problems = structure(file)
+def load_team(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = True) -> Template:
+    """Reads the prompts and resolves the models; an untrusted team sets no address."""
+    file = _decode(path, TeamFile)
+    problems = _check_members(file)
     if any(entry.base_url for entry in file.members) and not may_set_addresses:
         raise TeamFileError(
             ErrorKind.PERMISSION_DENIED,
@@ -95,8 +104,8 @@ def load(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = True) 
     return Template(path, file, tuple(members))
 
 
-def structure(file: TeamFile) -> list[str]:
-    """What is wrong with the members as such: exactly one orchestrator, names unique."""
+def _check_members(file: TeamFile) -> list[str]:
+    """Returns what is wrong with the members as such: exactly one orchestrator, names unique."""
     problems = []
     orchestrators = sum(entry.type == "orchestrator" for entry in file.members)
     if orchestrators != 1:
@@ -108,7 +117,7 @@ def structure(file: TeamFile) -> list[str]:
     return problems
 
 
-def members(template: Template, ids: Ids) -> list[AgentSpec]:
+def make_members(template: Template, ids: Ids) -> list[AgentSpec]:
     orchestrator_id = ids.new()
     return [
         AgentSpec(
@@ -151,7 +160,7 @@ def _model(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
     return msgspec.structs.replace(model, params={**model.params, **entry.opts}) if entry.opts else model
 
 
-class Listed(msgspec.Struct, frozen=True):
+class TeamRow(msgspec.Struct, frozen=True):
     """A row of `planck teams list`."""
 
     alias: str
@@ -162,22 +171,22 @@ class Listed(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def listed(dirs: Sequence[Path]) -> list[Listed]:
-    """Every team of the directories; of one alias, the first directory's."""
-    rows: dict[str, Listed] = {}
+def list_teams(dirs: Sequence[Path]) -> list[TeamRow]:
+    """Returns every team of the directories; of one alias, the first directory's."""
+    rows: dict[str, TeamRow] = {}
     for path in (path for folder in dirs for path in sorted(folder.glob("*/TEAM.json"))):
         alias = path.parent.name
         try:
-            file = read(path, TeamFile)
+            file = _decode(path, TeamFile)
         except TeamFileError as failure:
-            rows.setdefault(alias, Listed(alias, str(path), "", "", (), str(failure.err)))
+            rows.setdefault(alias, TeamRow(alias, str(path), "", "", (), str(failure.err)))
             continue
         names = tuple(entry.name or entry.type for entry in file.members)
-        rows.setdefault(alias, Listed(alias, str(path), file.name, file.description, names))
+        rows.setdefault(alias, TeamRow(alias, str(path), file.name, file.description, names))
     return list(rows.values())
 
 
-def check(
+def check_team(
     path: Path,
     resolve: ResolveMember,
     *,
@@ -185,9 +194,9 @@ def check(
     skills: Collection[str],
     compactors: Collection[str],
 ) -> list[str]:
-    """Everything that would go wrong with the team; empty: it can start."""
-    file = read(path, TeamFile)
-    problems = structure(file)
+    """Returns everything that would go wrong with the team; empty: it can start."""
+    file = _decode(path, TeamFile)
+    problems = _check_members(file)
     for entry in file.members:
         who = entry.name or entry.type
         window = 0
@@ -213,8 +222,8 @@ _BYTES_PER_TOKEN = 4
 """A low estimate of what a token takes, so that only a prompt that surely does not fit is named."""
 
 
-def create(folder: Path, alias: str, model: str) -> Path:
-    """A small working team to begin with; refuses to overwrite one."""
+def create_team(folder: Path, alias: str, model: str) -> Path:
+    """Writes a small working team to begin with; refuses to overwrite one."""
     provider, _, model_id = model.partition("/")
     target = folder / alias
     if target.exists():
@@ -246,5 +255,4 @@ _PROMPTS = {
 
 
 def _unknown(who: str, what: str, name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"{who}: unknown {what} {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    return f"{who}: unknown {what} {name!r}{did_you_mean(name, known)}"

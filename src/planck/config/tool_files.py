@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from planck.config import load as configuration
+from planck.config.load import read_environment
 from planck.config.reload import Resources, stamps
 from planck.records.outcome import Err, Ok
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS
@@ -19,13 +19,13 @@ from planck.tools.external import ExternalTool, Problem
 
 def from_file(path: str | os.PathLike[str]) -> Ok[Tool] | Err:
     """The tool of a TOOL.json, or why there is none."""
-    result = external.from_file(path, environment=configuration.environment())
+    result = external.from_file(path, environment=read_environment())
     return result if isinstance(result, Err) else Ok(result.value)
 
 
 def load_all(dirs: Iterable[str | os.PathLike[str]]) -> list[Tool]:
     """Every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped."""
-    return list(external.load_all(dirs, environment=configuration.environment()))
+    return list(external.load_all(dirs, environment=read_environment()))
 
 
 class External(msgspec.Struct, frozen=True):

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from planck.context import skills
 from planck.context.skills import Skill
 from planck.records import codec
+from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
@@ -21,7 +21,7 @@ def skill_tools(available: Callable[[str], Mapping[str, Skill]]) -> list[Tool]:
         if skill is None:
             return _unknown(args["name"], list(known))
         try:
-            text = await asyncio.to_thread(_load, skill, args.get("resource") or "")
+            text = await asyncio.to_thread(skills.read_skill, skill, args.get("resource") or "")
         except skills.SkillError as failure:
             return failure.err
         return Ok({"output": text, "skill": skill.name, "path": str(skill.folder)})
@@ -61,11 +61,6 @@ def skill_tools(available: Callable[[str], Mapping[str, Skill]]) -> list[Tool]:
     ]
 
 
-def _load(skill: Skill, resource: str) -> str:
-    return skills.resource(skill, resource) if resource else skills.body(skill)
-
-
 def _unknown(name: str, known: list[str]) -> Err:
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "list_skills shows what there is"
-    return Err(ErrorKind.NOT_FOUND, f"no skill {name!r}; {hint}")
+    hint = did_you_mean(name, known) or "; list_skills shows what there is"
+    return Err(ErrorKind.NOT_FOUND, f"no skill {name!r}{hint}")

@@ -80,8 +80,13 @@ def section(skills: Sequence[Skill]) -> str:
     )
 
 
-def body(skill: Skill) -> str:
-    """The instructions, then the names of the skill's other files."""
+def read_skill(skill: Skill, resource: str = "") -> str:
+    """Returns the instructions, then the names of the skill's other files; or one of those files.
+
+    No path leads out of the skill's folder.
+    """
+    if resource:
+        return _text(skill, resource)
     parsed = frontmatter.split(_text(skill, "SKILL.md"))
     listed = resources(skill)
     text = parsed[1] if parsed else ""
@@ -89,11 +94,6 @@ def body(skill: Skill) -> str:
         rows = "\n".join(f"- {name}" for name in listed)
         text += f"\n\nFiles of this skill, to be read with load_skill and `resource`:\n{rows}"
     return f"{text}\n\nThe skill lies in {escape(str(skill.folder))}".strip()
-
-
-def resource(skill: Skill, path: str) -> str:
-    """One file of the skill; no path leads out of its folder."""
-    return _text(skill, path)
 
 
 def resources(skill: Skill) -> list[str]:

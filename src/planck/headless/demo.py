@@ -9,7 +9,7 @@ from planck.llm.provider import Request
 from planck.records.messages import AssistantMessage, ToolMessage
 from planck.testing.scripted import Say, ScriptedProvider
 
-PROMPT = "The tests of this project fail. Find out why, mend it, and show that they pass."
+_TASK = "The tests of this project fail. Find out why, mend it, and show that they pass."
 
 _PROJECT = {
     "prices.py": '''\
@@ -77,17 +77,18 @@ def make_project(folder: Path) -> Path:
     return folder
 
 
-def open_demo(folder: Path) -> Planck:
-    """Planck on the demo's project, with a home and a team of its own in the same folder."""
+def open_demo(folder: Path) -> tuple[Planck, str]:
+    """Returns Planck on the demo's project, its home and team in the same folder, and the task for it."""
     team = folder / "home" / "teams" / "demo"
     team.mkdir(parents=True)
     (team / "TEAM.json").write_text(json.dumps(_TEAM, indent=2) + "\n")
-    return Planck(
+    planck = Planck(
         home=folder / "home",
         workspace=make_project(folder / "project"),
         providers={"offline": ScriptedProvider(_answer)},
         flags={"default_model": "offline/demo", "default_team": "demo", "permissions": {"mode": "full"}},
     )
+    return planck, _TASK
 
 
 def _answer(request: Request) -> Say:

@@ -29,8 +29,8 @@ class Check(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-async def examine(project: Project) -> list[Check]:
-    """Every check; sends nothing to a model, and starts nothing of the project's."""
+async def run_checks(project: Project) -> list[Check]:
+    """Runs every check; sends nothing to a model, and starts nothing of the project's."""
     checks = [_runtime(), _platform(), _home(project.home)]
     try:
         planck_ = Planck.of(project)

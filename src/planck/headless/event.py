@@ -57,7 +57,7 @@ class SessionEvent:
         return f"SessionEvent({self.frame().decode()})"
 
 
-def frame_of(type: str, payload: msgspec.Struct | Mapping[str, Any], session_id: str) -> bytes:
-    """A line of stream-json that is no event: `init` and `result`."""
+def encode_frame(type: str, payload: msgspec.Struct | Mapping[str, Any], session_id: str) -> bytes:
+    """Returns a line of stream-json that is no event: `init` and `result`."""
     data = msgspec.Raw(codec.encode(payload))
     return frame(Event(None, SystemClock().now(), None, 0, type, data), session_id)

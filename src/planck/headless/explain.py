@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from planck.config import teams
 from planck.config.load import Loaded
+from planck.config.teams import find_team, load_team, make_members
 from planck.headless.permit import authorised, ceiling, effective, surroundings
 from planck.headless.planck import Planck
 from planck.headless.toolbox import ToolBox
@@ -68,8 +68,8 @@ def _member(planck: Planck, agent: str, team: str, session: Authority) -> AgentS
     nobody = ModelSpec(provider="", model="")
     members = [AgentSpec(id="", type="orchestrator", name="orchestrator", role="orchestrator", model=nobody)]
     if team:
-        template = teams.load(teams.find(team, planck.resources.team_dirs()), lambda *names: nobody)
-        members = teams.members(template, RandomIds())
+        template = load_team(find_team(team, planck.resources.team_dirs()), lambda *names: nobody)
+        members = make_members(template, RandomIds())
     for spec in authorised(members, session):
         if agent in (spec.name, spec.type) or (not agent and spec.role == "orchestrator"):
             return spec

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from planck.config.load import did_you_mean
 from planck.records import codec
 from planck.records.events import PermissionDecision, View
 from planck.records.messages import ToolCall
+from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.truncate import truncate

@@ -124,11 +124,11 @@ class Planck:
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Everything that would go wrong with a team; empty: it can start."""
         wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
-        path = teams.find(alias_or_path, self.resources.team_dirs())
+        path = teams.find_team(alias_or_path, self.resources.team_dirs())
 
         def problems(reports: list[PeerReport]) -> list[str]:
             offered = {name for report in reports for name in report.tools}
-            return teams.check(
+            return teams.check_team(
                 path,
                 self._wiring.resolve_member,
                 tools={*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
@@ -234,14 +234,14 @@ class Planck:
         """The members a new session begins with; a model that is named is for the orchestrator."""
         team = team or self.config.default_team
         if team:
-            path = teams.find(team, self.resources.team_dirs())
+            path = teams.find_team(team, self.resources.team_dirs())
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
-            template = teams.load(path, self._wiring.resolve_member, may_set_addresses=not foreign)
+            template = teams.load_team(path, self._wiring.resolve_member, may_set_addresses=not foreign)
             return [
                 msgspec.structs.replace(spec, model=self._model(model))
                 if model and spec.role == "orchestrator"
                 else spec
-                for spec in teams.members(template, self._ids)
+                for spec in teams.make_members(template, self._ids)
             ]
         return [
             AgentSpec(
@@ -258,7 +258,7 @@ class Planck:
         """An alias, `provider/model`, or the default; with nothing configured, what a local server has."""
         if not name and not self.config.default_model:
             wiring = self._wiring
-            if local := await models.found_locally(self.config, wiring.keyring, wiring.transport):
+            if local := await models.find_local_models(self.config, wiring.keyring, wiring.transport):
                 return local[0]
         return self._model(name)
 
@@ -268,20 +268,20 @@ class Planck:
             return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
 
-    async def list_models(self, *, everything: bool = False) -> list[models.Listed]:
+    async def list_models(self, *, everything: bool = False) -> list[models.ModelRow]:
         """Every model that can be named here, with what is known of it."""
         wiring = self._wiring
-        return await models.listed(self.config, wiring.keyring, wiring.transport, everything=everything)
+        return await models.list_models(self.config, wiring.keyring, wiring.transport, everything=everything)
 
     @property
     def catalog_date(self) -> str:
         """The day of the snapshot that windows and prices come from."""
         return catalog.snapshot_date()
 
-    async def try_model(self, name: str = "") -> models.Tested:
+    async def try_model(self, name: str = "") -> models.ModelTest:
         """One small request: whether key, address and name are right. An error is in the result."""
         model = await self.model(name)
-        return await models.tried(self.config, model, self._wiring.provider(model), self._clock)
+        return await models.test_model(self.config, model, self._wiring.provider(model), self._clock)
 
     @property
     def auth(self) -> Auth:

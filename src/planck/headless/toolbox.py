@@ -13,6 +13,7 @@ from planck.context.plan import plan_tool
 from planck.context.skill_tools import skill_tools
 from planck.peers.peers import PeerReport, Peers
 from planck.records.messages import ToolCall
+from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.clock import RandomIds, SystemClock
@@ -30,13 +31,13 @@ _PATIENCE = 20.0
 """Seconds that a listing waits for what is slow to start."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ToolRow(msgspec.Struct, frozen=True):
     tool: Tool
     source: str
     """`built-in`, the file that it was read from, or the sidecar or MCP server that has it."""
     trusted: bool = True
 
-    def shown(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         spec = msgspec.to_builtins(self.tool.to_ai_tool())
         more = {"source": self.source, "effect": str(self.tool.effect), "trusted": self.trusted}
         command = {"command": self.tool.command} if isinstance(self.tool, ExternalTool) else {}
@@ -44,16 +45,16 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    entries: list[Entry]
+    entries: list[ToolRow]
     problems: list[Problem]
     notices: list[str] = []
     """Of what else was not looked at, and why."""
 
-    def find(self, name: str) -> Entry | Err:
+    def find(self, name: str) -> ToolRow | Err:
         names = [entry.tool.name for entry in self.entries]
         if name in names:
             return self.entries[names.index(name)]
-        hint = arguments.near(name, names) or f"; there are: {', '.join(names)}"
+        hint = did_you_mean_one_of(name, names) or f"; there are: {', '.join(names)}"
         also = "".join(f"; {problem.error.message}" for problem in self.problems if problem.path == PEER)
         notices = "".join(f"; {notice}" for notice in self.notices)
         return Err(ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name!r}{hint}{also}{notices}")
@@ -76,18 +77,18 @@ class ToolBox:
         ]
         names = [tool.name for tool in built_in]
         found = external_tools(self._resources, self._project.environ, self._spill, names)
-        entries = [Entry(tool, BUILT_IN) for tool in built_in]
-        entries += [Entry(tool, tool.path) for tool in found.tools]
-        entries += [Entry(tool, tool.path, trusted=False) for tool in found.untrusted]
+        entries = [ToolRow(tool, BUILT_IN) for tool in built_in]
+        entries += [ToolRow(tool, tool.path) for tool in found.tools]
+        entries += [ToolRow(tool, tool.path, trusted=False) for tool in found.untrusted]
         return Inventory(entries, found.problems)
 
-    async def everything(self) -> Inventory:
+    async def list_all(self) -> Inventory:
         """With what sidecars and MCP servers have; one that is slow to start is told, and not waited for."""
         async with self._with_peers(patience=_PATIENCE) as inventory:
             return inventory
 
     @asynccontextmanager
-    async def found(self, name: str) -> AsyncGenerator[Entry | Err, None]:
+    async def find(self, name: str) -> AsyncGenerator[ToolRow | Err, None]:
         """The tool, while the peer that has it runs; none is started for a name that is known without."""
         entry = self.inventory().find(name)
         if isinstance(entry, Err):
@@ -106,11 +107,11 @@ class ToolBox:
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     await peers.settle()
-            yield self._joined(peers)
+            yield self._join(peers)
         finally:
             await peers.aclose()
 
-    def _joined(self, peers: Peers) -> Inventory:
+    def _join(self, peers: Peers) -> Inventory:
         """As a session has them: a name that is taken stays with who had it."""
         own = self.inventory()
         entries = [entry for entry in own.entries if entry.trusted]
@@ -123,7 +124,7 @@ class ToolBox:
                 problems.append(Problem(PEER, Err(ErrorKind.NOT_UNIQUE, text)))
             else:
                 taken.add(tool.name)
-                entries.append(Entry(tool, f"{peer.component} {peer.name}"))
+                entries.append(ToolRow(tool, f"{peer.component} {peer.name}"))
         problems += [
             Problem(PEER, Err(ErrorKind.PEER_FAILED, f"{report.component} {report.name!r}: {_state(report)}"))
             for report in peers.report()
@@ -139,12 +140,10 @@ class ToolBox:
 
     async def call(self, name: str, args: str, *, dry_run: bool = False) -> Finished | Err:
         """Run one tool without a question; confinement and trust hold."""
-        async with self.found(name) as entry:
-            return (
-                _unknown(entry, args) if isinstance(entry, Err) else await self._called(entry, args, dry_run)
-            )
+        async with self.find(name) as entry:
+            return _unknown(entry, args) if isinstance(entry, Err) else await self._run(entry, args, dry_run)
 
-    async def _called(self, entry: Entry, args: str, dry_run: bool) -> Finished | Err:
+    async def _run(self, entry: ToolRow, args: str, dry_run: bool) -> Finished | Err:
         name = entry.tool.name
         if not entry.trusted:
             return Err(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planck import __version__
-from planck.config import load as configuration
+from planck.config.load import find_home, read_environment
 from planck.config.project import Project
 from planck.headless.permit import ceiling, gate
 from planck.headless.toolbox import ToolBox
@@ -69,15 +69,15 @@ async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable
     await http.serve_http(make_server("planck", __version__, bench), port, token, on_ready)
 
 
-async def sidecar_command(path: Path, progress: Callable[[str], None], *more: str) -> tuple[str, ...]:
-    """What runs the sidecar at a path in the place of this process, built if it must be."""
-    environ = configuration.environment()
-    cache = configuration.home_dir(environ) / "cache" / "sidecars"
+async def prepare_sidecar(path: Path, progress: Callable[[str], None], *more: str) -> tuple[str, ...]:
+    """Builds the sidecar at a path if it must be, and returns what runs it in the place of this process."""
+    environ = read_environment()
+    cache = find_home(environ) / "cache" / "sidecars"
     return sidecar_argv(await prepare_python(read_project(path), cache, environ, progress), path, *more)
 
 
-def handed(secret: str) -> int:
-    """A descriptor for the program that takes this one's place: everybody can read its command line."""
+def pipe_secret(secret: str) -> int:
+    """Opens a descriptor for the program that takes this one's place: everybody can read a command line."""
     read_end, write_end = os.pipe()
     os.set_inheritable(read_end, True)
     with open(write_end, "w") as pipe:
@@ -85,5 +85,5 @@ def handed(secret: str) -> int:
     return read_end
 
 
-def new_token() -> str:
+def make_token() -> str:
     return os.urandom(32).hex()

@@ -2,7 +2,7 @@
 
 import sys
 
-from planck.headless import Workbench, new_token, serve_http, serve_stdio
+from planck.headless import Workbench, make_token, serve_http, serve_stdio
 
 
 async def run(bench: Workbench, port: int | None, token: str = "") -> int:
@@ -10,7 +10,7 @@ async def run(bench: Workbench, port: int | None, token: str = "") -> int:
     if port is None:
         await serve_stdio(bench)
         return 0
-    token = token or new_token()
+    token = token or make_token()
 
     def ready(url: str) -> None:
         sys.stderr.write(f"planck: serving at {url} with the token {token}\n")

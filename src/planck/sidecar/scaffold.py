@@ -58,7 +58,7 @@ def test_words_are_counted() -> None:
 }
 
 
-def new_sidecar(folder: Path) -> list[Path]:
+def create_sidecar(folder: Path) -> list[Path]:
     """The files written; a folder that has a sidecar is left as it is."""
     taken = [folder / name for name in (*FILES, "pyproject.toml") if (folder / name).exists()]
     if taken:

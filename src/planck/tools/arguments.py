@@ -1,11 +1,11 @@
 """From a model's argument text to values a tool may trust: parsed under guard, then validated in full."""
 
-import difflib
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from planck.records import codec
+from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Tool, ToolError
 
@@ -50,13 +50,6 @@ def validate(tool: Tool, args: dict[str, Any]) -> None:
             f"{tool.name}: " + "; ".join(text for text, _ in problems),
             {"errors": [where for _, where in problems]},
         )
-
-
-def near(name: str, names: list[str]) -> str:
-    """`; did you mean 'x'?`, or nothing."""
-    folded = {known.casefold(): known for known in names}
-    close = difflib.get_close_matches(name.casefold().strip()[:100], folded, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(folded[found]) for found in close)}?" if close else ""
 
 
 def _load(text: str) -> Any:
@@ -186,7 +179,7 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
     if unexpected and not path:
         known = list(dict.fromkeys([*tool.parameters.get("properties", {}), *sorted(tool.always)]))
         there = f"; known: {', '.join(known)}" if known else "; it takes no arguments"
-        hint = "".join(near(str(name), known) for name in unexpected[:3]) or there
+        hint = "".join(did_you_mean_one_of(str(name), known) for name in unexpected[:3]) or there
     where = {"path": path, "message": message}
     return (f"{path}: {message}{hint}" if path else f"{message}{hint}"), where
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from planck.records.authority import Confinement
 from planck.records.events import View
 from planck.records.messages import ToolCall
+from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.toolkit.tool import Execute, Tool, ToolContext, is_async, unrecorded
@@ -133,7 +134,7 @@ class Executor:
         tool = self._tools.get(name)
         if tool is None:
             names = self._tools.names()
-            hint = arguments.near(name, names) or f"; there are: {', '.join(names)}"
+            hint = did_you_mean_one_of(name, names) or f"; there are: {', '.join(names)}"
             raise PlanckError(
                 ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name[:100]!r}{hint}", {"tools": names}
             )

@@ -1,0 +1,50 @@
+"""What frontends may import of the runtime: `planck.headless` lists it, and nothing else."""
+
+import ast
+import inspect
+from pathlib import Path
+
+from planck import headless
+
+SRC = Path(str(headless.__file__)).parent.parent
+FRONTENDS = [*(SRC / "cli").glob("*.py"), *(SRC / "mcp_server").glob("*.py")]
+LISTED: list[str] = getattr(headless, "__all__")  # noqa: B009 - checkers see the imports instead
+
+
+def imported(path: Path) -> set[str]:
+    """The names that a file takes from the door."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    return {alias.name for node in nodes if node.module == "planck.headless" for alias in node.names}
+
+
+def test_every_name_is_a_class_or_a_function_that_its_home_calls_so() -> None:
+    found = [getattr(headless, name) for name in LISTED]
+    assert [it for it in found if not inspect.isclass(it) and not inspect.isfunction(it)] == []
+    assert [it.__name__ for it in found] == LISTED
+
+
+def test_the_list_is_exactly_what_frontends_use() -> None:
+    used: set[str] = set()
+    assert used.union(*map(imported, FRONTENDS)) == set(LISTED)
+
+
+def test_no_name_can_be_shadowed_by_a_module_of_the_package() -> None:
+    modules = {path.stem for path in (SRC / "headless").glob("*.py")}
+    assert modules & set(LISTED) == set()
+
+
+def test_checkers_are_told_the_same_names_of_the_same_homes() -> None:
+    tree = ast.parse((SRC / "headless/__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    names = {
+        str(node.module): " ".join(alias.name for alias in node.names)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+    }
+    tables = [node.value for node in tree.body if isinstance(node, ast.Assign)]
+    assert names in [ast.literal_eval(table) for table in tables]
+
+
+def test_a_name_that_is_not_listed_is_an_attribute_error() -> None:
+    assert not hasattr(headless, "nonsense")
+    assert set(LISTED) <= set(dir(headless))
