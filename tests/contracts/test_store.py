@@ -1,7 +1,7 @@
 """One suite for every `Store`."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -70,9 +70,17 @@ async def test_a_reader_gets_what_is_appended_while_it_reads(store: Store) -> No
     assert [e.seq for e in of_one] == [3]
 
 
+class Heard:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def on_commit(self, events: Sequence[Event]) -> None:
+        self.events += events
+
+
 async def test_what_a_cancelled_caller_handed_in_is_committed_and_announced(store: Store) -> None:
-    told: list[Event] = []
-    store.watch(told.extend)
+    heard = Heard()
+    store.watch(heard)
 
     async def hand_in() -> None:
         await store.append([draft("a")])
@@ -82,8 +90,8 @@ async def test_what_a_cancelled_caller_handed_in_is_committed_and_announced(stor
         await asyncio.sleep(0)
         task.cancel()
     await asyncio.wait_for(store.append([draft("b")]), 30)
-    assert [e.seq for e in told] == [1, 2]
-    assert plain(list(store.read())) == plain(told)
+    assert [e.seq for e in heard.events] == [1, 2]
+    assert plain(list(store.read())) == plain(heard.events)
 
 
 async def test_others_of_the_same_iteration_do_not_wait_for_one_that_was_cancelled(store: Store) -> None:
@@ -100,10 +108,10 @@ async def test_others_of_the_same_iteration_do_not_wait_for_one_that_was_cancell
 
 
 async def test_commits_are_announced_before_the_caller_goes_on(store: Store) -> None:
-    told: list[Event] = []
-    store.watch(told.extend)
+    heard = Heard()
+    store.watch(heard)
     events = await store.append([draft("a")])
-    assert told == events
+    assert heard.events == events
 
 
 async def test_a_barrier_returns(store: Store) -> None:

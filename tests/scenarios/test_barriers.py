@@ -6,7 +6,7 @@ from typing import Any
 from planck import Planck
 from planck.llm.provider import Request
 from planck.records.approval import Answer, Question
-from planck.store.witness import last_testimony
+from planck.store.witness import read_witness
 from planck.testing.scripted import ScriptedProvider
 from tests.teams import ask, facts
 
@@ -25,7 +25,7 @@ async def test_a_prompt_a_decision_and_the_orchestrator_s_turn_are_synced_and_a_
 
     def witnessed() -> None:
         (path,) = (tmp_path / "home" / "sessions").glob("*.witness")
-        testimony = last_testimony(path)
+        testimony = read_witness(path)
         synced.append(testimony.seq if testimony else 0)
 
     def answer(request: Request) -> Any:

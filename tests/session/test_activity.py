@@ -4,7 +4,7 @@ from typing import Any
 
 from planck.records.ports import add_seconds
 from planck.session.activity import why_blocked
-from planck.store.sqlite import SqliteStore
+from planck.store.reader import SqliteReader
 from tests.teams import Brains, ask, delegate, open_planck, write_team
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
@@ -42,7 +42,7 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
                 ts = event.ts
                 break
         (path,) = planck.sessions_dir.glob("*.db")
-        reader = SqliteStore.read_only(path)
+        reader = SqliteReader.open(path)
         lines = why_blocked(reader.read(), add_seconds(ts, 11))
         reader.close()
         shown = {agent.name: agent for agent in planck.archive.detail(session.id).agents}

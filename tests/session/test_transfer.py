@@ -33,6 +33,7 @@ from planck.session.bus import Bus
 from planck.session.directory import SessionError
 from planck.session.journal import SessionJournal
 from planck.session.rewind import plan_rewind
+from planck.store.reader import SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 from tests.ports import FixedClock
@@ -74,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def stored(path: Path) -> list[bytes]:
-    store = SqliteStore.read_only(path)
+    store = SqliteReader.open(path)
     try:
         return list(store.raw())
     finally:

@@ -27,8 +27,8 @@ from planck.records.usage import Usage
 from planck.session import markdown, transfer
 from planck.session.activity import why_blocked
 from planck.session.directory import SessionDirectory, SessionError, id_in, is_same_place, is_valid_name
-from planck.store.directory import log_files
-from planck.store.sqlite import SqliteStore
+from planck.store.directory import list_logs
+from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
 from planck.toolkit.clock import RandomIds, SystemClock
 
@@ -90,7 +90,7 @@ class Archive:
         """Newest first; those of other workspaces only when asked for."""
         found = [
             info
-            for path in log_files(self._folder)
+            for path in list_logs(self._folder)
             if (info := _read_info(path)) and (everywhere or is_same_place(info.workspace, self._workspace))
         ]
         return sorted(found, key=lambda info: info.updated, reverse=True)
@@ -165,8 +165,8 @@ class Archive:
         except StoreError:
             return
 
-    def _reading(self, id_or_name: str) -> closing[SqliteStore]:
-        return closing(SqliteStore.read_only(self._directory.find(id_or_name)))
+    def _reading(self, id_or_name: str) -> closing[SqliteReader]:
+        return closing(SqliteReader.open(self._directory.find(id_or_name)))
 
     def _place_import(self, meta: Mapping[str, str]) -> Path:
         """Returns where an import belongs; what it says of itself is not trusted to be a path."""
@@ -185,13 +185,13 @@ def _read_info(path: Path) -> SessionInfo | None:
     """Returns None for a file whose creation was cut short: it holds nothing."""
     id, _, name = path.stem.partition("_")
     try:
-        with closing(SqliteStore.read_only(path)) as store:
+        with closing(SqliteReader.open(path)) as store:
             return _describe(store)
     except StoreError as e:
         return SessionInfo(id=id, name=name, problem=str(e))
 
 
-def _describe(store: SqliteStore) -> SessionInfo | None:
+def _describe(store: SqliteReader) -> SessionInfo | None:
     meta = store.meta
     if "id" not in meta:
         return None
@@ -217,7 +217,7 @@ class _Fold:
         self._usage = Usage()
         self._text = ""
 
-    def read_detail(self, store: SqliteStore) -> SessionDetail:
+    def read_detail(self, store: SqliteReader) -> SessionDetail:
         problem = ""
         try:
             for event in store.read():
@@ -273,7 +273,7 @@ class _Fold:
             self._agents[agent_id] = replace(agent, **fields)
 
 
-def _count_sound(store: SqliteStore) -> int:
+def _count_sound(store: SqliteReader) -> int:
     """How many events can be read."""
     count = 0
     try:
@@ -284,7 +284,7 @@ def _count_sound(store: SqliteStore) -> int:
     return count
 
 
-def _read_backwards(store: SqliteStore) -> Iterator[Event]:
+def _read_backwards(store: SqliteReader) -> Iterator[Event]:
     before = store.head + 1
     while page := store.read_back(before):
         yield from reversed(page)

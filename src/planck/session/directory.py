@@ -10,7 +10,7 @@ from pathlib import Path
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.session.names import new_name
-from planck.store.sqlite import SqliteStore
+from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -100,7 +100,7 @@ class SessionDirectory:
         found = []
         for path in paths:
             try:
-                with closing(SqliteStore.read_only(path)) as log:
+                with closing(SqliteReader.open(path)) as log:
                     meta = log.meta
             except StoreError:
                 continue

@@ -26,8 +26,7 @@ class SessionJournal:
         self._clock = clock
         self._redactor = redactor
         self._redaction = DeltaRedaction()
-        # Published in the step that commits: a caller cancelled meanwhile leaves no gap for the readers.
-        store.watch(self._publish_all)
+        store.watch(self)
 
     async def record(
         self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
@@ -87,6 +86,15 @@ class SessionJournal:
         finally:
             self._bus.unsubscribe(subscription)
 
+    def on_commit(self, events: Sequence[Event]) -> None:
+        """Publishes in the step that commits: a caller cancelled meanwhile leaves no gap for the readers."""
+        for event in events:
+            for entry in self._redaction.release_before(event):
+                self._show(entry.agent_id, entry.turn, entry.fact)
+            self._bus.publish(event)
+            if event.type == TurnEnd.type:  # anybody's: there may be no moment in which nobody has a turn
+                self._store.checkpoint()
+
     def close(self) -> None:
         """No more is published; readers get what is queued, then the end."""
         self._bus.close()
@@ -112,14 +120,6 @@ class SessionJournal:
         if self._redactor and not isinstance(delta, PIECES):
             data = self._redactor()(data)
         self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, msgspec.Raw(data)))
-
-    def _publish_all(self, events: Sequence[Event]) -> None:
-        for event in events:
-            for entry in self._redaction.release_before(event):
-                self._show(entry.agent_id, entry.turn, entry.fact)
-            self._bus.publish(event)
-            if event.type == TurnEnd.type:  # anybody's: there may be no moment in which nobody has a turn
-                self._store.checkpoint()
 
 
 def _drop_stale(subscription: Subscription, after: int) -> None:

@@ -18,15 +18,15 @@ from planck.records.events import (
     view,
 )
 from planck.records.visible import spell_out
-from planck.store.store import Store
+from planck.store.store import LogReader
 
 
-def render_page(store: Store) -> Iterator[str]:
+def render_page(log: LogReader) -> Iterator[str]:
     """Yields one piece of Markdown for each event that says something."""
-    meta = store.meta
+    meta = log.meta
     yield f"# Session {meta.get('name', '')}\n\n`{meta.get('id', '')}` in `{meta.get('workspace', '')}`\n"
     names: dict[str, str] = {USER: "User"}
-    for event in store.read():
+    for event in log.read():
         fact = view(event)
         if isinstance(fact, AgentStarted):
             names[fact.agent.id] = fact.agent.name

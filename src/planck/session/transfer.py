@@ -14,9 +14,10 @@ from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
-from planck.store.database import beside
-from planck.store.directory import private_directory, remove_log
+from planck.store.database import companion
+from planck.store.directory import make_private, remove_log
 from planck.store.lock import WriterLock
+from planck.store.reader import SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
@@ -44,7 +45,7 @@ class Blob(msgspec.Struct, frozen=True):
     base64: str
 
 
-async def fork(source: SqliteStore, path: Path, meta: Mapping[str, str], clock: Clock, at: int) -> None:
+async def fork(source: SqliteReader, path: Path, meta: Mapping[str, str], clock: Clock, at: int) -> None:
     """A new log at `path` that begins with the first `at` events, byte for byte; the source is only read."""
     if not 0 < at <= source.head:
         raise StoreError(
@@ -64,7 +65,7 @@ async def fork(source: SqliteStore, path: Path, meta: Mapping[str, str], clock: 
     copy.close()
 
 
-def export(store: SqliteStore) -> Iterator[bytes]:
+def export(store: SqliteReader) -> Iterator[bytes]:
     """One JSON line an event, then the blobs, then a line that says what they add up to."""
     id, ts = store.meta.get("id", ""), ""
     for event in islice(store.read(), store.head):  # a session that goes on has more by now
@@ -83,7 +84,7 @@ def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes
 
 async def import_log(file: Path, exported: Exported, path: Path) -> None:
     """Stores an export at `path`. It is believed only where it adds up, and then as a whole."""
-    private_directory(path.parent)
+    make_private(path.parent)
     waiting = path.parent / f".import-{path.name}"
     shutil.rmtree(waiting, ignore_errors=True)
     try:
@@ -166,7 +167,7 @@ def _refuse(why: str) -> StoreError:
 
 def delete(path: Path) -> None:
     """Remove a session and everything beside it; one that a process has open stays, and that one is named."""
-    lock = WriterLock(beside(path, "lock"))
+    lock = WriterLock(companion(path, "lock"))
     try:
         remove_log(path)
     finally:

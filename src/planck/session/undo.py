@@ -15,7 +15,7 @@ from planck.records.ports import Ids
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.merge import merge
 from planck.session.transfer import IMPORTED
-from planck.store.store import Store
+from planck.store.store import LogReader
 from planck.toolkit.journal import Journal
 from planck.workspace.paths import Root, WorkspaceError
 
@@ -73,14 +73,14 @@ class Plan(msgspec.Struct, frozen=True):
     protected: bool
 
 
-def plan(store: Store, workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
+def plan(log: LogReader, workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
     """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not.
 
     What an imported log says that a file was may go where an agent may write, and no further.
     """
-    story = _Story(store.read(), redactor)
+    story = _Story(log.read(), redactor)
     chosen = story.select(selection)
-    protected = IMPORTED in store.meta
+    protected = IMPORTED in log.meta
     root = Root(workspace, protected=protected)
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)

@@ -1,25 +1,28 @@
-"""What makes commits survive a power cut, and the witness of how far that went."""
+"""What makes commits survive a power cut."""
 
 import logging
 import os
 import threading
 from pathlib import Path
 
-from planck.store.database import Disk, beside
+from planck.store.database import Disk, companion
 from planck.store.witness import Witness
 
 log = logging.getLogger(__name__)
 
 
 class Barrier:
+    """Syncs the WAL of one log; the witness says how far that went."""
+
     def __init__(self, path: Path, disk: Disk) -> None:
         self._path = path
         self._disk = disk
-        self._witness = Witness(beside(path, "witness"))
+        self._witness = Witness(companion(path, "witness"))
         self._busy = threading.Lock()
         self._stopped = False
         self._wal = -1
         self._directory_synced = False
+        self._closed = False
 
     def sync(self, head: int, digest: bytes) -> None:
         """Returns once the WAL is on the disk; blocks, so it belongs into a thread."""
@@ -38,22 +41,26 @@ class Barrier:
                 finally:
                     os.close(directory)
                 self._directory_synced = True
-            self._testify(head, digest)
+            self._write_witness(head, digest)
 
     def stop(self) -> None:
         """From here on `sync` does nothing: the connection, and with it the WAL, is about to go."""
         self._stopped = True
 
     def close(self, head: int, digest: bytes) -> None:
-        # One whose caller was cancelled may still be at work: its descriptors stay until it is done.
+        """Lets go of the descriptors; a second call does nothing."""
+        # A sync whose caller was cancelled may still be at work: its descriptors stay until it is done.
         with self._busy:
-            self._testify(head, digest)
+            if self._closed:
+                return
+            self._closed = True
+            self._write_witness(head, digest)
             self._witness.close()
             if self._wal >= 0:
                 os.close(self._wal)
 
-    def _testify(self, head: int, digest: bytes) -> None:
+    def _write_witness(self, head: int, digest: bytes) -> None:
         try:
-            self._witness.testify(head, digest)
+            self._witness.write(head, digest)
         except OSError as e:
             log.warning("the witness of %s was not written: %s", self._path.name, e)

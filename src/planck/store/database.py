@@ -22,11 +22,12 @@ class Disk:
         os.fdatasync(fd)
 
 
-def beside(path: Path, suffix: str) -> Path:
+def companion(path: Path, suffix: str) -> Path:
+    """Names a file that belongs to the log at `path`, and goes with it."""
     return path.with_name(f"{path.name}.{suffix}")
 
 
-def must_exist(path: Path) -> None:
+def check_exists(path: Path) -> None:
     if not path.is_file():
         raise StoreError(ErrorKind.NOT_FOUND, f"there is no session file {str(path)!r}")
 
@@ -48,7 +49,7 @@ def load_meta(connection: sqlite3.Connection) -> dict[str, str]:
     return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in rows}
 
 
-def from_the_future(path: Path, found: int) -> Err:
+def describe_newer(path: Path, found: int) -> Err:
     return Err(
         ErrorKind.LOG_WRITE_FAILED,
         f"{path.name!r} was written by a newer planck (schema {found}, this one knows {len(MIGRATIONS)}): "
@@ -61,8 +62,9 @@ _UNWRITABLE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR_WRITE", "SQLITE_I
 
 
 def as_store_error(path: Path, e: BaseException) -> BaseException:
+    """Returns what SQLite or the system says as a `StoreError`, and every other exception as it is."""
     if isinstance(e, sqlite3.OperationalError) and _code(e).startswith(_UNWRITABLE):
-        return unwritable(path, e)
+        return write_failure(path, e)
     if isinstance(e, sqlite3.OperationalError | OSError):
         return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
     if isinstance(e, sqlite3.DatabaseError):
@@ -78,7 +80,7 @@ def _code(e: sqlite3.Error) -> str:
     return getattr(e, "sqlite_errorname", "")
 
 
-def unwritable(path: Path, e: sqlite3.Error) -> StoreError:
+def write_failure(path: Path, e: sqlite3.Error) -> StoreError:
     return StoreError(
         ErrorKind.LOG_WRITE_FAILED,
         f"can't append to {path.name!r}: {e}; the session is read-only until it can: free some space",

@@ -8,8 +8,8 @@ from planck.records.outcome import ErrorKind
 from planck.store.store import StoreError
 
 
-def private_directory(directory: Path) -> None:
-    """Make it for this user alone; refuse one in which somebody else could plant a log."""
+def make_private(directory: Path) -> None:
+    """Makes the directory for this user alone; refuses one in which somebody else could plant a log."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.lstat()
     why = ""
@@ -26,19 +26,19 @@ def private_directory(directory: Path) -> None:
         )
 
 
-def log_files(directory: Path) -> list[Path]:
-    """Newest first, by the time of the last write."""
-    found = [(_touched(path), path) for path in directory.glob("*.db")]
+def list_logs(directory: Path) -> list[Path]:
+    """Returns the logs, newest first by the time of the last write."""
+    found = [(_last_write(path), path) for path in directory.glob("*.db")]
     return [path for _, path in sorted(found, reverse=True)]
 
 
 def remove_log(path: Path) -> None:
-    """The log and everything beside it; the lock file last, so that nobody opens half of it."""
+    """Removes the log and everything beside it; the lock file last, so that nobody opens half of it."""
     for companion in sorted(path.parent.glob(f"{path.name}*"), key=lambda p: p.name.endswith(".lock")):
         companion.unlink(missing_ok=True)
 
 
-def _touched(path: Path) -> float:
+def _last_write(path: Path) -> float:
     # A reader leaves an empty -wal behind: that is no write.
     return max(
         (p.stat().st_mtime for p in (path, Path(f"{path}-wal")) if p.exists() and p.stat().st_size),

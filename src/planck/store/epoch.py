@@ -7,43 +7,45 @@ from planck.records.outcome import ErrorKind
 from planck.store.chain import Row
 from planck.store.store import StoreError
 
-_EPOCH = "SELECT value FROM meta WHERE key = 'epoch'"
+_NUMBER = "SELECT value FROM meta WHERE key = 'epoch'"
 
 _FEW = 8
 """Up to so many events are one statement, their own transaction: 3 us less of 34 than BEGIN, SELECT, INSERT,
 COMMIT. Each count has a statement of its own, and the connection keeps 128 prepared ones."""
 
 _INSERTS = [
-    f"INSERT INTO events SELECT * FROM (VALUES {', '.join(['(?, ?, ?)'] * count)}) WHERE ({_EPOCH}) = ?"
+    f"INSERT INTO events SELECT * FROM (VALUES {', '.join(['(?, ?, ?)'] * count)}) WHERE ({_NUMBER}) = ?"
     for count in range(1, _FEW + 1)
 ]
 
 
-class Office:
-    def __init__(self, connection: sqlite3.Connection, name: str, epoch: str) -> None:
+class Epoch:
+    """One writer's time with a log; each of its transactions checks that it is not over."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str, number: str) -> None:
         self._db = connection
         self._name = name
-        self._epoch = epoch
+        self._number = number
 
     def add_events(self, rows: Sequence[Row]) -> None:
-        """All or nothing, in one commit."""
+        """Commits all of the rows at once, or none."""
         if len(rows) > _FEW or self._db.in_transaction:
             self.add("INSERT INTO events VALUES (?, ?, ?)", rows)
             return
         values = [value for row in rows for value in row]
-        if rows and not self._db.execute(_INSERTS[len(rows) - 1], (*values, self._epoch)).rowcount:
-            raise self._taken()
+        if rows and not self._db.execute(_INSERTS[len(rows) - 1], (*values, self._number)).rowcount:
+            raise self._refuse()
 
     def add(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-        """All or nothing, in one commit."""
+        """Runs the statement for all of the rows in one commit, or for none."""
         db = self._db
         if db.in_transaction:
             db.execute("ROLLBACK")  # the one that failed could not be rolled back either
         try:
             db.execute("BEGIN IMMEDIATE")
-            (epoch,) = db.execute(_EPOCH).fetchone()
-            if epoch.decode() != self._epoch:
-                raise self._taken()
+            (number,) = db.execute(_NUMBER).fetchone()
+            if number.decode() != self._number:
+                raise self._refuse()
             db.executemany(statement, rows)
             db.execute("COMMIT")
         except BaseException:
@@ -51,15 +53,15 @@ class Office:
                 db.execute("ROLLBACK")
             raise
 
-    def _taken(self) -> StoreError:
+    def _refuse(self) -> StoreError:
         return StoreError(
             ErrorKind.WRITER_CONFLICT,
             f"another process took over {self._name!r}; this one may only read it now",
         )
 
 
-def take_office(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
-    """A new epoch: whoever held the log before is refused from here on."""
+def begin_epoch(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
+    """Whoever held the log before is refused from here on."""
     connection.execute("BEGIN IMMEDIATE")
     connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'epoch'")

@@ -50,17 +50,17 @@ def _acquire(path: Path) -> int:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _still_there(path, fd):
+            if _is_current(path, fd):
                 return fd
         except BlockingIOError:
-            raise _conflict(path, fd) from None
+            raise _describe_holder(path, fd) from None
         except BaseException:
             os.close(fd)
             raise
         os.close(fd)
 
 
-def _still_there(path: Path, fd: int) -> bool:
+def _is_current(path: Path, fd: int) -> bool:
     # Whoever steals the lock unlinks its file: a lock on the old one guards nothing.
     try:
         return os.path.samestat(os.stat(path), os.fstat(fd))
@@ -68,7 +68,7 @@ def _still_there(path: Path, fd: int) -> bool:
         return False
 
 
-def _conflict(path: Path, fd: int) -> StoreError:
+def _describe_holder(path: Path, fd: int) -> StoreError:
     with os.fdopen(fd, "rb") as file:
         text = file.read(4096)
         # It was written when the lock was taken, so its time is the "since".

@@ -7,7 +7,7 @@ from msgspec import Raw
 from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
-from planck.store.store import Committed, Store, StoreError
+from planck.store.store import CommitListener, Store, StoreError
 
 
 class MemoryStore:
@@ -16,7 +16,7 @@ class MemoryStore:
     def __init__(self, meta: Mapping[str, str] | None = None) -> None:
         self._events: list[Event] = []
         self._blobs: dict[str, bytes] = {}
-        self._committed: Committed = _nobody
+        self._listener: CommitListener | None = None
         self._meta = dict(meta or {})
         self._closed = False
 
@@ -29,7 +29,8 @@ class MemoryStore:
             for seq, draft in enumerate(drafts, first)
         ]
         self._events += events
-        self._committed(events)
+        if self._listener:
+            self._listener.on_commit(events)
         return events
 
     async def barrier(self) -> None:
@@ -57,8 +58,8 @@ class MemoryStore:
             raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in this session")
         return self._blobs[name]
 
-    def watch(self, committed: Committed) -> None:
-        self._committed = committed
+    def watch(self, listener: CommitListener) -> None:
+        self._listener = listener
 
     @property
     def head(self) -> int:
@@ -77,10 +78,6 @@ class MemoryStore:
 
     def close(self) -> None:
         self._closed = True
-
-
-def _nobody(events: Sequence[Event]) -> None:
-    pass
 
 
 if TYPE_CHECKING:

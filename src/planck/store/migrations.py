@@ -16,14 +16,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 """Step n leads from version n to n + 1. Released steps never change."""
 
 
-def version(connection: sqlite3.Connection) -> int:
+def read_version(connection: sqlite3.Connection) -> int:
     (number,) = connection.execute("PRAGMA user_version").fetchone()
     return int(number)
 
 
 def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[Sequence[str]] = MIGRATIONS) -> None:
-    """Bring an older file to the newest version; killed at any point, it is at one version or the next."""
-    at = version(connection)
+    """Brings an older file to the newest version; killed at any point, it is at one version or the next."""
+    at = read_version(connection)
     if 0 < at < len(steps):
         _back_up(connection, path.with_name(f"{path.name}.v{at}.bak"))
     for number in range(at, len(steps)):

@@ -20,14 +20,15 @@ class Witness:
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
-    def testify(self, seq: int, digest: bytes) -> None:
+    def write(self, seq: int, digest: bytes) -> None:
         os.pwrite(self._fd, codec.encode(Witnessed(seq, digest.hex())).ljust(_SIZE), 0)
 
     def close(self) -> None:
         os.close(self._fd)
 
 
-def last_testimony(path: Path) -> Witnessed | None:
+def read_witness(path: Path) -> Witnessed | None:
+    """Returns None where there is none, or nothing that can be read."""
     try:
         return codec.decode_as(path.read_bytes(), Witnessed)
     except (OSError, codec.DecodeError):

@@ -1,0 +1,215 @@
+"""A session's SQLite file as its readers see it, also while another process writes.
+
+An event's bytes are the record; a hash chain over them shows any change.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from planck.records.events import Event
+from planck.records.outcome import Err, ErrorKind
+from planck.store.chain import GENESIS, BrokenChain, Row, link, verified
+from planck.store.database import Disk, as_store_error, check_exists, companion, connect, load_meta
+from planck.store.store import StoreError
+from planck.store.witness import Witnessed, read_witness
+
+PAGE = 512
+"""Events read at a time: no statement stays open across an await, nor the whole log in memory."""
+
+
+class SqliteReader:
+    def __init__(self, path: Path, connection: sqlite3.Connection, disk: Disk) -> None:
+        self._path = path
+        self._db = connection
+        self._disk = disk
+        self._closed = False
+        self._meta = load_meta(connection)
+        self._epoch_number = self._meta.pop("epoch", "")
+        self._damage: Err | None = None
+        # Before the tail: a writer that commits and testifies in between must not look like a loss.
+        seen = read_witness(companion(path, "witness"))
+        self._head, self._hash = self._read_tail()
+        self._notice_lost_tail(seen)
+
+    @classmethod
+    def open(cls, path: Path, *, disk: Disk | None = None) -> "SqliteReader":
+        check_exists(path)
+        disk = disk or Disk()
+        try:
+            return cls._connect(path, disk, "ro")
+        except sqlite3.OperationalError as e:
+            wal = Path(f"{path}-wal")
+            if wal.exists() and wal.stat().st_size:
+                raise as_store_error(path, e) from e
+        except sqlite3.Error as e:
+            raise as_store_error(path, e) from e
+        # No room, or no right, for the -shm that readers and a writer share; there is no writer here.
+        try:
+            return cls._connect(path, disk, "ro&immutable=1")
+        except sqlite3.Error as e:
+            raise as_store_error(path, e) from e
+
+    @classmethod
+    def _connect(cls, path: Path, disk: Disk, mode: str) -> "SqliteReader":
+        connection = connect(disk, path, mode)
+        try:
+            return cls(path, connection, disk)
+        except BaseException:
+            connection.close()
+            raise
+
+    def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
+        try:
+            for event, _ in verified(self._pages(after), after, self._hash_at(after)):
+                if agent_id is None or event.agent_id == agent_id:
+                    yield event
+        except BrokenChain as e:
+            raise self._note_damage(e.seq, e.why) from e
+
+    def raw(self, after: int = 0) -> Iterator[bytes]:
+        """Yields the bytes that were stored, for a copy that is the same to the last one."""
+        try:
+            for _, data in verified(self._pages(after), after, self._hash_at(after)):
+                yield data
+        except BrokenChain as e:
+            raise self._note_damage(e.seq, e.why) from e
+
+    def read_back(self, before: int | None = None, limit: int = PAGE) -> list[Event]:
+        last = self._head if before is None else before - 1
+        first = max(1, last - limit + 1)
+        rows = self._rows(first, last - first + 1)
+        try:
+            return [event for event, _ in verified(rows, first - 1, self._hash_at(first - 1))]
+        except BrokenChain as e:
+            raise self._note_damage(e.seq, e.why) from e
+
+    def blob(self, name: str) -> bytes:
+        row = self._query("SELECT bytes FROM blobs WHERE hash = ?", _parse_digest(name))
+        if not row:
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in {self._path.name!r}")
+        data = row[0][0]
+        if type(data) is not bytes or hashlib.sha256(data).hexdigest() != name:
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} of {self._path.name!r} is damaged")
+        return data
+
+    def blobs(self) -> list[str]:
+        if self._query("PRAGMA user_version")[0][0] < 2:
+            return []
+        return [bytes(row[0]).hex() for row in self._query("SELECT hash FROM blobs ORDER BY hash")]
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def head(self) -> int:
+        return self._head
+
+    @property
+    def head_hash(self) -> bytes:
+        return self._hash
+
+    @property
+    def meta(self) -> dict[str, str]:
+        return dict(self._meta)
+
+    @property
+    def damage(self) -> Err | None:
+        return self._damage
+
+    def close(self) -> None:
+        self._closed = True
+        self._db.close()
+
+    def _notice_lost_tail(self, seen: Witnessed | None) -> None:
+        if seen is None or self._damage:
+            return
+        if seen.seq > self._head:
+            lost = seen.seq - self._head
+            self._damage = Err(
+                ErrorKind.CORRUPT_LOG_LINE,
+                f"{self._path.name!r} had {seen.seq} events and has {self._head} now: the last {lost} are "
+                "lost, by a power cut or because the file was changed. What is there is sound",
+                {"sound": self._head, "lost": lost},
+            )
+        elif seen.seq and self._hash_at(seen.seq).hex() != seen.hash:
+            self._note_damage(seen.seq, "it is not the event that was written")
+
+    def _read_tail(self) -> tuple[int, bytes]:
+        rows = self._query("SELECT seq, bytes, hash FROM events ORDER BY seq DESC LIMIT 2")
+        if not rows:
+            return 0, GENESIS
+        seq, data, digest = rows[0]
+        previous = rows[1][2] if len(rows) > 1 else GENESIS
+        if type(previous) is not bytes or type(data) is not bytes or link(previous, data) != digest:
+            self._note_damage(seq, "its bytes do not match the hash chain")
+        return seq, digest
+
+    def _pages(self, after: int) -> Iterator[Row]:
+        while rows := self._rows(after + 1):
+            yield from rows
+            after = rows[-1][0]
+
+    def _rows(self, first: int, limit: int = PAGE) -> list[Row]:
+        rows: list[Row] = []
+        try:
+            with self._connected() as db:
+                rows.extend(
+                    db.execute(
+                        "SELECT seq, bytes, hash FROM events WHERE seq >= ? ORDER BY seq LIMIT ?",
+                        (first, limit),
+                    )
+                )
+        except sqlite3.OperationalError as e:
+            raise as_store_error(self._path, e) from e
+        except sqlite3.DatabaseError as e:
+            if not rows:  # else: what came before the damaged page is served first
+                raise self._note_damage(first, str(e)) from e
+        return rows
+
+    def _query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            with self._connected() as db:
+                return db.execute(sql, values).fetchall()
+        except sqlite3.Error as e:
+            raise as_store_error(self._path, e) from e
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """Whoever watched a session may still read it to the end after it was closed."""
+        if not self._closed:
+            yield self._db
+            return
+        db = connect(self._disk, self._path, "ro")
+        try:
+            yield db
+        finally:
+            db.close()
+
+    def _hash_at(self, seq: int) -> bytes:
+        if seq == 0:
+            return GENESIS
+        rows = self._query("SELECT hash FROM events WHERE seq = ?", seq)
+        return rows[0][0] if rows and type(rows[0][0]) is bytes else b""
+
+    def _note_damage(self, seq: int, why: str) -> StoreError:
+        """Remembers the damage and returns the error that reports it."""
+        error = StoreError(
+            ErrorKind.CORRUPT_LOG_LINE,
+            f"event {seq} of {self._path.name!r} is damaged: {why}; the {seq - 1} events before "
+            f"it are sound: fork the session at {seq - 1} to go on",
+            {"seq": seq, "sound": seq - 1},
+        )
+        self._damage = error.err
+        return error
+
+
+def _parse_digest(name: str) -> bytes:
+    try:
+        return bytes.fromhex(name)
+    except ValueError:
+        return b""
