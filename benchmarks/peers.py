@@ -15,7 +15,7 @@ from planck.mcp.instances import Instances
 from planck.mcp.listing import Listing
 from planck.records.messages import ToolCall
 from planck.records.outcome import Ok
-from planck.sidecar.host import SidecarLauncher, SidecarTools
+from planck.sidecar.host import SidecarLaunch, SidecarTool
 from planck.toolkit.clock import SystemClock
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
@@ -85,14 +85,14 @@ async def _measure(folder: Path) -> None:
 
     began = time.perf_counter()
     quiet = _Quiet()
-    launcher = SidecarLauncher(
+    launch = SidecarLaunch(
         folder / "sidecar.py", folder, folder / "cache", dict(os.environ), quiet.hear_build
     )
     settings = PeerSettings("bench", kind="sidecar", ours=True)
-    instances = Instances(settings, launcher, SystemClock(), quiet)
+    instances = Instances(settings, launch, SystemClock(), quiet)
     instances.own.start()
     await instances.own.settle()
-    theirs = _executor(SidecarTools(instances).make(instances.own.tools.tools[0]))
+    theirs = _executor(SidecarTool(instances.own.tools.tools[0], instances))
     await theirs(1)
     cold = time.perf_counter() - began
     try:

@@ -13,7 +13,6 @@ from planck.mcp.instances import Instances
 from planck.mcp.listing import Listing
 from planck.mcp.peer import State
 from planck.mcp.transport import Launch, Link, open_process
-from planck.records.authority import Confinement
 from planck.records.ports import Clock
 from planck.toolkit.clock import SystemClock
 
@@ -33,19 +32,6 @@ class Leaping(SystemClock):
         return self._looks * 61.0
 
 
-class OneLaunch:
-    """A launcher for a peer that is never confined."""
-
-    confinable = False
-
-    def __init__(self, launch: Launch) -> None:
-        self._launch = launch
-
-    def plan_launch(self, confinement: Confinement | None) -> Launch:
-        assert confinement is None
-        return self._launch
-
-
 class Watched:
     """A peer, and all that it said of itself."""
 
@@ -54,8 +40,7 @@ class Watched:
         self.details: list[str] = []
         self.listings: list[Listing] = []
         self._changed = asyncio.Event()
-        launcher = OneLaunch(launch)
-        self.instances = Instances(PeerSettings(name, **settings), launcher, clock or SystemClock(), self)
+        self.instances = Instances(PeerSettings(name, **settings), launch, clock or SystemClock(), self)
         self.peer = self.instances.own
 
     async def until(self, state: State, count: int = 1) -> None:

@@ -11,7 +11,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from planck.mcp.client import ServerLauncher, read_server, tool_prefix
+from planck.mcp.client import ServerLaunch, read_server, tool_prefix
 from planck.mcp.http import serve_http
 from planck.mcp.peer import State
 from planck.mcp.serve import make_server
@@ -35,7 +35,7 @@ def server(url: str, **options: Any) -> Any:
         "web", {"url": url, "headers": {"Authorization": "Bearer ${TOKEN}"}}, {"TOKEN": "t0ken"}
     )
     start_timeout = options.pop("start_timeout", 10.0)
-    launch = ServerLauncher(spec, Path("/"), {}).plan_launch(None)
+    launch = ServerLaunch(spec, Path("/"), {})
     launch.start_timeout, launch.probe_timeout = start_timeout, 0.3
     return watched("web", launch, prefix=tool_prefix("web"), **options)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from planck.mcp.client import ServerLauncher, read_server, tool_prefix
+from planck.mcp.client import ServerLaunch, read_server, tool_prefix
 from planck.mcp.peer import State
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.mcp.bench import WAIT, watched
@@ -66,7 +66,7 @@ def _install(argv: list[str], cwd: Path) -> None:
 
 def _server(name: str, workspace: Path, **entry: Any) -> Any:
     spec = read_server(name, entry, os.environ)
-    launch = ServerLauncher(spec, workspace, os.environ).plan_launch(None)
+    launch = ServerLaunch(spec, workspace, os.environ)
     return watched(name, launch, prefix=tool_prefix(name))
 
 

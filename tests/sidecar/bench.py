@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-from planck.sidecar.host import SidecarLauncher
+from planck.sidecar.host import SidecarLaunch
 from tests.mcp.bench import Watched, watched
 
 HEAD = """
@@ -81,7 +81,6 @@ def write(folder: Path, text: str = TOOLS) -> Path:
 
 def sidecar(path: Path, probe_timeout: float = 5.0, **options: Any) -> AbstractAsyncContextManager[Watched]:
     environment = {"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "SECRET_KEY": "do not leak"}
-    launcher = SidecarLauncher(path, path.parent, path.parent / "cache", environment, lambda text: None)
-    launch = launcher.plan_launch(None)
+    launch = SidecarLaunch(path, path.parent, path.parent / "cache", environment, lambda text: None)
     launch.poll, launch.probe_timeout = 0.05, probe_timeout
     return watched("mine", launch, kind="sidecar", ours=True, **options)

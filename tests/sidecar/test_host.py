@@ -25,7 +25,7 @@ from planck.records.messages import (
 )
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.sidecar import compacting
-from planck.sidecar.host import SidecarTools
+from planck.sidecar.host import SidecarTool
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from tests.mcp.bench import WAIT, Leaping, Watched, descendants, names
 from tests.sidecar.bench import HEAD, TOOLS, sidecar, write
@@ -34,8 +34,7 @@ pytestmark = pytest.mark.serial
 
 
 def tools_of(one: Watched) -> dict[str, Tool]:
-    factory = SidecarTools(one.instances)
-    return {listed.name: factory.make(listed) for listed in one.peer.tools.tools}
+    return {listed.name: SidecarTool(listed, one.instances) for listed in one.peer.tools.tools}
 
 
 async def test_its_tools_are_listed_called_timed_and_dry_run_and_nothing_it_prints_breaks_that(

@@ -13,7 +13,6 @@ import msgspec
 from planck.mcp.instances import Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, PeerError, open_address, open_process
-from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
@@ -61,47 +60,25 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     return spec
 
 
-class ServerLauncher:
-    """Launches a server of the configuration."""
+class ServerLaunch(Launch):
+    """A server's process knows the allowed names of our environment and what its own entry says."""
 
     def __init__(self, spec: ServerSpec, folder: Path, environment: Mapping[str, str]) -> None:
-        """A server's process knows the allowed names of our environment and what its own entry says."""
         self.confinable = not spec.url
         self._spec = spec
         self._cwd = folder / spec.cwd if spec.cwd else folder
         self._environment = {**allowed(environment), **spec.env}
 
-    def plan_launch(self, confinement: Confinement | None) -> Launch:
+    def open(self) -> AbstractAsyncContextManager[Link]:
         if self._spec.url:
-            return _AddressLaunch(self._spec)
-        return _ProcessLaunch(self._spec, self._cwd, self._environment, confinement)
-
-
-class _AddressLaunch(Launch):
-    def __init__(self, spec: ServerSpec) -> None:
-        self._spec = spec
-
-    def open(self) -> AbstractAsyncContextManager[Link]:
-        return open_address(self._spec.url, self._spec.headers)
-
-
-class _ProcessLaunch(Launch):
-    def __init__(
-        self, spec: ServerSpec, cwd: Path, environment: Mapping[str, str], confinement: Confinement | None
-    ) -> None:
-        self._argv = (spec.command, *spec.args)
-        self._cwd = cwd
-        self._environment = environment
-        self._confinement = confinement
-        self._made_of = _made_of(self._argv, environment["PATH"]) if confinement else ()
-
-    def open(self) -> AbstractAsyncContextManager[Link]:
+            return open_address(self._spec.url, self._spec.headers)
+        argv = (self._spec.command, *self._spec.args)
         return open_process(
-            self._argv,
+            argv,
             cwd=self._cwd,
             environment=self._environment,
-            confinement=self._confinement,
-            made_of=self._made_of,
+            confinement=self.confinement,
+            made_of=_made_of(argv, self._environment["PATH"]) if self.confinement else (),
         )
 
 
@@ -118,37 +95,27 @@ def tool_prefix(server: str) -> str:
     return f"mcp__{re.sub(r'[^A-Za-z0-9_-]', '_', server)}__"
 
 
-class ServerTools:
-    """Makes the tools that a server lists ours."""
-
-    def __init__(self, instances: Instances, timeout: float = TIMEOUT) -> None:
-        self._instances = instances
-        self._timeout = timeout
-
-    def make(self, listed: ListedTool) -> Tool:
-        return Tool(
+class ServerTool(Tool):
+    def __init__(self, listed: ListedTool, instances: Instances, timeout: float = TIMEOUT) -> None:
+        super().__init__(
             listed.spec.name,
             listed.spec.description,
             listed.spec.parameters,
-            _ServerCall(self._instances, listed.name, self._timeout).execute,
+            self._call,
             effect=Effect.COMMAND,
-            timeout=self._timeout + _LATER,
+            timeout=timeout + _LATER,
             plain_schema=True,
-            confinable=self._instances.confinable,
+            confinable=instances.confinable,
         )
-
-
-class _ServerCall:
-    def __init__(self, instances: Instances, name: str, timeout: float) -> None:
+        self._listed = listed
         self._instances = instances
-        self._name = name
         self._timeout = timeout
 
-    async def execute(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+    async def _call(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         peer = await self._instances.find(ctx.confinement)
         if isinstance(peer, Err):
             return peer
-        return await peer.call(self._name, args, timeout=self._timeout, progress=ctx.progress)
+        return await peer.call(self._listed.name, args, timeout=self._timeout, progress=ctx.progress)
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

@@ -22,6 +22,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from planck import __version__
 from planck.mcp.calls import Call, CallQueue, PeerSettings
 from planck.mcp.guard import SAID_CLOSED, GuardedTransport
 from planck.mcp.listing import MAX_TOOLS, Listing, read_listing
@@ -118,7 +119,7 @@ class Connection:
             raise PeerError(kind, f"{self._settings.label} failed: {reason}") from problem
 
     async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
-        me = Implementation(name="planck", version=_version())
+        me = Implementation(name="planck", version=__version__)
         self._guard = GuardedTransport(link.transport, self._changed)
         async with Client(self._guard, client_info=me, cache=None) as client:
             tools = await self._list(client)
@@ -129,16 +130,16 @@ class Connection:
                 group.start_soon(self._watch_link, link)
                 group.start_soon(self._watch_tools, client)
                 group.start_soon(self._watch_files)
-                await self._serve(client, group)
+                await self._serve(client, link, group)
 
-    async def _serve(self, client: Client, group: "TaskGroup") -> None:
+    async def _serve(self, client: Client, link: Link, group: "TaskGroup") -> None:
         waiting, wake = self._calls.waiting, self._calls.wake
         while True:
             while waiting and not self.afresh:
                 call = waiting.popleft()
                 if not call.answer.done():
                     self.in_flight.add(call)
-                    group.start_soon(self._perform, client, call)
+                    group.start_soon(self._perform, client, link, call)
             if self.afresh and not self.in_flight:
                 self.end(self._failed("it is started afresh"), polite=True)
             if self._suspect:
@@ -147,7 +148,7 @@ class Connection:
             wake.clear()
             await wake.wait()
 
-    async def _perform(self, client: Client, call: Call) -> None:
+    async def _perform(self, client: Client, link: Link, call: Call) -> None:
         """A call that the connection took along stays in flight, for the one who knows why it ended."""
         with anyio.CancelScope() as scope:
             call.scope = scope
@@ -155,7 +156,7 @@ class Connection:
                 call.resolve(await self._ask(client, call))
             except MCPError as problem:
                 cut = problem.error.code == CONNECTION_CLOSED
-                if self._over() or (cut and not self._apart()):
+                if link.over or (cut and not link.apart):
                     self._calls.wake.set()
                     await self._gone(problem)
                 failed = self._failed(problem.error.message) if cut else None
@@ -186,12 +187,6 @@ class Connection:
         await anyio.sleep(1.0)
         self.end(self._failed(problem.error.message))
         await anyio.sleep_forever()  # until that end has come: it is the call's outcome
-
-    def _over(self) -> bool:
-        return self._link is not None and self._link.over
-
-    def _apart(self) -> bool:
-        return self._link is not None and self._link.apart
 
     async def _list(self, client: Client) -> Listing:
         raw: list[Any] = []
@@ -287,9 +282,3 @@ def _declined(problem: MCPError, *, ours: bool) -> Err:
         problem.error.message or "the peer refused the call",
         {"code": CONNECTION_CLOSED if problem.error.code == SAID_CLOSED else problem.error.code},
     )
-
-
-def _version() -> str:
-    from planck import __version__
-
-    return __version__

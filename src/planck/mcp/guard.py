@@ -7,7 +7,7 @@ and one tool without a schema made a whole list an exception. It starts a task f
 import asyncio
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -20,7 +20,7 @@ from mcp_types import (
 )
 
 from planck.mcp.meta import HTTP_FAILED
-from planck.mcp.wire import Stream
+from planck.mcp.wire import IncomingStream, Stream
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
@@ -132,7 +132,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-class _Incoming(Stream):
+class _Incoming(IncomingStream):
     def __init__(self, stream: "ReadStream[SessionMessage | Exception]", guard: GuardedTransport) -> None:
         self._stream = stream
         self._guard = guard
@@ -140,15 +140,6 @@ class _Incoming(Stream):
     async def receive(self) -> SessionMessage | Exception:
         while True:
             item = await self._stream.receive()
-            if self._guard.admit(item):
-                return item
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        while True:
-            item = await self._stream.__anext__()
             if self._guard.admit(item):
                 return item
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from planck.mcp.calls import PeerSettings
 from planck.mcp.peer import Peer, PeerListener, State
-from planck.mcp.transport import Launcher
+from planck.mcp.transport import Launch
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock
@@ -24,14 +24,14 @@ class InstancesListener(PeerListener, Protocol):
 
 class Instances:
     def __init__(
-        self, settings: PeerSettings, launcher: Launcher, clock: Clock, listener: InstancesListener
+        self, settings: PeerSettings, launch: Launch, clock: Clock, listener: InstancesListener
     ) -> None:
         """`listener` hears of the first instance, and of no confined one but that it failed."""
-        self.own = Peer(settings, launcher.plan_launch(None), clock, listener)
-        self.confinable = launcher.confinable
+        self.own = Peer(settings, launch, clock, listener)
+        self.confinable = launch.confinable
         """Whether its calls may be confined: until one could not be."""
         self._settings = settings
-        self._launcher = launcher
+        self._launch = launch
         self._clock = clock
         self._listener = listener
         self._confined: dict[Confinement, asyncio.Task[Peer | Err]] = {}
@@ -56,7 +56,7 @@ class Instances:
                 await instance.aclose()
 
     async def _start(self, confinement: Confinement) -> Peer | Err:
-        peer = Peer(self._settings, self._launcher.plan_launch(confinement), self._clock)
+        peer = Peer(self._settings, self._launch.confine(confinement), self._clock)
         peer.start()
         try:
             async with asyncio.timeout(_START_TIMEOUT):

@@ -66,8 +66,12 @@ class _Requests:
             specs = self._service.specs()
         except PlanckError as failure:
             raise _refusal(failure.err) from failure
-        tools = [Tool(name=s.name, description=s.description, input_schema=_schema(s)) for s in specs]
-        return ListToolsResult(tools=tools)
+        return ListToolsResult(
+            tools=[
+                Tool(name=s.name, description=s.description, input_schema={"type": "object", **s.parameters})
+                for s in specs
+            ]
+        )
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: CallToolRequestParams
@@ -133,7 +137,3 @@ class _Progress:
 
 def _refusal(err: Err) -> MCPError:
     return MCPError(code=INTERNAL_ERROR, message=str(err), data={**err.envelope(), "final": True})
-
-
-def _schema(spec: ToolSpec) -> dict[str, Any]:
-    return {"type": "object", **spec.parameters}

@@ -5,9 +5,10 @@ import os
 import shutil
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec.structs import replace
 
@@ -65,9 +66,19 @@ class Launch:
 
     builds = False
     """Whether `prepare` has something to do: the peer is `building` until then."""
+    confinable = True
+    """Whether it can run in the sandbox; an address can't."""
+    confinement: Confinement | None = None
+    """None: with the user's own rights."""
     start_timeout = 60.0
     probe_timeout = 10.0
     """Seconds for an answer about itself, after a call ran out of time."""
+
+    def confine(self, confinement: Confinement) -> Self:
+        """Returns a launch of the same peer with these rights."""
+        launch = copy(self)
+        launch.confinement = confinement
+        return launch
 
     async def prepare(self) -> None:
         """Before each start: a sidecar is built."""
@@ -78,17 +89,6 @@ class Launch:
     async def wait_for_change(self) -> None:
         """Returns when the peer should be started afresh: its files are no longer those that were started."""
         await asyncio.get_running_loop().create_future()
-
-
-class Launcher(Protocol):
-    """Knows a peer's program or address."""
-
-    @property
-    def confinable(self) -> bool:
-        """Whether what it launches can run in the sandbox; an address can't."""
-
-    def plan_launch(self, confinement: Confinement | None) -> Launch:
-        """Returns a launch with these rights; None: with the user's own."""
 
 
 @asynccontextmanager

@@ -37,9 +37,7 @@ class Wire:
         self.ended = asyncio.Event()
         self.why = (ErrorKind.PEER_FAILED, "")
         """Once it ended: as the end of a sentence."""
-        self.bad_lines = 0
-        self.strays = 0
-        """Answers that nobody asked for: a wrong, late or doubled id."""
+        self._bad_lines = 0
         self.incoming = Incoming(self)
         self.outgoing = Outgoing(self)
         self._loop = asyncio.get_running_loop()
@@ -159,18 +157,17 @@ class Wire:
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except (ValueError, RecursionError):
-            self.bad_lines += 1
-            if self.bad_lines >= MAX_BAD_LINES:
+            self._bad_lines += 1
+            if self._bad_lines >= MAX_BAD_LINES:
                 self._queue.clear()
                 self.end(
-                    f"it sent {self.bad_lines} lines that are no JSON-RPC, the last {line[:80]!r}",
+                    f"it sent {self._bad_lines} lines that are no JSON-RPC, the last {line[:80]!r}",
                     ErrorKind.PEER_PROTOCOL,
                 )
             return None
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            # Strictly: the SDK would take "7" for 7.
+            # Strictly: the SDK would take "7" for 7. What nobody asked for has a wrong, late or doubled id.
             if message.id is None or type(message.id) is not int or message.id not in self._asked:
-                self.strays += 1
                 return None
             self._asked.discard(message.id)
         elif isinstance(message, JSONRPCRequest):
@@ -225,7 +222,21 @@ class Stream:
         await self.aclose()
 
 
-class Incoming(Stream):
+class IncomingStream(Stream):
+    async def receive(self) -> SessionMessage | Exception:
+        raise NotImplementedError
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+class Incoming(IncomingStream):
     """Carries what the peer says; the SDK closes it when it is done."""
 
     def __init__(self, wire: Wire) -> None:
@@ -236,15 +247,6 @@ class Incoming(Stream):
 
     async def aclose(self) -> None:
         self._wire.end("closed")
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self._wire.next()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
 
 
 class Outgoing(Stream):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from planck.mcp.listing import ListedTool
 from planck.mcp.pins import Pins, ToolChange
-from planck.peers.sessions import Sessions, Tasks, ToolAsker
+from planck.peers.sessions import Sessions, ToolAsker
 from planck.records.events import Event, View
 from planck.toolkit.journal import Journal
 
@@ -19,10 +19,9 @@ log = logging.getLogger(__name__)
 class ServerChanges:
     """What one server changed since its tools were taken: at most one question about it is open."""
 
-    def __init__(self, server: "OpenServer", sessions: Sessions, tasks: Tasks) -> None:
+    def __init__(self, server: "OpenServer", sessions: Sessions) -> None:
         self._server = server
         self._sessions = sessions
-        self._tasks = tasks
         self._pins = Pins(server.name)
         self._asking: asyncio.Task[None] | None = None
         self._asked_in: Journal | None = None
@@ -34,7 +33,7 @@ class ServerChanges:
         if held := self._pins.held:
             way_out = "you are asked about them" if self._ask() else "start planck again to take them"
             names = ", ".join(listed.spec.name for listed in held[:10])
-            self._server.publish_state(
+            self._server.changed_state(
                 "connected", f"new or changed since it was started, held back: {names}; {way_out}"
             )
         return same
@@ -60,7 +59,7 @@ class ServerChanges:
         if found is None or change is None:
             return False
         self._asked_in, asker = found
-        self._asking = self._tasks.start(self._decide(change, self._asked_in, asker))
+        self._asking = self._sessions.start(self._decide(change, self._asked_in, asker))
         return True
 
     async def _decide(self, change: ToolChange, journal: Journal, asker: ToolAsker) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from planck.peers.sessions import Tasks
+from planck.peers.sessions import Sessions
 from planck.records.events import ToolsChanged, View
 from planck.records.outcome import PlanckError
 from planck.records.specs import EVERY_TOOL
@@ -43,11 +43,11 @@ class _Holder:
 
 
 class Handout:
-    def __init__(self, arrivals: Arrivals, tasks: Tasks) -> None:
+    def __init__(self, arrivals: Arrivals, sessions: Sessions) -> None:
         self.closed = False
         """Whether what peers still say of their tools comes too late for anybody."""
         self._arrivals = arrivals
-        self._tasks = tasks
+        self._sessions = sessions
         self._holders: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
 
     def attach(
@@ -73,7 +73,7 @@ class Handout:
             if gone != given and recorder is not None:
                 added = tuple(name for name in given if name not in gone)
                 removed = tuple(name for name in gone if name not in given)
-                self._tasks.start(_record(recorder, ToolsChanged(added=added, removed=removed)))
+                self._sessions.start(_record(recorder, ToolsChanged(added=added, removed=removed)))
 
     def _give(self, peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bool:
         if not holder.wants(tool.name):
@@ -81,7 +81,7 @@ class Handout:
         if toolset.get(tool.name) is not None:
             text = f"its tool {tool.name!r} is left out: there is one of that name already; rename it"
             log.warning("%s %r: %s", peer.component, peer.name, text)
-            peer.publish_state("connected", text)
+            peer.changed_state("connected", text)
             return False
         toolset.arrive(tool)
         return True

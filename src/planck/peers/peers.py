@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from planck.config.project import Project
 from planck.peers.handout import Handout, Recorder
-from planck.peers.plan import PlannedPeer, plan_peers
-from planck.peers.sessions import Sessions, Tasks, ToolAsker
+from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar, plan_peers
+from planck.peers.sessions import Sessions, ToolAsker
 from planck.records.messages import Message
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Clock
@@ -47,8 +47,7 @@ class Peers:
         self._project = project
         self._clock = clock
         self._sessions = Sessions()
-        self._tasks = Tasks()
-        self._handout = Handout(self, self._tasks)
+        self._handout = Handout(self, self._sessions)
 
     def join(self, journal: Journal, asker: ToolAsker | None = None) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
@@ -122,14 +121,17 @@ class Peers:
         for peer in self.open:
             peer.stop_asking()
         await asyncio.gather(*(peer.instances.aclose() for peer in self.open if peer.instances))
-        await self._tasks.aclose()
+        await self._sessions.aclose()
 
     @property
     def _peers(self) -> "list[Peer]":
         return [peer.instances.own for peer in self.open if peer.instances is not None]
 
     def _open(self, planned: Iterable[PlannedPeer]) -> "list[OpenPeer]":
-        from planck.peers.open_peer import PeerContext, open_peer
+        from planck.peers.open_peer import OpenServer, OpenSidecar
 
-        context = PeerContext(self._project, self._clock, self._sessions, self._handout, self._tasks)
-        return [open_peer(one, context) for one in planned]
+        kinds = {PlannedSidecar: OpenSidecar, PlannedServer: OpenServer}
+        return [
+            kinds[type(one)](one, self._project, self._clock, self._sessions, self._handout)
+            for one in planned
+        ]

@@ -23,6 +23,7 @@ class ToolAsker(Protocol):
 class Sessions:
     def __init__(self) -> None:
         self._askers: weakref.WeakKeyDictionary[Journal, ToolAsker | None] = weakref.WeakKeyDictionary()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def join(self, journal: Journal, asker: ToolAsker | None) -> None:
         self._askers[journal] = asker
@@ -39,20 +40,14 @@ class Sessions:
         for journal in list(self._askers):
             journal.publish(None, 0, delta)
 
-
-class Tasks:
-    """Owns what runs in the background, until it is closed."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
-
     def start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Records or asks something in a session, in the background."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def aclose(self) -> None:
-        """Waits for what still runs, and not for ever."""
+        """Waits for what was started, and not for ever."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_CLOSE_TIMEOUT)

@@ -9,13 +9,13 @@ import importlib.util
 import logging
 import pkgutil
 import sys
-import time
 import traceback
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from planck import __version__
 from planck.mcp import meta as meta_keys
 from planck.mcp.standard import claim_standard_streams
 from planck.records.messages import ToolCall
@@ -24,6 +24,7 @@ from planck.records.specs import ToolSpec
 from planck.sidecar.compacting import compacting_tool
 from planck.sidecar.discovery import Sidecar, SidecarError, discover, read_compactors, read_tools
 from planck.sidecar.project import SidecarProject, read_project
+from planck.toolkit.clock import SystemClock
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.arguments import schema_problem
@@ -108,7 +109,7 @@ class LoadedSidecar:
 
         executor = Executor(
             ToolSet(_with_timeout(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools()),
-            clock=_Clock(),
+            clock=SystemClock(),
             permit=_permitted,
             session_id=_text(meta, meta_keys.SESSION_ID),
             agent_id=_text(meta, meta_keys.AGENT_ID),
@@ -121,7 +122,6 @@ class LoadedSidecar:
 
 
 async def _serve(sidecar: LoadedSidecar, read_end: int, write_end: int) -> None:
-    from planck import __version__
     from planck.mcp.serve import make_server, serve_wire
     from planck.mcp.wire import Wire
 
@@ -129,7 +129,6 @@ async def _serve(sidecar: LoadedSidecar, read_end: int, write_end: int) -> None:
 
 
 async def _serve_http(sidecar: LoadedSidecar, port: int, token: str) -> None:
-    from planck import __version__
     from planck.mcp.http import serve_http
     from planck.mcp.serve import make_server
 
@@ -190,16 +189,6 @@ def _text(meta: dict[str, Any], key: str) -> str:
 
 async def _permitted(tool: Tool, args: dict[str, Any], ctx: Any) -> None:
     """Whoever calls the sidecar has asked; here there is nobody to ask."""
-
-
-class _Clock:
-    """The child is a process of its own: it has no wiring to take a clock from."""
-
-    def now(self) -> str:
-        return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
-
-    def monotonic(self) -> float:
-        return time.perf_counter()
 
 
 if __name__ == "__main__":

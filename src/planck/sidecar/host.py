@@ -11,7 +11,6 @@ from planck.mcp import meta
 from planck.mcp.instances import Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, open_process
-from planck.records.authority import Confinement
 from planck.records.outcome import Err
 from planck.sidecar.build import prepare_python, runtime_paths
 from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
@@ -24,10 +23,12 @@ _LATER = 10.0
 """The executor's clock stands behind ours, which knows the partial output and tells the sidecar to stop."""
 
 
-class SidecarLauncher:
-    """Launches a sidecar: what it is made of, and where it runs."""
+class SidecarLaunch(Launch):
+    """Builds a sidecar before each start. When its files change, it is started afresh between two calls."""
 
-    confinable = True
+    builds = True
+    poll = 1.0
+    """Seconds between two looks at the sidecar's files."""
 
     def __init__(
         self,
@@ -38,49 +39,32 @@ class SidecarLauncher:
         progress: Callable[[str], None],
     ) -> None:
         """`progress` hears the build."""
-        self.path = path
-        self.workspace = workspace
-        self.cache = cache
-        self.environment = environment
-        self.progress = progress
-
-    def plan_launch(self, confinement: Confinement | None) -> "SidecarLaunch":
-        return SidecarLaunch(self, confinement)
-
-
-class SidecarLaunch(Launch):
-    """Builds a sidecar before each start. When its files change, it is started afresh between two calls."""
-
-    builds = True
-    poll = 1.0
-    """Seconds between two looks at the sidecar's files."""
-
-    def __init__(self, sidecar: SidecarLauncher, confinement: Confinement | None) -> None:
-        self._sidecar = sidecar
-        self._confinement = confinement
+        self._path = path
+        self._workspace = workspace
+        self._cache = cache
+        self._environment = environment
+        self._progress = progress
         self._python = ""
         self._started_with: tuple[object, ...] = ()
 
     async def prepare(self) -> None:
-        sidecar = self._sidecar
-        self._started_with = await asyncio.to_thread(fingerprint, sidecar.path)
-        project = read_project(sidecar.path)
-        self._python = await prepare_python(project, sidecar.cache, sidecar.environment, sidecar.progress)
+        self._started_with = await asyncio.to_thread(fingerprint, self._path)
+        project = read_project(self._path)
+        self._python = await prepare_python(project, self._cache, self._environment, self._progress)
 
     def open(self) -> AbstractAsyncContextManager[Link]:
-        sidecar = self._sidecar
         return open_process(
-            sidecar_argv(self._python, sidecar.path, HOSTED),
-            cwd=sidecar.workspace,
-            environment=allowed(sidecar.environment),
-            confinement=self._confinement,
-            made_of=(sidecar.path, sidecar.cache, sys.prefix, sys.base_prefix, *runtime_paths()),
+            sidecar_argv(self._python, self._path, HOSTED),
+            cwd=self._workspace,
+            environment=allowed(self._environment),
+            confinement=self.confinement,
+            made_of=(self._path, self._cache, sys.prefix, sys.base_prefix, *runtime_paths()),
         )
 
     async def wait_for_change(self) -> None:
         while True:
             await asyncio.sleep(self.poll)
-            if await asyncio.to_thread(fingerprint, self._sidecar.path) != self._started_with:
+            if await asyncio.to_thread(fingerprint, self._path) != self._started_with:
                 return
 
 
@@ -95,39 +79,29 @@ def sidecar_argv(python: str, path: Path, *more: str) -> tuple[str, ...]:
     return (python, "-PB", "-c", boot, str(path), *more)
 
 
-class SidecarTools:
-    """Makes the tools that a sidecar lists ours."""
+class SidecarTool(Tool):
+    """Has `timeout_ms`, which bounds the call; it reaches the sidecar only where its tool declared it."""
 
-    def __init__(self, instances: Instances) -> None:
-        self._instances = instances
-
-    def make(self, listed: ListedTool) -> Tool:
-        """Adds `timeout_ms`, which bounds the call; it reaches the tool only where the tool declared it."""
+    def __init__(self, listed: ListedTool, instances: Instances) -> None:
         parameters = listed.spec.parameters
-        declared = "timeout_ms" in parameters.get("properties", {})
-        call = _SidecarCall(self._instances, listed.name, declared)
-        return Tool(
+        self._declares_timeout = "timeout_ms" in parameters.get("properties", {})
+        super().__init__(
             listed.spec.name,
             listed.spec.description,
-            parameters if declared else _with_timeout(parameters),
-            call.execute,
-            call.execute,
+            parameters if self._declares_timeout else _with_timeout(parameters),
+            self._call,
+            self._call,
             effect=Effect.COMMAND,
             timeout=MAX_TIMEOUT_MS / 1000 + _LATER,
-            always=() if declared else ("timeout_ms",),
-            confinable=self._instances.confinable,
+            always=() if self._declares_timeout else ("timeout_ms",),
+            confinable=instances.confinable,
         )
-
-
-class _SidecarCall:
-    def __init__(self, instances: Instances, name: str, takes_timeout: bool) -> None:
+        self._listed = listed
         self._instances = instances
-        self._name = name
-        self._takes_timeout = takes_timeout
 
-    async def execute(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+    async def _call(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         timeout_ms = _timeout_ms(args)
-        if not self._takes_timeout:
+        if not self._declares_timeout:
             args = {key: value for key, value in args.items() if key != "timeout_ms"}
         ids = {meta.SESSION_ID: ctx.session_id, meta.AGENT_ID: ctx.agent_id, meta.CALL_ID: ctx.call_id}
         about = {**ids, meta.TIMEOUT_MS: timeout_ms, meta.DRY_RUN: ctx.dry_run}
@@ -135,7 +109,7 @@ class _SidecarCall:
         if isinstance(peer, Err):
             return peer
         timeout = timeout_ms / 1000
-        return await peer.call(self._name, args, timeout=timeout, meta=about, progress=ctx.progress)
+        return await peer.call(self._listed.name, args, timeout=timeout, meta=about, progress=ctx.progress)
 
 
 def _timeout_ms(args: Mapping[str, Any]) -> int:
