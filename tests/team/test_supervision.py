@@ -266,6 +266,41 @@ async def _stopped_while_destroying() -> None:
     await crew.aclose()
 
 
+def test_an_asker_is_told_when_its_target_is_destroyed_while_that_is_restarted() -> None:
+    run_virtual(_destroyed_while_restarting())
+
+
+async def _destroyed_while_restarting() -> None:
+    def script(request: Request) -> Say | str:
+        said = sum(isinstance(m, AssistantMessage) for m in request.history.messages)
+        return Say(calls=[ask("bob")]) if request.agent_id == "lead" and said == 0 else "ok"
+
+    ends, doomed = 0, list[asyncio.Task[None]]()
+
+    class Broken(Tripping):
+        async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+            nonlocal ends
+            bob = crew.team.member("bob")
+            if bob and any(e.agent_id == "bob" and isinstance(e.fact, TurnEnd) for e in entries):
+                ends += 1
+                if ends == 1:
+                    raise RuntimeError("a bug")
+                events = await super().record_all(entries, barrier=barrier)
+                doomed.append(asyncio.create_task(crew.team.destroy(bob, "was destroyed")))
+                await asyncio.sleep(10)
+                return events
+            return await super().record_all(entries, barrier=barrier)
+
+    crew = Crew(script, "bob", journal=Broken)
+    await crew.start()
+    await crew.run()
+    await asyncio.gather(*doomed)
+    _check(crew, 0)
+    (result,) = [fact for fact in crew.recorded("tool_end") if isinstance(fact, ToolEnd)]
+    assert result.output == "target_gone: bob crashed and was restarted"
+    await crew.aclose()
+
+
 def test_a_task_for_an_agent_that_ends_while_it_is_sent_is_not_found() -> None:
     run_virtual(_ended_while_sending())
 

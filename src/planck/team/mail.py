@@ -11,7 +11,7 @@ from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.ledger import Ledger
 from planck.team.member import Member
-from planck.team.settlement import Answer, Settlement, answer_ask, join, report_task
+from planck.team.settlement import Answer, Settlement, answer_ask, join_settlements, report_task
 from planck.team.waits import Waits
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
@@ -22,12 +22,7 @@ NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 
 class Mail:
     def __init__(
-        self,
-        journal: Journal,
-        ids: Ids,
-        clock: Clock,
-        limits: Limits,
-        members: Mapping[str, Member],
+        self, journal: Journal, ids: Ids, clock: Clock, limits: Limits, members: Mapping[str, Member]
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
         self.waits = Waits()
@@ -52,7 +47,7 @@ class Mail:
         if ring:
             return self._refuse_ring(ring)
         deadline = add_seconds(self._clock.now(), timeout)
-        envelope = self._envelope(Kind.ASK, caller, target, question, deadline=deadline)
+        envelope = self._make_envelope(Kind.ASK, caller, target, question, deadline=deadline)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._answers[envelope.id] = answer
         wait = Wait(on=target.id, message_id=envelope.id, deadline=deadline)
@@ -77,7 +72,7 @@ class Mail:
                 await self._expire(envelope, target)
 
     async def delegate(self, caller: Member, target: Member, task: str) -> Err | None:
-        return await self._post(self._envelope(Kind.TASK, caller, target, task), target)
+        return await self._post(self._make_envelope(Kind.TASK, caller, target, task), target)
 
     async def respond(self, caller: Member, text: str, delegator_id: str) -> Outcome:
         """Answer whoever sent the ask or task at hand, else the delegator."""
@@ -88,7 +83,7 @@ class Mail:
         receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
             return NO_DELEGATOR
-        envelope = self._envelope(Kind.RESPONSE, caller, receiver, text, answers=task)
+        envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task)
         return await self._post(envelope, receiver) or Ok({"output": "Response sent."})
 
     def settle_turn(self, member: Member, ended: Ended) -> Settlement:
@@ -116,11 +111,11 @@ class Mail:
     def settle_unread(self, member: Member, why: str) -> Settlement:
         """Returns the same for everything in the mailbox of an agent that ends."""
         unread = member.actor.agent.history.unread.values()
-        return join(self.settle_unfinished(member, envelope, why) for envelope in unread)
+        return join_settlements(self.settle_unfinished(member, envelope, why) for envelope in unread)
 
     def notify(self, sender: Member, receiver: Member, text: str) -> Settlement:
         """Returns a response that nobody asked for: what a delegator must know of its worker."""
-        return self._send(self._envelope(Kind.RESPONSE, sender, receiver, text))
+        return self._owe(self._make_envelope(Kind.RESPONSE, sender, receiver, text))
 
     @contextmanager
     def pay_after_commit(self, settlement: Settlement) -> Iterator[None]:
@@ -165,18 +160,13 @@ class Mail:
         if receiver is None:
             dead = Delivery(ids=(task.id,), state="dead")
             return Settlement((Entry(member.id, member.actor.agent.turn, dead),), (dead,))
-        return self._send(self._envelope(Kind.RESPONSE, member, receiver, text, answers=task))
+        return self._owe(self._make_envelope(Kind.RESPONSE, member, receiver, text, answers=task))
 
-    def _send(self, envelope: Envelope) -> Settlement:
+    def _owe(self, envelope: Envelope) -> Settlement:
         return Settlement((Entry(envelope.receiver, 0, envelope),), (envelope,))
 
     async def _post(
-        self,
-        envelope: Envelope,
-        target: Member,
-        *,
-        also: Sequence[Entry] = (),
-        barrier: bool = False,
+        self, envelope: Envelope, target: Member, *, also: Sequence[Entry] = (), barrier: bool = False
     ) -> Err | None:
         refused = self._refuse(envelope, target)
         if refused:
@@ -195,28 +185,23 @@ class Mail:
         return None
 
     def _refuse(self, envelope: Envelope, target: Member) -> Err | None:
-        size = len(envelope.text.encode(errors="replace"))
-        if size > self._limits.envelope_bytes:
-            return Err(
-                ErrorKind.LIMIT_EXCEEDED,
-                f"the message has {size} bytes, at most {self._limits.envelope_bytes} are taken; "
-                "write it to a file and send its path",
-                {"bytes": size, "limit": self._limits.envelope_bytes},
-            )
-        if envelope.hops > self._limits.hops:
-            return Err(
-                ErrorKind.LIMIT_EXCEEDED,
+        limits, size = self._limits, len(envelope.text.encode(errors="replace"))
+        if size > limits.envelope_bytes:
+            details = {"bytes": size, "limit": limits.envelope_bytes}
+            text = f"the message has {size} bytes, at most {limits.envelope_bytes} are taken; "
+            text += "write it to a file and send its path"
+        elif envelope.hops > limits.hops:
+            details = {"hops": envelope.hops, "limit": limits.hops}
+            text = (
                 f"this would be message {envelope.hops} in a row between agents since the user's last word, "
-                f"the limit is {self._limits.hops}; report to the user what you have",
-                {"hops": envelope.hops, "limit": self._limits.hops},
             )
-        if len(target.actor.agent.history.unread) + target.incoming >= self._limits.inbox:
-            return Err(
-                ErrorKind.LIMIT_EXCEEDED,
-                f"{target.name} has {self._limits.inbox} unread messages; wait until it has worked on them",
-                {"limit": self._limits.inbox},
-            )
-        return None
+            text += f"the limit is {limits.hops}; report to the user what you have"
+        elif len(target.actor.agent.history.unread) + target.incoming >= limits.inbox:
+            details = {"limit": limits.inbox}
+            text = f"{target.name} has {limits.inbox} unread messages; wait until it has worked on them"
+        else:
+            return None
+        return Err(ErrorKind.LIMIT_EXCEEDED, text, details)
 
     def _refuse_ring(self, ring: tuple[str, ...]) -> Err:
         names = [self._members[id].name if id in self._members else id for id in ring]
@@ -266,7 +251,7 @@ class Mail:
             target.actor.agent.history.apply(expired)
             await self._journal.record(target.id, 0, expired)
 
-    def _envelope(
+    def _make_envelope(
         self,
         kind: Kind,
         sender: Member,

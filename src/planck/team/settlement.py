@@ -27,7 +27,7 @@ class Settlement(msgspec.Struct, frozen=True):
     """In the order in which they take effect: answers reach their askers, envelopes their receivers."""
 
 
-def join(settlements: Iterable[Settlement]) -> Settlement:
+def join_settlements(settlements: Iterable[Settlement]) -> Settlement:
     all_of_them = list(settlements)
     return Settlement(
         tuple(entry for one in all_of_them for entry in one.entries),

@@ -14,7 +14,7 @@ from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
 from planck.team.restore import BuildAgent, RestoredAgent, restore_agent
-from planck.team.settlement import Settlement, join
+from planck.team.settlement import Settlement, join_settlements
 from planck.toolkit.journal import Entry, Journal
 
 log = logging.getLogger(__name__)
@@ -146,12 +146,8 @@ class Team:
         # A task of its own: whoever destroys may itself be stopped, and the end must still be recorded.
         chore = asyncio.create_task(self._record_destroyed(member, why))  # noqa: TID251 - awaited in aclose
         self._chores.add(chore)
-        chore.add_done_callback(self._finish_chore)
+        chore.add_done_callback(self._notice_end)
         await asyncio.shield(chore)
-
-    def _finish_chore(self, chore: asyncio.Task[None]) -> None:
-        self._chores.discard(chore)
-        self._changed.set()
 
     async def _record_destroyed(self, member: Member, why: str) -> None:
         await self._stop(member)
@@ -162,7 +158,6 @@ class Team:
         entries.append(Entry(member.id, 0, AgentEnded(status="destroyed", reason=why)))
         with self.mail.pay_after_commit(settlement):
             await self._journal.record_all(entries)
-        self._changed.set()
 
     async def aclose(self) -> None:
         """Stop driving, the youngest first; a turn in flight is recorded as interrupted."""
@@ -180,10 +175,11 @@ class Team:
 
     def _start(self, member: Member) -> None:
         task = asyncio.create_task(self._drive(member))  # noqa: TID251 - awaited in _stop
-        task.add_done_callback(self._notice_stop)
+        task.add_done_callback(self._notice_end)
         self._tasks[member.id] = task
 
-    def _notice_stop(self, task: asyncio.Task[None]) -> None:
+    def _notice_end(self, task: asyncio.Task[None]) -> None:
+        self._chores.discard(task)
         self._changed.set()
 
     async def _stop(self, member: Member) -> None:
@@ -291,6 +287,5 @@ class Team:
         if delegator and delegator.id not in reported:
             notice = self.mail.notify(member, delegator, f"{member.name} {why}.")
         ended = Entry(member.id, 0, AgentEnded(status="failed", reason=why))
-        with self.mail.pay_after_commit(join([unread, notice])):
+        with self.mail.pay_after_commit(join_settlements([unread, notice])):
             await self._journal.record_all([*unread.entries, ended, *notice.entries])
-        self._changed.set()

@@ -9,13 +9,30 @@ ASK_MS = 300_000
 MAX_ASK_MS = 3_600_000
 
 
+_TIMEOUT = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": MAX_ASK_MS,
+    "description": f"How long to wait for the answer (default {ASK_MS})",
+}
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+def _texts(description: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
 def _spec(name: str, description: str, properties: Mapping[str, Any], required: Sequence[str]) -> ToolSpec:
     schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
     return ToolSpec(name, description, schema | ({"required": list(required)} if required else {}))
 
 
+_ONE_AGENT = ("identifier", "identifier_type")
 _TARGET: dict[str, Any] = {
-    "identifier": {"type": "string", "description": "The value that identifies the target agent"},
+    "identifier": _text("The value that identifies the target agent"),
     "identifier_type": {
         "type": "string",
         "enum": ["type", "name", "id"],
@@ -27,17 +44,8 @@ ASK_AGENT = _spec(
     "ask_agent",
     "Ask another agent of the team a question and wait for its answer. Use it for what you must know "
     "before you can go on; the agent answers after what it already has to do.",
-    {
-        **_TARGET,
-        "question": {"type": "string", "description": "The question to ask"},
-        "timeout_ms": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": MAX_ASK_MS,
-            "description": f"How long to wait for the answer (default {ASK_MS})",
-        },
-    },
-    ("identifier", "identifier_type", "question"),
+    {**_TARGET, "question": _text("The question to ask"), "timeout_ms": _TIMEOUT},
+    (*_ONE_AGENT, "question"),
 )
 
 DELEGATE_TASK = _spec(
@@ -45,15 +53,15 @@ DELEGATE_TASK = _spec(
     "Give a task to another agent of the team. Returns at once; the result comes later, as a message "
     "that starts your next turn or joins this one. After delegating, end your turn, unless you have "
     "something else to delegate that does not depend on it. Do not use the result before it has come.",
-    {**_TARGET, "task": {"type": "string", "description": "The task to delegate"}},
-    ("identifier", "identifier_type", "task"),
+    {**_TARGET, "task": _text("The task to delegate")},
+    (*_ONE_AGENT, "task"),
 )
 
 SEND_RESPONSE = _spec(
     "send_response",
     "Send a result to the agent that gave you the current task or asked you the current question. "
     "Does not wait. A task may get several responses; without any, your final answer is sent.",
-    {"response": {"type": "string", "description": "The response to send back"}},
+    {"response": _text("The response to send back")},
     ("response",),
 )
 
@@ -70,17 +78,17 @@ LIST_TEAM = _spec(
     (),
 )
 
-DESTROY_AGENT = _spec(
-    "destroy_agent", "End a worker of the team for good.", _TARGET, ("identifier", "identifier_type")
-)
+DESTROY_AGENT = _spec("destroy_agent", "End a worker of the team for good.", _TARGET, _ONE_AGENT)
 
 INTERRUPT_AGENT = _spec(
     "interrupt_agent",
     "Stop a worker's current turn; it stays alive and goes on with what waits for it. "
     "Use destroy_agent to end it for good.",
     _TARGET,
-    ("identifier", "identifier_type"),
+    _ONE_AGENT,
 )
+
+TARGETED = (ASK_AGENT, DELEGATE_TASK, DESTROY_AGENT, INTERRUPT_AGENT)
 
 LIST_MODELS = _spec(
     "list_models",
@@ -103,31 +111,21 @@ def describe_spawn(tools: Sequence[str], skills: Sequence[str]) -> ToolSpec:
         "Tools of sidecars, MCP servers and files that you hold can be granted by their names too. "
         f"{skilled if skills else 'No skills available to grant.'}",
         {
-            "type": {"type": "string", "description": "Role type for the new agent"},
-            "name": {"type": "string", "description": "Human-readable name"},
-            "description": {
-                "type": "string",
-                "description": "One-line purpose shown to other agents via list_team",
-            },
-            "system_prompt": {"type": "string", "description": "System prompt"},
-            "provider": {"type": "string", "description": "LLM provider (e.g. anthropic)"},
-            "model_id": {"type": "string", "description": "Model id (e.g. claude-sonnet-4-6)"},
-            "base_url": {
-                "type": "string",
-                "description": "Address of a local server (ollama, llama_cpp), e.g. "
-                '"http://localhost:11434". Ignored for every other provider: pass an empty string.',
-            },
-            "tools": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": 'Tool names to grant (e.g. ["read", "bash"]). Unknown names are ignored '
-                "and listed in the result.",
-            },
-            "skills": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Skill names to attach. Unknown names are ignored and listed in the result.",
-            },
+            "type": _text("Role type for the new agent"),
+            "name": _text("Human-readable name"),
+            "description": _text("One-line purpose shown to other agents via list_team"),
+            "system_prompt": _text("System prompt"),
+            "provider": _text("LLM provider (e.g. anthropic)"),
+            "model_id": _text("Model id (e.g. claude-sonnet-4-6)"),
+            "base_url": _text(
+                'Address of a local server (ollama, llama_cpp), e.g. "http://localhost:11434". '
+                "Ignored for every other provider: pass an empty string."
+            ),
+            "tools": _texts(
+                'Tool names to grant (e.g. ["read", "bash"]). Unknown names are ignored '
+                "and listed in the result."
+            ),
+            "skills": _texts("Skill names to attach. Unknown names are ignored and listed in the result."),
         },
         ("type", "name", "description", "system_prompt", "provider", "model_id", "base_url"),
     )

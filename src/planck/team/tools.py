@@ -12,7 +12,7 @@ from planck.team.mail import GONE, NO_DELEGATOR
 from planck.team.member import Member
 from planck.team.spawn import Grants, spawn
 from planck.team.team import Team
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Outcome]]
 
@@ -67,20 +67,14 @@ class TeamActions:
         self._grants = grants
 
     async def ask_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        pair = self._resolve(args, ctx)
-        if isinstance(pair, Err):
-            return pair
-        caller, target = pair
+        caller, target = self._resolve(args, ctx)
         if target is caller:
             return Err(ErrorKind.DEADLOCK, "Cannot ask yourself. Use a different agent.")
         timeout_ms = min(args.get("timeout_ms", tool_specs.ASK_MS), tool_specs.MAX_ASK_MS)
         return await self._team.mail.ask(caller, target, args["question"], timeout_ms / 1000)
 
     async def delegate_task(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        pair = self._resolve(args, ctx)
-        if isinstance(pair, Err):
-            return pair
-        caller, target = pair
+        caller, target = self._resolve(args, ctx)
         if target is caller:
             return Err(ErrorKind.INVALID_ARGS, "Cannot delegate a task to yourself. Use a different agent.")
         return await self._team.mail.delegate(caller, target, args["task"]) or Ok(
@@ -108,10 +102,7 @@ class TeamActions:
         return await spawn(self._team, caller, args, self._grants) if caller else GONE
 
     async def destroy_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        pair = self._resolve(args, ctx)
-        if isinstance(pair, Err):
-            return pair
-        caller, target = pair
+        caller, target = self._resolve(args, ctx)
         if target is caller or target is self._team.orchestrator:
             return Err(
                 ErrorKind.PERMISSION_DENIED,
@@ -121,10 +112,7 @@ class TeamActions:
         return Ok({"output": "Agent destroyed."})
 
     async def interrupt_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        pair = self._resolve(args, ctx)
-        if isinstance(pair, Err):
-            return pair
-        caller, target = pair
+        caller, target = self._resolve(args, ctx)
         if target is caller:
             return Err(ErrorKind.PERMISSION_DENIED, "an agent can't interrupt itself; end your turn instead")
         target.actor.abort(TurnStatus.INTERRUPTED)
@@ -134,14 +122,16 @@ class TeamActions:
         caller = self._team.member(ctx.agent_id)
         return list_models(self._grants, caller.spec.model.label if caller else None)
 
-    def _resolve(self, args: Mapping[str, Any], ctx: ToolContext) -> tuple[Member, Member] | Err:
+    def _resolve(self, args: Mapping[str, Any], ctx: ToolContext) -> tuple[Member, Member]:
         """Returns the caller, and its target by id, name or type: of one type, the first that started."""
         if refused := refuse_target(args):
-            return refused
+            raise ToolError(refused.kind, refused.message)
         caller = self._team.member(ctx.agent_id)
         kind, wanted = args["identifier_type"], args["identifier"]
         target = next((one for one in self._team.members if getattr(one.spec, kind) == wanted), None)
-        return (caller, target) if caller and target else GONE
+        if caller is None or target is None:
+            raise ToolError(GONE.kind, GONE.message)
+        return caller, target
 
 
 def list_models(grants: Grants, current: str | None) -> Outcome:

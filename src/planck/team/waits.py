@@ -26,9 +26,6 @@ class Waits:
         if not targets:
             del self._edges[waiter]
 
-    def of(self, waiter: str) -> tuple[str, ...]:
-        return tuple(self._edges.get(waiter, ()))
-
     def __len__(self) -> int:
         return sum(targets.total() for targets in self._edges.values())
 
