@@ -17,9 +17,12 @@ from planck.records.messages import ToolCall
 from planck.records.outcome import Ok
 from planck.sidecar.host import SidecarLaunch, SidecarTool
 from planck.toolkit.clock import SystemClock
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import Executor
+from planck.tools.executor import Executor, Site, read_calls
 
 CALLS = 300
 ROUNDS = 5
@@ -157,16 +160,13 @@ async def _echo(args: dict[str, Any], ctx: ToolContext) -> Outcome:
 
 
 def _executor(tool: Tool) -> Callable[[int], Awaitable[None]]:
-    async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> None:
-        return None
-
-    executor = Executor(
-        ToolSet([tool]), clock=SystemClock(), permit=permit, session_id="s", agent_id="a", workspace=Path("/")
-    )
+    tools = ToolSet([tool])
+    scribe = Scribe(Unrecorded(), "a")
+    executor = Executor(tools, Site("s", Path("/")), permit=Allowed(), scribe=scribe, clock=SystemClock())
 
     async def call(count: int) -> None:
         async with aclosing(
-            executor.run([ToolCall(str(count), "", "echo", f'{{"text":"{count}"}}')])
+            executor.run(read_calls(tools, [ToolCall(str(count), "", "echo", f'{{"text":"{count}"}}')]))
         ) as results:
             async for finished in results:
                 assert finished.output == str(count), finished

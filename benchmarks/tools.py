@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from planck.records.messages import ToolCall
-from planck.records.outcome import Err, Ok
+from planck.records.outcome import Ok
 from planck.toolkit.clock import SystemClock
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.search import Engine
-from planck.tools.executor import Executor
+from planck.tools.executor import Executor, Site, read_calls
 from planck.workspace.containment import Containment, containment
 from planck.workspace.paths import Root
 from planck.workspace.process import allowed, run, shell
@@ -42,12 +45,12 @@ def main() -> None:
 
 
 async def _executor(folder: Path) -> None:
-    executor = _for(folder, [Tool("noop", "Nothing.", SCHEMA, _noop)])
+    executor, tools = _for(folder, [Tool("noop", "Nothing.", SCHEMA, _noop)])
     call = ToolCall(id="c", provider_id="p", name="noop", arguments='{"path": "src/a.py", "limit": 3}')
     ctx = ToolContext("s", "a", "c", folder)
 
     async def through() -> None:
-        async for _ in executor.run([call]):
+        async for _ in executor.run(read_calls(tools, [call])):
             pass
 
     async def bare() -> None:
@@ -60,7 +63,7 @@ async def _executor(folder: Path) -> None:
 
 async def _bash(folder: Path) -> None:
     env = allowed({"PATH": os.environ["PATH"]})
-    executor = _for(folder, builtin_tools(folder, spill=folder / "spill", environment=env))
+    executor, tools = _for(folder, builtin_tools(folder, spill=folder / "spill", environment=env))
     call = ToolCall(id="c", provider_id="p", name="bash", arguments='{"command": "true"}')
 
     async def bare() -> None:
@@ -74,7 +77,7 @@ async def _bash(folder: Path) -> None:
         await run(shell("true"), cwd=folder, environment=env, timeout=9, level=Containment.PROCESS_GROUP)
 
     async def tool() -> None:
-        async for finished in executor.run([call]):
+        async for finished in executor.run(read_calls(tools, [call])):
             assert finished.ok
 
     names = {
@@ -95,14 +98,14 @@ async def _grep(folder: Path) -> None:
     _plant(tree)
     env = {"PATH": os.environ["PATH"]}
     engine = Engine(Root(tree), env)
-    executor = _for(tree, builtin_tools(tree, spill=folder / "spill", environment=env))
+    executor, tools = _for(tree, builtin_tools(tree, spill=folder / "spill", environment=env))
     searches = {"few hits": "needle_[0-9]+", "none": "nothing like this", "more than fit": "return"}
     rg = engine.program
     for name, pattern in searches.items():
         call = ToolCall(id="c", provider_id="p", name="grep", arguments=json.dumps({"pattern": pattern}))
 
         async def ours(call: ToolCall = call) -> None:
-            async for finished in executor.run([call]):
+            async for finished in executor.run(read_calls(tools, [call])):
                 assert finished.ok, finished.output
 
         async def theirs(pattern: str = pattern) -> None:
@@ -128,18 +131,14 @@ def _plant(tree: Path) -> None:
         )
 
 
-def _for(folder: Path, tools: list[Tool]) -> Executor:
-    return Executor(
-        ToolSet(tools), clock=SystemClock(), permit=_permit, session_id="s", agent_id="a", workspace=folder
-    )
+def _for(folder: Path, tools: list[Tool]) -> tuple[Executor, ToolSet]:
+    held = ToolSet(tools)
+    scribe = Scribe(Unrecorded(), "a")
+    return Executor(held, Site("s", folder), permit=Allowed(), scribe=scribe, clock=SystemClock()), held
 
 
 async def _noop(args: dict[str, Any], ctx: ToolContext) -> Outcome:
     return Ok({"output": "done"})
-
-
-async def _permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
-    return None
 
 
 async def _cpu(work: Work) -> float:

@@ -5,7 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planck.agent.agent import Agent
+from planck.agent.agent import Agent, Bounds, Kit
+from planck.agent.seat import Seat
+from planck.config.providers import Unpriced
+from planck.context.compaction import OnRequest, WindowCompactor
+from planck.context.prompt import Prepared
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.llm.provider import Request
@@ -19,9 +23,10 @@ from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.testing.scripted import Script, Scripted, ScriptedProvider
 from planck.toolkit.journal import Journal
-from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import Executor
+from planck.tools.executor import Executor, Site
 from tests.ports import CountedIds, FixedClock
 from tests.wire import chat
 from tests.wire.server import Asked, Reply
@@ -179,26 +184,19 @@ class Crew:
             grants = Grants(models=(MODEL,), resolve=KnownModels([MODEL]).resolve)
             for tool in make_orchestrator_tools(self.team, grants):
                 tools.add(tool)
-        executor = Executor(
-            tools,
-            clock=self.clock,
-            permit=_allow,
-            session_id="session",
-            agent_id=spec.id,
-            workspace=Path("/"),
-        )
-        return Agent(
-            spec,
-            journal=journal,
-            provider=self.provider,
-            tools=tools,
-            executor=executor,
-            ids=self.ids,
-            system=lambda: spec.name,
-            cost=lambda usage: None,
-            max_steps=50,
-        )
+        scribe = Scribe(journal, spec.id)
+        site = Site("session", Path("/"))
+        executor = Executor(tools, site, permit=Allowed(), scribe=scribe, clock=self.clock)
+        seat = Seat(spec.model, self.provider, Unpriced(), OnRequest(WindowCompactor(None, 128_000)))
+        kit = Kit(tools, executor, NameOnly(spec.name, tools))
+        return Agent(spec, seat, kit, scribe, ids=self.ids, bounds=Bounds(50))
 
 
-async def _allow(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> None:
-    return None
+class NameOnly:
+    """Prepares turns whose system prompt is the agent's name."""
+
+    def __init__(self, name: str, tools: ToolSet) -> None:
+        self._prepared = Prepared(name, tools)
+
+    def prepare_turn(self) -> Prepared:
+        return self._prepared

@@ -138,7 +138,7 @@ RULES = [
 
 
 def test_rules_of_an_untrusted_folder_only_narrow_and_replace_none(tmp_path: Path) -> None:
-    from planck.headless.permit import rules_in_force
+    from planck.config.rules import rules_in_force
 
     (tmp_path / "work/.planck").mkdir(parents=True)
     (tmp_path / "home").mkdir()

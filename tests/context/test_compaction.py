@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planck.context.compaction import Compactor, TooBig, by_model, compact, fits
+from planck.context.compaction import ModelSummariser, TooBig, WindowCompactor, compact, fits
 from planck.llm.provider import Request
 from planck.records.events import (
     USER,
@@ -35,8 +35,16 @@ from planck.records.messages import (
 from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
 from planck.testing.scripted import Say, Script, ScriptedProvider
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.scribe import Scribe
 
 WINDOW = 10_000
+SILENT = Scribe(Unrecorded(), "a1")
+
+
+class Standing:
+    def brief(self, agent_id: str) -> str:
+        return f"how things stand for {agent_id}"
 
 
 def turn(
@@ -71,7 +79,7 @@ def told(*facts: View) -> History:
 
 
 def run(history: History, script: Script = (), window: int = WINDOW, **options: Any) -> Compacted | TooBig:
-    return asyncio.run(compact(history, window, by_model(ScriptedProvider(script)), **options))[0]
+    return asyncio.run(compact(history, window, ModelSummariser(ScriptedProvider(script)), **options))[0]
 
 
 def texts(messages: Any) -> list[str]:
@@ -264,17 +272,15 @@ def test_tokens_come_from_the_last_real_count() -> None:
 
 def test_without_a_provider_no_model_is_asked() -> None:
     history = told(*(fact for n in range(1, 60) for fact in turn(n, output=550)))
-    done = asyncio.run(Compactor(None, WINDOW).make_room(Request("a1", "be brief", history)))
+    done = asyncio.run(WindowCompactor(None, WINDOW).make_room(Request("a1", "be brief", history), SILENT))
     assert done is not None
     assert done[0].how == "digest"
 
 
 def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
     facts = [fact for n in range(1, 60) for fact in turn(n, output=550)]
-    compactor = Compactor(
-        by_model(ScriptedProvider(lambda request: "s")), WINDOW, lambda id: f"how things stand for {id}"
-    )
-    done = asyncio.run(compactor.make_room(Request("a1", "be brief", told(*facts))))
+    compactor = WindowCompactor(ModelSummariser(ScriptedProvider(lambda request: "s")), WINDOW, Standing())
+    done = asyncio.run(compactor.make_room(Request("a1", "be brief", told(*facts)), SILENT))
     assert done is not None
     assert "how things stand for a1" in str(done[0].messages)
-    assert asyncio.run(compactor.make_room(Request("a1", "be brief", told(*turn(1))))) is None
+    assert asyncio.run(compactor.make_room(Request("a1", "be brief", told(*turn(1))), SILENT)) is None

@@ -13,6 +13,7 @@ from planck.permissions.budget import Budget
 from planck.records.events import TextDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind
+from planck.records.usage import Usage
 from planck.testing.cassette import Playback, Recording
 from planck.testing.faulty import Faulty
 from planck.testing.scripted import Say, ScriptedProvider
@@ -20,12 +21,20 @@ from tests.wire.known import request
 
 Wrap = Callable[[ScriptedProvider], Provider]
 
+
+class Flat:
+    """A cent for each answer."""
+
+    def cost_usd(self, usage: Usage) -> float:
+        return 0.01
+
+
 WRAPPERS: dict[str, Wrap] = {
     "scripted": lambda inner: inner,
     "retrying": lambda inner: Retrying(inner, lambda: 0.0),
     "faulty": lambda inner: Faulty(inner, lambda: 0.5, rate=0.0),
     "recording": Recording,
-    "metered": lambda inner: Metered(inner, Budget(100.0), lambda usage: 0.01, "m"),
+    "metered": lambda inner: Metered(inner, Budget(100.0), Flat(), "m"),
     "all": lambda inner: Retrying(Recording(Faulty(inner, lambda: 0.5, rate=0.0)), lambda: 0.0),
 }
 

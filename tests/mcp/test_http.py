@@ -19,9 +19,13 @@ from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
 from planck.toolkit.clock import SystemClock
-from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import Executor, Finished
+from planck.tools.executor import Executor, Site, read_calls
+from planck.tools.results import Finished
 from tests.mcp.bench import WAIT, Leaping, watched
 from tests.memory import growth
 
@@ -107,11 +111,10 @@ class Up:
     def run(
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
     ) -> AsyncGenerator[Finished, None]:
-        async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> None:
-            return None
-
-        ids: dict[str, Any] = {"session_id": "s", "agent_id": "a", "workspace": Path("/")}
-        return Executor(self._tools, clock=SystemClock(), permit=permit, **ids).run([call])
+        scribe = Scribe(Unrecorded(), "a")
+        site = Site("s", Path("/"))
+        executor = Executor(self._tools, site, permit=Allowed(), scribe=scribe, clock=SystemClock())
+        return executor.run(read_calls(self._tools, [call]))
 
 
 async def test_our_own_server_is_reached_with_its_token() -> None:

@@ -1,22 +1,24 @@
 """The gate of a session: one question at a time, answers that fit no other, and everything in the log."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from planck.headless.permit import Gate
 from planck.permissions.approver import Approvals
+from planck.permissions.gate import AgentGate, Gate
 from planck.permissions.policy import Surroundings
 from planck.permissions.rules import Rule
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
-from planck.records.events import PermissionDecision, PermissionRequest, View
+from planck.records.events import Event, PermissionDecision, PermissionRequest, View
 from planck.records.outcome import Err, Ok
 from planck.toolkit.clock import RandomIds
+from planck.toolkit.journal import Entry, Unrecorded
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Tool, ToolContext
 
 BASH = Tool("bash", "", {}, lambda args, ctx: Ok({"output": ""}), effect=Effect.COMMAND, confinable=True)
@@ -50,19 +52,31 @@ class Session:
         self.log: list[View] = []
         self.kept: list[Rule] = []
         self.mode = mode
-        self.gate = Gate(
-            lambda mode: Surroundings(),
-            ids=RandomIds(),
-            approvals=Approvals(person, patience),
-            keep=lambda rule: self.kept.append(rule) or "kept",  # type: ignore[func-returns-value]
-        )
+        self.gate = Gate(self, ids=RandomIds(), approvals=Approvals(person, patience))
+
+    def surroundings(self, mode: Mode | None) -> Surroundings:
+        return Surroundings()
+
+    def keep(self, rule: Rule) -> str:
+        self.kept.append(rule)
+        return "kept"
 
     async def call(self, agent: str, tool: Tool, **args: Any) -> Err | Confinement | None:
-        async def record(fact: View) -> None:
-            self.log.append(fact)
+        authority = Authority(self.mode, roots=("/w",))
+        gate = AgentGate(self.gate, agent, authority, Scribe(Kept(self.log), agent))
+        return await gate.decide(tool, args, ToolContext("s", agent, "call", Path("/w")))
 
-        permit = self.gate.permit(agent, agent, Authority(self.mode, roots=("/w",)), record)
-        return await permit(tool, args, ToolContext("s", agent, "call", Path("/w")))
+
+class Kept(Unrecorded):
+    """A journal that is a list."""
+
+    def __init__(self, log: list[View]) -> None:
+        super().__init__()
+        self._log = log
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+        self._log.extend(entry.fact for entry in entries)
+        return []
 
 
 async def test_a_yes_is_asked_for_recorded_and_gives_the_rights_that_were_shown() -> None:

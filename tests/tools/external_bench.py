@@ -10,10 +10,14 @@ from typing import Any
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, Ok
 from planck.toolkit.clock import SystemClock
-from planck.toolkit.tool import Outcome, Tool, ToolContext
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import Outcome, Tool
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import Executor, Finished
+from planck.tools.executor import Executor, Site, read_calls
 from planck.tools.external import from_file
+from planck.tools.results import Finished
 
 ANY_OBJECT: dict[str, Any] = {"type": "object", "additionalProperties": True}
 
@@ -41,20 +45,12 @@ def refusal(folder: Path, command: str, **fields: Any) -> Err:
 async def finished(
     tools: Sequence[Tool], workspace: Path, calls: Sequence[tuple[str, str]], *, dry_run: bool = False
 ) -> list[Finished]:
-    async def permit(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
-        return None
-
-    executor = Executor(
-        ToolSet(tools),
-        clock=SystemClock(),
-        permit=permit,
-        session_id="session",
-        agent_id="agent",
-        workspace=workspace,
-        dry_run=dry_run,
-    )
+    held = ToolSet(tools)
+    scribe = Scribe(Unrecorded(), "agent")
+    site = Site("session", workspace, dry_run)
+    executor = Executor(held, site, permit=Allowed(), scribe=scribe, clock=SystemClock())
     made = [ToolCall(f"c{i}", f"p{i}", name, text) for i, (name, text) in enumerate(calls)]
-    async with aclosing(executor.run(made)) as results:
+    async with aclosing(executor.run(read_calls(held, made))) as results:
         return [result async for result in results]
 
 

@@ -5,27 +5,50 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from planck.records import codec
-from planck.records.events import View
+from planck.records.events import Event, View
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err
 from planck.toolkit.clock import SystemClock
+from planck.toolkit.journal import Entry, Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
-from planck.tools.executor import Executor, Finished
+from planck.tools.executor import Executor, ReadCall, Site, read_calls
+from planck.tools.results import Finished
 from planck.workspace.jobs import Jobs
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "FOO_API_KEY": "canary-4711"}
 
 
-async def permitted(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
-    return None
+class AsksFirst:
+    """A permit that is a function."""
+
+    def __init__(self, decide: Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Any]]) -> None:
+        self._decide = decide
+
+    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Any:
+        return await self._decide(tool, args, ctx)
+
+
+class RoomJournal(Unrecorded):
+    """Keeps what was recorded and said, or hands what is recorded to somebody else."""
+
+    def __init__(self, room: "Room", record: Callable[[View], Awaitable[None]] | None) -> None:
+        super().__init__(lambda call_id, text: room.progress.append((call_id, text)))
+        self._record = record or room._record
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+        for entry in entries:
+            await self._record(entry.fact)
+        return []
 
 
 class Room:
@@ -48,15 +71,15 @@ class Room:
         return builtin_tools(self.ws, spill=self.spill, environment=ENVIRONMENT, jobs=self.jobs, **options)
 
     def agent(self, agent_id: str, record: Callable[[View], Awaitable[None]] | None = None) -> Executor:
+        options = dict(self._options)
+        decide, dry_run = options.pop("permit", None), options.pop("dry_run", False)
         return Executor(
             self.tools,
+            Site("session-1", self.ws, dry_run),
+            permit=AsksFirst(decide) if decide else Allowed(),
+            scribe=Scribe(RoomJournal(self, record), agent_id),
             clock=SystemClock(),
-            session_id="session-1",
-            agent_id=agent_id,
-            workspace=self.ws,
-            record=record or self._record,
-            progress=lambda call_id, text: self.progress.append((call_id, text)),
-            **{"permit": permitted, **self._options},
+            **options,
         )
 
     async def call(self, name: str, args: Any = None, *, by: Executor | None = None) -> Finished:
@@ -64,8 +87,12 @@ class Room:
         return only
 
     async def step(self, *calls: tuple[str, Any], by: Executor | None = None) -> list[Finished]:
-        async with aclosing((by or self.executor).run([self.tool_call(*call) for call in calls])) as results:
+        read = self.read(*(self.tool_call(*call) for call in calls))
+        async with aclosing((by or self.executor).run(read)) as results:
             return [finished async for finished in results]
+
+    def read(self, *calls: ToolCall) -> list[ReadCall]:
+        return read_calls(self.tools, calls)
 
     def tool_call(self, name: str, args: Any = None) -> ToolCall:
         self._count += 1

@@ -127,7 +127,7 @@ async def test_too_many_background_commands_are_refused(room: Room) -> None:
 async def test_closing_the_step_kills_the_command(room: Room) -> None:
     tag = str(5000 + os.getpid() / 1e9)
     call = room.tool_call("bash", {"command": f"setsid sleep {tag} & sleep {tag}"})
-    step = asyncio.ensure_future(anext(room.executor.run([call])))
+    step = asyncio.ensure_future(anext(room.executor.run(room.read(call))))
     await until(lambda: len(processes(tag)) >= 3)
     step.cancel()
     with pytest.raises(asyncio.CancelledError):

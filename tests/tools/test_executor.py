@@ -14,11 +14,14 @@ import pytest
 
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import truncate
-from planck.tools.executor import Executor
-from tests.tools.room import Room, details, kind, permitted, until, value
+from planck.tools.executor import Executor, Site
+from tests.tools.room import Room, details, kind, until, value
 from tests.virtual_time import run_virtual
 
 Execute = Callable[[dict[str, Any], ToolContext], Any]
@@ -92,7 +95,7 @@ async def test_malformed_arguments_reach_no_tool(text: str, tmp_path: Path) -> N
     finished = await room.call("probe", text)
     assert kind(finished) == "invalid_args"
     assert recorder.seen == []
-    assert json.loads(json.dumps(room.executor.arguments(finished.call))) == ANY
+    assert json.loads(json.dumps(room.read(finished.call)[0].shown)) == ANY
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "{}"])
@@ -109,7 +112,7 @@ async def test_fifty_megabytes_of_arguments_are_refused_before_they_are_parsed(t
     assert kind(finished) == "limit_exceeded"
     assert details(finished) == {"bytes": 50_000_012, "limit": 1 << 20}
     assert len(finished.output) < 1000
-    assert len(room.executor.arguments(finished.call)) < 17_000
+    assert len(room.read(finished.call)[0].shown) < 17_000
 
 
 async def test_a_tool_may_take_larger_arguments_than_the_default(tmp_path: Path) -> None:
@@ -362,7 +365,7 @@ def test_closing_the_step_cancels_what_runs_and_waits_for_its_cleanup(tmp_path: 
         room = Room(tmp_path, [tool(name="quick"), tool(tidy)])
         calls = [room.tool_call("quick"), room.tool_call("probe"), room.tool_call("probe")]
         count = 0
-        async with aclosing(room.executor.run(calls)) as results:
+        async with aclosing(room.executor.run(room.read(*calls))) as results:
             async for _ in results:
                 count += 1
                 break
@@ -559,7 +562,7 @@ async def test_calls_with_the_same_id_each_run_once(tmp_path: Path) -> None:
     calls = [
         ToolCall(id=call_id, provider_id="p", name="probe", arguments="{}") for call_id in ("a", "a", "")
     ]
-    assert [finished.call.id async for finished in room.executor.run(calls)] == ["a", "a", ""]
+    assert [finished.call.id async for finished in room.executor.run(room.read(*calls))] == ["a", "a", ""]
     assert len(recorder.seen) == 3
 
 
@@ -609,14 +612,13 @@ async def test_progress_from_a_thread_arrives_on_the_loop_and_not_after_the_end(
         tmp_path,
         [tool(talking)],
     )
+    journal = Unrecorded(lambda call_id, text: said.append((call_id, text, threading.get_ident())))
     executor = Executor(
         room.tools,
+        Site("s", room.ws),
+        permit=Allowed(),
+        scribe=Scribe(journal, "a"),
         clock=_Clock(),
-        permit=permitted,
-        session_id="s",
-        agent_id="a",
-        workspace=room.ws,
-        progress=lambda call_id, text: said.append((call_id, text, threading.get_ident())),
     )
     await room.call("probe", by=executor)
     kept[0].progress("after the end")

@@ -1,13 +1,15 @@
 """One agent's own things: what a turn reads, and the one way it writes."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from enum import StrEnum
+from typing import Protocol
 
 import msgspec
 
 from planck.agent.repeats import Repeats
-from planck.llm.provider import Provider, Request
+from planck.agent.seat import Seat
+from planck.context.prompt import Prepared
+from planck.llm.provider import Request
 from planck.permissions.budget import Budget
 from planck.records.events import (
     AssistantSaid,
@@ -29,19 +31,14 @@ from planck.records.history import History
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
-from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.journal import Entry
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import Executor, Finished
-
-Cost = Callable[[Usage], float | None]
-"""In USD; None where the price is not known."""
-
-MakeRoom = Callable[[Request, bool, Callable[[View], None]], Awaitable[tuple[Compacted, Usage] | None]]
-"""What to record before a call so that it fits, or after one that did not, and what making it cost; the
-wiring knows who makes it. Watchers hear of it, by the last argument, when it begins."""
+from planck.tools.executor import ReadCall, read_calls
+from planck.tools.results import Finished
 
 
 class Activity(StrEnum):
@@ -50,63 +47,67 @@ class Activity(StrEnum):
     EXECUTING_TOOLS = "executing_tools"
 
 
+class Preparation(Protocol):
+    def prepare_turn(self) -> Prepared:
+        """Takes in what changed on disk since the last turn, and returns what the model is shown now."""
+
+
+class Runner(Protocol):
+    def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
+        """Runs the calls of one step; yields one result each, in their order."""
+
+
+class Kit(msgspec.Struct, frozen=True):
+    """What an agent works with."""
+
+    tools: ToolSet
+    runner: Runner
+    preparation: Preparation
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """What an agent may use."""
+
+    max_steps: int
+    budget: Budget | None = None
+
+
 class Agent:
     def __init__(
-        self,
-        spec: AgentSpec,
-        *,
-        journal: Journal,
-        provider: Provider,
-        tools: ToolSet,
-        executor: Executor,
-        ids: Ids,
-        system: Callable[[], str],
-        cost: Cost,
-        max_steps: int,
-        make_room: MakeRoom | None = None,
-        budget: Budget | None = None,
+        self, spec: AgentSpec, seat: Seat, kit: Kit, scribe: Scribe, *, ids: Ids, bounds: Bounds
     ) -> None:
         self.spec = spec
-        self.provider = provider
-        self.tools = tools
-        self.executor = executor
+        self.seat = seat
+        self.kit = kit
+        self.scribe = scribe
         self.ids = ids
-        self.max_steps = max_steps
-        self.history = History()
+        self.bounds = bounds
         self.activity = Activity.IDLE
         self.current_tools: tuple[str, ...] = ()
-        self.turn = 0
         self.usage = Usage()
         self.turn_usage = Usage()
         self.turn_text = ""
         self.repeats = Repeats()
-        self._journal = journal
-        self._system = system
         self._system_text = ""
-        self._cost = cost
-        self._make_room = make_room
-        self._budget = budget
 
     @property
     def id(self) -> str:
         return self.spec.id
 
+    @property
+    def turn(self) -> int:
+        return self.scribe.turn
+
+    @property
+    def history(self) -> History:
+        return self.scribe.history
+
+    @property
+    def tools(self) -> ToolSet:
+        return self.kit.tools
+
     async def record(self, *facts: View, also: Sequence[Entry] = (), barrier: bool = False) -> None:
-        """Make the facts durable, in one commit with other agents' facts; then they are history."""
-        entries = [Entry(self.id, self.turn, fact) for fact in facts]
-        try:
-            await self._journal.record_all([*entries, *also], barrier=barrier)
-        except asyncio.CancelledError:
-            self._apply(facts)  # the journal commits what it took, whoever still waits for it
-            raise
-        self._apply(facts)
-
-    def _apply(self, facts: Iterable[View]) -> None:
-        for fact in facts:
-            self.history.apply(fact)
-
-    def publish(self, delta: View) -> None:
-        self._journal.publish(self.id, self.turn, delta)
+        await self.scribe.record(*facts, also=also, barrier=barrier)
 
     def request(self) -> Request:
         return Request(
@@ -115,9 +116,7 @@ class Agent:
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
         """Compact the history if the next call would not fit, or if the last one did not; True: it was."""
-        if not self._make_room:
-            return False
-        made = await self._make_room(self.request(), overflowed, self.publish)
+        made = await self.seat.compactor.make_room(self.request(), self.scribe, overflowed=overflowed)
         if made is None:
             return False
         await self.compacted(*made)
@@ -130,39 +129,35 @@ class Agent:
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
-        self.turn += 1
+        self.scribe.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
         self.repeats = Repeats()
-        self._system_text = self._system()
+        self._system_text = self.kit.preparation.prepare_turn().system
         return (
             TurnStart(kind=opening.kind, message_id=opening.id),
             Delivery(ids=(opening.id,), state="delivered"),
         )
 
-    async def answered(self, message: AssistantMessage) -> None:
-        """Record what the model said, what it cost and which calls begin, in one commit."""
+    async def answered(self, message: AssistantMessage) -> list[ReadCall]:
+        """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
         spent = self._spend(message.usage)
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
-        starts = [
-            ToolStart(id=call.id, name=call.name, args=self.executor.arguments(call))
-            for call in message.tool_calls
-        ]
-        await self.record(
-            AssistantSaid(message=message),
-            *spent,
-            *starts,
-        )
+        calls = read_calls(self.tools, message.tool_calls)
+        starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
+        await self.record(AssistantSaid(message=message), *spent, *starts)
+        return calls
 
     def _spend(self, usage: Usage) -> tuple[View, ...]:
         """Counted, and the facts that say so."""
         self.turn_usage += usage
         self.usage += usage
-        spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=self._cost(usage))
-        if self._budget is None:
+        cost, budget = self.seat.tariff.cost_usd(usage), self.bounds.budget
+        spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost)
+        if budget is None:
             return (spent,)
-        return spent, BudgetSpent(limit_usd=self._budget.limit, spent_usd=self._budget.spent)
+        return spent, BudgetSpent(limit_usd=budget.limit, spent_usd=budget.spent)
 
     async def finished(self, done: Finished) -> None:
         """Record a call's one result, or that it could not be recorded."""
@@ -187,13 +182,11 @@ class Agent:
         self.tools.remove(name)
         await self.record(ToolsChanged(removed=(name,)))
 
-    async def change_model(
-        self, model: ModelSpec, provider: Provider, cost: Cost, make_room: MakeRoom | None
-    ) -> None:
-        """From the next model call on."""
-        await self.record(ModelChanged(model=model))
-        self.spec = msgspec.structs.replace(self.spec, model=model)
-        self.provider, self._cost, self._make_room = provider, cost, make_room
+    async def take_seat(self, seat: Seat) -> None:
+        """Goes on with another model, from the next call on."""
+        await self.record(ModelChanged(model=seat.model))
+        self.spec = msgspec.structs.replace(self.spec, model=seat.model)
+        self.seat = seat
 
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""

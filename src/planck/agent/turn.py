@@ -1,12 +1,14 @@
 """The algorithm: ask the model, run its tools, until it asks for none."""
 
+from collections.abc import Sequence
 from contextlib import aclosing
 
 from planck.agent.agent import Activity, Agent
 from planck.llm.provider import ProviderError
 from planck.records.events import Envelope
-from planck.records.messages import AssistantMessage, StopReason, ToolCall, assign_ids
+from planck.records.messages import AssistantMessage, StopReason, assign_ids
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.tools.executor import ReadCall
 
 _SMALLER_WINDOWS = 3
 """Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
@@ -22,14 +24,14 @@ class TurnError(PlanckError):
 async def run_turn(agent: Agent, opening: Envelope) -> str:
     """Run steps up to the final text. Whatever stops it raises: the actor records how the turn ended."""
     await agent.record(*agent.begin_turn(opening))
-    for _ in range(agent.max_steps):
+    for _ in range(agent.bounds.max_steps):
         await agent.take_responses()
         answer = await _ask_within_window(agent)
-        await agent.answered(answer)
-        if not answer.tool_calls:
+        calls = await agent.answered(answer)
+        if not calls:
             return _final_text(answer)
-        await _run_tools(agent, answer.tool_calls)
-    raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(agent.max_steps))
+        await _run_tools(agent, calls)
+    raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(agent.bounds.max_steps))
 
 
 async def _ask_within_window(agent: Agent) -> AssistantMessage:
@@ -48,18 +50,18 @@ async def _ask_within_window(agent: Agent) -> AssistantMessage:
 
 async def _ask_model(agent: Agent) -> AssistantMessage:
     agent.activity = Activity.STREAMING
-    async with aclosing(agent.provider.stream(agent.request())) as stream:
+    async with aclosing(agent.seat.provider.stream(agent.request())) as stream:
         async for item in stream:
             if isinstance(item, AssistantMessage):
                 return assign_ids(item, agent.ids.new)
-            agent.publish(item)
+            agent.scribe.publish(item)
     raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 
 
-async def _run_tools(agent: Agent, calls: tuple[ToolCall, ...]) -> None:
+async def _run_tools(agent: Agent, calls: Sequence[ReadCall]) -> None:
     agent.activity = Activity.EXECUTING_TOOLS
-    agent.current_tools = tuple(call.name for call in calls)
-    async with aclosing(agent.executor.run(calls)) as results:
+    agent.current_tools = tuple(read.call.name for read in calls)
+    async with aclosing(agent.kit.runner.run(calls)) as results:
         async for finished in results:
             await agent.finished(finished)
 

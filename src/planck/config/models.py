@@ -102,13 +102,12 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
     raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.")
 
 
-def cost_usd(config: Config, model: ModelSpec, usage: Usage) -> float | None:
-    """None where the price is unknown, as it is for any server that is not a vendor's own."""
+def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
+    """The entry that says what a model costs; None for any server that is not a vendor's own."""
     try:
-        known = _in_catalog(model.provider, provider_entry(config, model.provider), model.model)
+        return _in_catalog(model.provider, provider_entry(config, model.provider), model.model)
     except ModelError:
         return None
-    return known.cost_usd(usage) if known else None
 
 
 async def find_local_models(config: Config, ring: Keyring, transport: Transport) -> list[ModelSpec]:
@@ -180,7 +179,8 @@ async def test_model(config: Config, model: ModelSpec, provider: Provider, clock
     if isinstance(outcome, Err):
         error = outcome.envelope()["error"]
         return ModelTest(model.label, False, "", took, Usage(), None, error)
-    cost = cost_usd(config, model, outcome.usage)
+    price = find_price(config, model)
+    cost = price.cost_usd(outcome.usage) if price else None
     return ModelTest(model.label, True, outcome.text.strip(), took, outcome.usage, cost)
 
 

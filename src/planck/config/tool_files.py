@@ -1,7 +1,7 @@
 """TOOL.json tools of the configured places, as far as trust goes; changes are taken in at the next turn."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +58,13 @@ def _is_project(folder: Path, resources: Resources) -> bool:
 class ToolFiles:
     """Reads the files again only when one of them changed."""
 
-    def __init__(self, resources: Resources, load: Callable[[], External]) -> None:
+    def __init__(
+        self, resources: Resources, environ: Mapping[str, str], spill: Path, built_in: Collection[str]
+    ) -> None:
         self._resources = resources
-        self._load = load
+        self._environ = environ
+        self._spill = spill
+        self._built_in = built_in
         self._seen = self._stamps()
         self._tools = self._loaded()
 
@@ -86,7 +90,8 @@ class ToolFiles:
                 held[name] = tool
 
     def _loaded(self) -> dict[str, Tool]:
-        return {tool.name: tool for tool in self._load().tools}
+        found = external_tools(self._resources, self._environ, self._spill, self._built_in)
+        return {tool.name: tool for tool in found.tools}
 
     def _stamps(self) -> tuple[Any, ...]:
         files: list[Path] = []

@@ -1,15 +1,15 @@
 """Make a history fit its model's window again: prune, then summarise, then a digest that can't fail."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from planck.llm.provider import Provider, ProviderError, Request
 from planck.records import codec
-from planck.records.events import Compacted, Compacting, Status, View
+from planck.records.events import Compacted, Compacting, Status
 from planck.records.history import BYTES_PER_TOKEN, History
 from planck.records.messages import (
     SUMMARY,
@@ -25,6 +25,7 @@ from planck.records.messages import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
 from planck.records.usage import Usage
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.truncate import truncate
 
 How = Literal["pruned", "summarised", "digest"]
@@ -43,8 +44,14 @@ class Summary(msgspec.Struct, frozen=True):
     """Why there is no text."""
 
 
-Summarise = Callable[[Sequence[Message], int, str], Awaitable[Summary]]
-"""(messages, most bytes, agent id) -> what stands for them."""
+class Summariser(Protocol):
+    async def summarise(self, messages: Sequence[Message], most: int, agent_id: str) -> Summary:
+        """Writes what stands for the messages, in at most so many bytes."""
+
+
+class Notes(Protocol):
+    def brief(self, agent_id: str) -> str:
+        """What an agent must know whatever a summary says: roster and open asks."""
 
 
 class TooBig(msgspec.Struct, frozen=True):
@@ -72,7 +79,7 @@ def fits(history: History, window: int, *, fixed: int = 0) -> bool:
 async def compact(
     history: History,
     window: int,
-    summarise: Summarise | None,
+    summariser: Summariser | None,
     *,
     fixed: int = 0,
     notes: str = "",
@@ -87,7 +94,7 @@ async def compact(
         return done, Summary()
     head = work.before(work.tail_at)
     most = max(work.room // 2, 2000)
-    summary = await summarise(head, most, agent_id) if head and summarise else Summary()
+    summary = await summariser.summarise(head, most, agent_id) if head and summariser else Summary()
     if summary.text and (done := work.summarised(_framed(summary.text, notes), work.tail_at, "summarised")):
         return done, summary
     for tail_at, cut in (
@@ -101,65 +108,73 @@ async def compact(
     return work.too_big(), summary
 
 
-def _unheard(delta: View) -> None:
-    pass
-
-
 Room = tuple[Compacted, Usage]
 """The fact that makes it, and what its summary cost."""
 
 
-class Compactor:
+class Compactor(Protocol):
+    async def make_room(self, request: Request, scribe: Scribe, *, overflowed: bool = False) -> Room | None:
+        """Returns what to record before the call; fails with `context_overflow`, naming what is too big.
+
+        `overflowed`: the model refused this very request, so its window is smaller than it was thought to be.
+        """
+
+    async def shorten(self, request: Request, scribe: Scribe) -> Room | None:
+        """Halves a history, about, though it fits; None where nothing can be taken out."""
+
+
+class OnRequest:
+    """Compacts only when the user asks for it."""
+
+    def __init__(self, compactor: Compactor) -> None:
+        self._compactor = compactor
+
+    async def make_room(self, request: Request, scribe: Scribe, *, overflowed: bool = False) -> None:
+        return None
+
+    async def shorten(self, request: Request, scribe: Scribe) -> Room | None:
+        return await self._compactor.shorten(request, scribe)
+
+
+class WindowCompactor:
     """One agent's: asked before each of its model calls, and silent while everything fits."""
 
-    def __init__(
-        self, summarise: Summarise | None, window: int, notes: Callable[[str], str] = lambda agent_id: ""
-    ) -> None:
-        """`notes` says of an agent what must outlive any summary: roster and open asks.
-
-        Without `summarise` the digest does it.
-        """
-        self._summarise = summarise
+    def __init__(self, summariser: Summariser | None, window: int, notes: Notes | None = None) -> None:
+        """Without a summariser the digest does it."""
+        self._summariser = summariser
         self._window = window
         self._notes = notes
         self._tools: Sequence[ToolSpec] = ()
         self._tool_bytes = 0
 
-    async def make_room(
-        self, request: Request, overflowed: bool = False, publish: Callable[[View], None] = _unheard
-    ) -> Room | None:
-        """What to record before the call; fails with `context_overflow`, naming what is too big.
-
-        `overflowed`: the model refused this very request, so its window is smaller than it was thought to be.
-        """
+    async def make_room(self, request: Request, scribe: Scribe, *, overflowed: bool = False) -> Room | None:
         fixed = (len(request.system.encode()) + self._size_of(request.tools)) // BYTES_PER_TOKEN
         if overflowed:
             self._window = min(self._window, request.history.tokens(fixed)) * 2 // 3
         if fits(request.history, self._window, fixed=fixed):
             return None
-        done, spent = await self._compact(request, self._window, fixed, publish)
+        done, spent = await self._compact(request, self._window, fixed, scribe)
         if isinstance(done, TooBig):
             raise ProviderError(done.err.kind, done.err.message, done.err.details)
         return done, spent
 
-    async def shorten(self, request: Request, publish: Callable[[View], None]) -> Room | None:
-        """About half of a history, though it fits; None where nothing can be taken out."""
-        done, spent = await self._compact(request, max(4_096, request.history.tokens(0)), 0, publish)
+    async def shorten(self, request: Request, scribe: Scribe) -> Room | None:
+        done, spent = await self._compact(request, max(4_096, request.history.tokens(0)), 0, scribe)
         if isinstance(done, TooBig) or done.tokens_after >= done.tokens_before:
             return None
         return done, spent
 
     async def _compact(
-        self, request: Request, window: int, fixed: int, publish: Callable[[View], None]
+        self, request: Request, window: int, fixed: int, scribe: Scribe
     ) -> tuple[Compacted | TooBig, Usage]:
-        publish(Compacting(tokens=request.history.tokens(fixed), window=window))
-        notes = self._notes(request.agent_id)
+        scribe.publish(Compacting(tokens=request.history.tokens(fixed), window=window))
+        notes = self._notes.brief(request.agent_id) if self._notes else ""
         done, summary = await compact(
-            request.history, window, self._summarise, fixed=fixed, notes=notes, agent_id=request.agent_id
+            request.history, window, self._summariser, fixed=fixed, notes=notes, agent_id=request.agent_id
         )
         if summary.problem:
             detail = f"{summary.problem}; a digest takes the place of a summary"
-            publish(Status(component="compactor", name="summary", state="failed", detail=detail))
+            scribe.publish(Status(component="compactor", name="summary", state="failed", detail=detail))
         return done, summary.usage
 
     def _size_of(self, tools: Sequence[ToolSpec]) -> int:
@@ -234,27 +249,29 @@ class _Work:
         )
 
 
-def by_model(provider: Provider) -> Summarise:
-    """In chunks that fit the model, each with the summary so far."""
+class ModelSummariser:
+    """Has the model write it, in chunks that fit it, each with the summary so far."""
 
-    async def summarise(messages: Sequence[Message], most: int, agent_id: str) -> Summary:
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    async def summarise(self, messages: Sequence[Message], most: int, agent_id: str) -> Summary:
         summary, spent = "", Usage()
         for text in _chunks(messages, most):
             asked = f"Summary so far:\n{summary or '(none)'}\n\nWhat happened next:\n{text}"
+            request = Request(agent_id, _INSTRUCTION, History([user_text(asked)]))
             try:
-                answer = await _answer(provider, Request(agent_id, _INSTRUCTION, History([user_text(asked)])))
+                answer = await _answer(self._provider, request)
             except PlanckError as failure:
                 return Summary(usage=spent, problem=str(failure.err))
             summary, spent = answer.text, spent + answer.usage
-            if problem := unusable(summary, most):
+            if problem := find_flaw(summary, most):
                 return Summary(usage=spent, problem=problem)
         return Summary(summary, spent)
 
-    return summarise
 
-
-def unusable(summary: str, most: int) -> str:
-    """What is wrong with a summary; empty: it can stand for what it was made of."""
+def find_flaw(summary: str, most: int) -> str:
+    """Says what is wrong with a summary; empty: it can stand for what it was made of."""
     size = len(summary.encode())
     if summary.strip() and size <= most:
         return ""

@@ -1,5 +1,17 @@
 """The system prompt of an agent."""
 
+import msgspec
+
+from planck.toolkit.toolset import ToolSet
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """What a turn begins with."""
+
+    system: str
+    tools: ToolSet
+
+
 BASE = """\
 You are {name}, a coding agent of Planck, at work in {workspace}.
 

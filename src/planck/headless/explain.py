@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 
 from planck.config.load import Loaded
+from planck.config.rules import RuleBook
 from planck.config.teams import find_team, load_team, make_members
-from planck.headless.permit import authorised, ceiling, effective, surroundings
 from planck.headless.planck import Planck
 from planck.headless.toolbox import ToolBox
 from planck.mcp.client import tool_prefix
+from planck.permissions.authority import authorise, effective_authority, session_ceiling
 from planck.permissions.policy import judge
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -43,11 +44,12 @@ def explain_call(
 ) -> Explanation:
     """`what` is a command for bash, and JSON arguments for any other tool."""
     chosen = Mode(mode) if mode else planck.config.permissions.mode
-    session = ceiling(chosen, planck.workspace, planck.config.limits.spawn_depth)
+    session = session_ceiling(chosen, planck.workspace, planck.config.limits.spawn_depth)
     spec = _member(planck, agent, team, session)
-    authority = effective(spec, session)
+    authority = effective_authority(spec, session)
     loaded = planck.resources.loaded
-    around = surroundings(loaded, planck.workspace, planck.home, planck.project.environ)(authority.mode)
+    rules = RuleBook(planck.project)
+    around = rules.surroundings(authority.mode)
     effect, confinable = _kind(planck, tool)
     verdict = judge(authority, around, tool, effect, confinable, _arguments(tool, what))
     return Explanation(
@@ -70,7 +72,7 @@ def _member(planck: Planck, agent: str, team: str, session: Authority) -> AgentS
     if team:
         template = load_team(find_team(team, planck.resources.team_dirs()), lambda *names: nobody)
         members = make_members(template, RandomIds())
-    for spec in authorised(members, session):
+    for spec in authorise(members, session):
         if agent in (spec.name, spec.type) or (not agent and spec.role == "orchestrator"):
             return spec
     names = ", ".join(sorted({spec.name for spec in members}))

@@ -6,21 +6,25 @@ the user's configuration or a trusted project's, run contained, and can take rig
 
 import os
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from planck.config.project import Project
 from planck.records import codec
-from planck.records.events import PermissionDecision, View
-from planck.records.messages import ToolCall
+from planck.records.authority import Confinement
+from planck.records.events import PermissionDecision, Status
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind
+from planck.toolkit.permit import Permit
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import truncate
-from planck.tools.executor import Executor, Finished, Permit
+from planck.tools.executor import Executor, ReadCall, read_calls
+from planck.tools.results import Finished
 from planck.workspace import process
 from planck.workspace.process import ProcessError
 
@@ -66,38 +70,22 @@ def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
 class Hooks:
     """The hooks of one session; the configuration is read at every event, so that a change is seen."""
 
-    def __init__(
-        self,
-        settings: Callable[[], Mapping[str, Any]],
-        workspace: Path,
-        environ: Mapping[str, str],
-        session_id: str,
-        warn: Callable[[str, str], None] = lambda event, text: None,
-    ) -> None:
-        self.settings = settings
+    def __init__(self, project: Project, session_id: str, scribe: Scribe, *, off: bool) -> None:
+        """`scribe` is the session's own: what a hook does wrong is told to the session's watchers."""
+        workspace = project.workspace
+        self._resources = project.resources
         self._workspace = workspace
-        self._environment = {**process.allowed(environ), "PLANCK_PROJECT_DIR": str(workspace)}
+        self._environment = {**process.allowed(project.environ), "PLANCK_PROJECT_DIR": str(workspace)}
         self._environment["CLAUDE_PROJECT_DIR"] = str(workspace)
         self._session_id = session_id
-        self._warn = warn
-
-    def permit(self, agent: str, permit: Permit, record: Callable[[View], Awaitable[object]]) -> Permit:
-        """Ask the PreToolUse hooks first; one that blocks is a denial like any other."""
-
-        async def decide(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Any:
-            verdict = await self.before_tool(agent, ctx.call_id, tool.name, args)
-            if not verdict.blocked:
-                return await permit(tool, args, ctx)
-            reason = f"a PreToolUse hook blocked {tool.name!r}: {verdict.reason}"
-            await record(
-                PermissionDecision(call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason)
-            )
-            return Err(ErrorKind.PERMISSION_DENIED, reason)
-
-        return decide
+        self._scribe = scribe
+        self._off = off
 
     def has(self, event: str) -> bool:
-        return event in self.settings()
+        return event in self._settings()
+
+    def _settings(self) -> Mapping[str, Any]:
+        return {} if self._off else self._resources.now.hooks
 
     async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
         return await self._fire("PreToolUse", tool, _of_call(agent, call_id, tool, args))
@@ -119,7 +107,7 @@ class Hooks:
     async def _fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
         if not self.has(event):
             return Verdict()
-        hooks, _ = parse(self.settings())
+        hooks, _ = parse(self._settings())
         told: list[str] = []
         for hook in hooks.get(event, ()):
             if not hook.wants(subject):
@@ -169,23 +157,50 @@ class Hooks:
             return Verdict()
         return _spoken(event, said)
 
+    def _warn(self, event: str, text: str) -> None:
+        self._scribe.publish(Status(component="hook", name=event, state="failed", detail=text))
 
-class HookedExecutor(Executor):
-    """An executor whose results pass the PostToolUse hooks; what they object to is added for the model."""
 
-    hooks: Hooks
-    agent: str
+class HookedPermit:
+    """A permit that asks the PreToolUse hooks first; one that blocks is a denial like any other."""
 
-    async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Finished, None]:
-        async with aclosing(super().run(calls)) as results:
+    def __init__(self, permit: Permit, hooks: Hooks, agent: str, scribe: Scribe) -> None:
+        self._permit = permit
+        self._hooks = hooks
+        self._agent = agent
+        self._scribe = scribe
+
+    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
+        verdict = await self._hooks.before_tool(self._agent, ctx.call_id, tool.name, args)
+        if not verdict.blocked:
+            return await self._permit.decide(tool, args, ctx)
+        reason = f"a PreToolUse hook blocked {tool.name!r}: {verdict.reason}"
+        denied = PermissionDecision(call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason)
+        await self._scribe.record(denied, barrier=True)
+        return Err(ErrorKind.PERMISSION_DENIED, reason)
+
+
+class Hooked:
+    """Runs calls and passes their results by the PostToolUse hooks; what they object to, the model reads."""
+
+    def __init__(self, executor: Executor, hooks: Hooks, agent: str, tools: ToolSet) -> None:
+        self._executor = executor
+        self._hooks = hooks
+        self._agent = agent
+        self._tools = tools
+
+    async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
+        async with aclosing(self._executor.run(calls)) as results:
             async for done in results:
-                said = ""
-                if self.hooks.has("PostToolUse"):  # most have none, and the arguments are parsed for them
-                    verdict = await self.hooks.after_tool(self.agent, done, self.arguments(done.call))
-                    said = verdict.reason or verdict.context
-                if said:
-                    done = msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(said)}")
-                yield done
+                yield await self._past_hooks(done) if self._hooks.has("PostToolUse") else done
+
+    async def _past_hooks(self, done: Finished) -> Finished:
+        (read,) = read_calls(self._tools, [done.call])  # anew: a tool may have changed what it was given
+        verdict = await self._hooks.after_tool(self._agent, done, read.shown)
+        objection = verdict.reason or verdict.context
+        if not objection:
+            return done
+        return msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(objection)}")
 
 
 def _hooks(entry: Any) -> list[Hook]:

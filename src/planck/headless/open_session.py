@@ -91,7 +91,7 @@ class OpenSession:
         """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
         model = self._resolve(name)
         member = self._member(agent)
-        await member.actor.agent.change_model(model, *self._wired.mind(model, member.spec.compactor))
+        await member.actor.agent.take_seat(self._wired.seats.seat_for(model, member.spec.compactor))
         return model
 
     def _member(self, agent: str) -> Member:
@@ -128,7 +128,7 @@ class OpenSession:
         """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
         for again in range(_MAX_STOPS):
             await self._session.team.wait_until_settled()
-            if "Stop" not in self._wired.hooks.settings():
+            if not self._wired.hooks.has("Stop"):
                 return
             result = self.result(self._prompted)
             if result.status is not TurnStatus.COMPLETED:
@@ -190,8 +190,7 @@ class OpenSession:
         """
         actor = self._session.team.orchestrator.actor
         agent, turn = actor.agent, actor.agent.turn
-        compactor = self._wired.compactor(agent.provider, agent.spec.model, agent.spec.compactor)
-        made = None if actor.working else await compactor.shorten(agent.request(), agent.publish)
+        made = None if actor.working else await agent.seat.compactor.shorten(agent.request(), agent.scribe)
         if actor.working or agent.turn != turn:
             raise AgentError(
                 ErrorKind.INVALID_ARGS,

@@ -13,15 +13,17 @@ from planck.config import models, teams
 from planck.config.auth import Auth
 from planck.config.load import Config, ConfigError
 from planck.config.project import Project
+from planck.config.providers import Providers
 from planck.context.compaction import BUILT_IN
 from planck.headless import hooks
 from planck.headless.open_session import OpenSession
-from planck.headless.wiring import Options, SessionWiring, Wiring
+from planck.headless.wiring import Options, SessionPlan, SessionWiring, Wiring
 from planck.llm import catalog
 from planck.llm.provider import Provider
 from planck.llm.redact import Redactor
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
+from planck.permissions.authority import authorise
 from planck.permissions.policy import Mode
 from planck.records.events import SessionStarted
 from planck.records.outcome import ErrorKind
@@ -76,15 +78,15 @@ class Planck:
         self._directory = SessionDirectory(self.sessions_dir, self.workspace)
         self._clock = SystemClock()
         self._ids = RandomIds()
-        self._doubles = dict(doubles)
         self.peers = Peers(project, clock=self._clock)
+        self._providers = Providers(project, self._clock, dict(doubles))
         self._wiring = Wiring(
             project,
-            approver=approver,
+            providers=self._providers,
             peers=self.peers,
+            approver=approver,
             clock=self._clock,
             ids=self._ids,
-            doubles=self._doubles,
         )
         self._open: list[OpenSession] = []
 
@@ -123,15 +125,15 @@ class Planck:
 
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Everything that would go wrong with a team; empty: it can start."""
-        wired = self._wiring.session("", self._spill("check"), self._options(None, None, False, None))
+        plan = self._wiring.plan("", self._spill("check"), self._options(None, None, False, None))
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
 
         def problems(reports: list[PeerReport]) -> list[str]:
             offered = {name for report in reports for name in report.tools}
             return teams.check_team(
                 path,
-                self._wiring.resolve_member,
-                tools={*wired.tool_names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
+                self._providers.resolve_member,
+                tools={*plan.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
                 skills=set(self.resources.skills().skills),
                 compactors={*BUILT_IN, *(name for report in reports for name in report.compactors)},
             )
@@ -158,15 +160,14 @@ class Planck:
         if stored:
             self._check_store()
         id = self._ids.new()
-        wired = self._wiring.session(
-            id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
-        )
-        specs = wired.authorised(await self._specs(team, model, wired))
+        plan = self._wiring.plan(id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd))
+        specs = authorise(await self._specs(team, model, plan), plan.ceiling)
         store, name = self._new_store(id, name) if stored else (MemoryStore(), self._choose_name(name))
         started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
         journal = self._journal(store)
         async with _closed_on_failure(store):
-            session = await session_module.start(started, specs, store, journal, wired.team(journal))
+            wired = plan.open(journal)
+            session = await session_module.start(started, specs, store, journal, wired.team)
         return self._handle(session, store, wired, 0)
 
     async def resume(
@@ -189,13 +190,11 @@ class Planck:
         id, name, opened_at = store.meta["id"], store.meta["name"], store.head
         journal = self._journal(store)
         async with _closed_on_failure(store):
-            wired = self._wiring.session(
+            plan = self._wiring.plan(
                 id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
             )
-            wired.orchestrator_model = self._model(model) if model else None
-            session = await session_module.resume(
-                id, name, planck.__version__, store, journal, wired.team(journal)
-            )
+            wired = plan.open(journal, self._model(model) if model else None)
+            session = await session_module.resume(id, name, planck.__version__, store, journal, wired.team)
         handle = self._handle(session, store, wired, opened_at)
         if model:
             await handle.change_model(model)
@@ -225,18 +224,18 @@ class Planck:
         store = SqliteStore.open(self._directory.find(id_or_name))
         journal = self._journal(store)
         try:
-            yield Shelf(store, journal, self.workspace, self._ids, self._wiring.keyring.redactor())
+            yield Shelf(store, journal, self.workspace, self._ids, self._providers.keyring.redactor())
         finally:
             journal.close()
             store.close()
 
-    async def _specs(self, team: str | None, model: str, wired: SessionWiring) -> list[AgentSpec]:
+    async def _specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
         """The members a new session begins with; a model that is named is for the orchestrator."""
         team = team or self.config.default_team
         if team:
             path = teams.find_team(team, self.resources.team_dirs())
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
-            template = teams.load_team(path, self._wiring.resolve_member, may_set_addresses=not foreign)
+            template = teams.load_team(path, self._providers.resolve_member, may_set_addresses=not foreign)
             return [
                 msgspec.structs.replace(spec, model=self._model(model))
                 if model and spec.role == "orchestrator"
@@ -250,28 +249,30 @@ class Planck:
                 name="orchestrator",
                 role="orchestrator",
                 model=await self.model(model),
-                tools=(*wired.tool_names, EVERY_TOOL),
+                tools=(*plan.tools.names, EVERY_TOOL),
             )
         ]
 
     async def model(self, name: str = "") -> ModelSpec:
         """An alias, `provider/model`, or the default; with nothing configured, what a local server has."""
         if not name and not self.config.default_model:
-            wiring = self._wiring
-            if local := await models.find_local_models(self.config, wiring.keyring, wiring.transport):
+            providers = self._providers
+            if local := await models.find_local_models(self.config, providers.keyring, providers.transport):
                 return local[0]
         return self._model(name)
 
     def _model(self, name: str) -> ModelSpec:
         provider, _, model = (name or self.config.default_model).partition("/")
-        if provider in self._doubles:
+        if self._providers.is_double(provider):
             return ModelSpec(provider=provider, model=model)
         return models.resolve(self.config, name)
 
     async def list_models(self, *, everything: bool = False) -> list[models.ModelRow]:
         """Every model that can be named here, with what is known of it."""
-        wiring = self._wiring
-        return await models.list_models(self.config, wiring.keyring, wiring.transport, everything=everything)
+        providers = self._providers
+        return await models.list_models(
+            self.config, providers.keyring, providers.transport, everything=everything
+        )
 
     @property
     def catalog_date(self) -> str:
@@ -281,12 +282,12 @@ class Planck:
     async def try_model(self, name: str = "") -> models.ModelTest:
         """One small request: whether key, address and name are right. An error is in the result."""
         model = await self.model(name)
-        return await models.test_model(self.config, model, self._wiring.provider(model), self._clock)
+        return await models.test_model(self.config, model, self._providers.open(model), self._clock)
 
     @property
     def auth(self) -> Auth:
         """Signing in and out of providers."""
-        return Auth(self.config, self._wiring.keyring, self._wiring.transport, self._clock)
+        return Auth(self.config, self._providers.keyring, self._providers.transport, self._clock)
 
     def _options(
         self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
@@ -302,7 +303,7 @@ class Planck:
         )
 
     def _journal(self, store: Store) -> SessionJournal:
-        return SessionJournal(store, Bus(), self._clock, redactor=self._wiring.keyring.redactor)
+        return SessionJournal(store, Bus(), self._clock, redactor=self._providers.keyring.redactor)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"

@@ -17,12 +17,16 @@ from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.clock import RandomIds, SystemClock
-from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools import arguments
 from planck.tools.builtin.catalog import builtin_tools
-from planck.tools.executor import Executor, Finished
+from planck.tools.executor import Executor, Site, read_calls
 from planck.tools.external import ExternalTool, Problem
+from planck.tools.results import Finished
 
 BUILT_IN = "built-in"
 PEER = "peer"
@@ -151,16 +155,12 @@ class ToolBox:
                 f"{name!r} comes from this folder ({entry.source}), which is not trusted; "
                 "read it, then pass --trust to run it",
             )
-        executor = Executor(
-            ToolSet([entry.tool]),
-            clock=SystemClock(),
-            permit=_allowed,
-            session_id="",
-            agent_id="user",
-            workspace=self._project.workspace,
-            dry_run=dry_run,
-        )
-        async with aclosing(executor.run([ToolCall(RandomIds().new(), "", name, args)])) as results:
+        tools = ToolSet([entry.tool])
+        scribe = Scribe(Unrecorded(), "user")
+        site = Site("", self._project.workspace, dry_run)
+        executor = Executor(tools, site, permit=Allowed(), scribe=scribe, clock=SystemClock())
+        calls = read_calls(tools, [ToolCall(RandomIds().new(), "", name, args)])
+        async with aclosing(executor.run(calls)) as results:
             return await anext(results)
 
 
@@ -175,7 +175,3 @@ def _unknown(unknown: Err, args: str) -> Err:
     except PlanckError as unreadable:
         return unreadable.err
     return unknown
-
-
-async def _allowed(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | None:
-    return None

@@ -8,9 +8,11 @@ from typing import Any
 from planck import __version__
 from planck.config.load import find_home, read_environment
 from planck.config.project import Project
-from planck.headless.permit import ceiling, gate
+from planck.config.rules import RuleBook
 from planck.headless.toolbox import ToolBox
 from planck.mcp import meta as meta_keys
+from planck.permissions.authority import session_ceiling
+from planck.permissions.gate import AgentGate, Gate
 from planck.records.authority import Mode
 from planck.records.messages import ToolCall
 from planck.records.specs import ToolSpec
@@ -18,9 +20,11 @@ from planck.sidecar.build import prepare_python
 from planck.sidecar.host import sidecar_argv
 from planck.sidecar.project import read_project
 from planck.toolkit.clock import RandomIds, SystemClock
-from planck.toolkit.tool import unrecorded
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import Executor, Finished
+from planck.tools.executor import Executor, Site, read_calls
+from planck.tools.results import Finished
 
 
 class Workbench:
@@ -29,10 +33,10 @@ class Workbench:
     def __init__(self, project: Project, mode: Mode | str | None = None) -> None:
         self._tools = ToolSet(entry.tool for entry in ToolBox(project).inventory().entries if entry.trusted)
         self._workspace = project.workspace
-        rights = ceiling(Mode(mode) if mode else project.config.permissions.mode, project.workspace, 0)
-        self._permit = gate(
-            project.resources.loaded, project.workspace, project.home, project.environ, RandomIds(), None
-        ).permit("mcp", "mcp", rights, unrecorded)
+        chosen = Mode(mode) if mode else project.config.permissions.mode
+        gate = Gate(RuleBook(project), ids=RandomIds())
+        rights = session_ceiling(chosen, project.workspace, 0)
+        self._permit = AgentGate(gate, "mcp", rights, Scribe(Unrecorded(), "mcp"))
 
     def specs(self) -> Sequence[ToolSpec]:
         return self._tools.specs
@@ -40,17 +44,11 @@ class Workbench:
     def run(
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
     ) -> AsyncGenerator[Finished, None]:
-        executor = Executor(
-            self._tools,
-            clock=SystemClock(),
-            permit=self._permit,
-            session_id="mcp",
-            agent_id=str(meta.get(meta_keys.AGENT_ID) or "mcp"),
-            workspace=self._workspace,
-            dry_run=meta.get(meta_keys.DRY_RUN) is True,
-            progress=progress,
-        )
-        return executor.run([ToolCall(RandomIds().new(), "", call.name, call.arguments)])
+        site = Site("mcp", self._workspace, meta.get(meta_keys.DRY_RUN) is True)
+        scribe = Scribe(Unrecorded(progress), str(meta.get(meta_keys.AGENT_ID) or "mcp"))
+        executor = Executor(self._tools, site, permit=self._permit, scribe=scribe, clock=SystemClock())
+        own = ToolCall(RandomIds().new(), "", call.name, call.arguments)
+        return executor.run(read_calls(self._tools, [own]))
 
 
 async def serve_stdio(bench: Workbench) -> None:

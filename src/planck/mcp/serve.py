@@ -25,7 +25,7 @@ from planck.records import codec
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, PlanckError
 from planck.records.specs import ToolSpec
-from planck.tools.executor import Finished
+from planck.tools.results import Finished
 
 _MAX_PROGRESS = 4_000
 _KEPT_PROGRESS = 64

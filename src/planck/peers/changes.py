@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from planck.mcp.listing import ListedTool
 from planck.mcp.pins import Pins, ToolChange
 from planck.peers.sessions import Sessions, ToolAsker
-from planck.records.events import Event, View
 from planck.toolkit.journal import Journal
+from planck.toolkit.scribe import Scribe
 
 if TYPE_CHECKING:
     from planck.peers.open_peer import OpenServer
@@ -65,18 +65,10 @@ class ServerChanges:
     async def _decide(self, change: ToolChange, journal: Journal, asker: ToolAsker) -> None:
         """Cancelled when its session ends or all do; whoever cancels it says what comes after."""
         try:
-            allowed = await asker.agree(change, _SessionRecorder(journal).record)
+            allowed = await asker.agree(change, Scribe(journal, None))
         except Exception:  # an approver is anybody's code, and no answer is no
             log.exception("no answer about the tools of %r", self._server.name)
             allowed = False
         self._pins.take(change) if allowed else self._pins.refuse(change)
         self._asking = self._asked_in = None
         self._server.list_again()
-
-
-class _SessionRecorder:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-
-    async def record(self, fact: View) -> list[Event]:
-        return await self._journal.record(None, 0, fact, barrier=True)

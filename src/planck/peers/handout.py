@@ -4,12 +4,13 @@ import logging
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from planck.peers.sessions import Sessions
 from planck.records.events import ToolsChanged, View
 from planck.records.outcome import PlanckError
 from planck.records.specs import EVERY_TOOL
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import Arrivals, ToolSet
 
@@ -19,18 +20,12 @@ if TYPE_CHECKING:  # most runs have no peer: they load nothing of MCP
 log = logging.getLogger(__name__)
 
 
-class Recorder(Protocol):
-    """An agent, as far as it is told here which of its tools came and went."""
-
-    async def record(self, *facts: View) -> None: ...
-
-
 @dataclass(frozen=True)
 class _Holder:
     """The agent behind a set of tools, and what that set waits for."""
 
     names: frozenset[str]
-    recorder: "weakref.ref[Recorder]"
+    scribe: weakref.ref[Scribe]
     """Weak: the set is the key by which this is found, and it lives only as long as its agent."""
     arrivals: Arrivals
 
@@ -51,10 +46,10 @@ class Handout:
         self._holders: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
 
     def attach(
-        self, toolset: ToolSet, wanted: Iterable[str], recorder: Recorder, peers: "Iterable[OpenPeer]"
+        self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe, peers: "Iterable[OpenPeer]"
     ) -> None:
         """Gives the set what these peers offer of the wanted names, and from now on what comes and goes."""
-        holder = _Holder(frozenset(wanted), weakref.ref(recorder), self._arrivals)
+        holder = _Holder(frozenset(wanted), weakref.ref(scribe), self._arrivals)
         self._holders[toolset] = holder
         toolset.arrivals = holder
         for peer in peers:
@@ -69,11 +64,11 @@ class Handout:
                 toolset.remove(name)
             missing = [tool for name, tool in new.items() if toolset.get(name) is not tool]
             given = [tool.name for tool in missing if self._give(peer, toolset, holder, tool)]
-            recorder = holder.recorder()
-            if gone != given and recorder is not None:
+            scribe = holder.scribe()
+            if gone != given and scribe is not None:
                 added = tuple(name for name in given if name not in gone)
                 removed = tuple(name for name in gone if name not in given)
-                self._sessions.start(_record(recorder, ToolsChanged(added=added, removed=removed)))
+                self._sessions.start(_record(scribe, ToolsChanged(added=added, removed=removed)))
 
     def _give(self, peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bool:
         if not holder.wants(tool.name):
@@ -87,8 +82,8 @@ class Handout:
         return True
 
 
-async def _record(recorder: Recorder, fact: View) -> None:
+async def _record(scribe: Scribe, fact: View) -> None:
     try:
-        await recorder.record(fact)
+        await scribe.record(fact)
     except PlanckError as failure:  # the session closed meanwhile
         log.debug("%s was not recorded: %s", fact.type, failure.err)

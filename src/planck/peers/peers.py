@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planck.config.project import Project
-from planck.peers.handout import Handout, Recorder
+from planck.peers.handout import Handout
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar, plan_peers
 from planck.peers.sessions import Sessions, ToolAsker
 from planck.records.messages import Message
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Clock
 from planck.toolkit.journal import Journal
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.toolset import ToolSet
 
 if TYPE_CHECKING:  # most runs have no peer: they load nothing of MCP
@@ -60,9 +61,9 @@ class Peers:
         for peer in self.open:
             peer.leave(journal)
 
-    def attach(self, toolset: ToolSet, wanted: Iterable[str], recorder: Recorder) -> None:
-        """Puts what peers offer of these names into the set; `recorder` is told what comes and goes."""
-        self._handout.attach(toolset, wanted, recorder, self.open)
+    def attach(self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe) -> None:
+        """Puts what peers offer of these names into the set; what comes and goes is recorded."""
+        self._handout.attach(toolset, wanted, scribe, self.open)
 
     def start(self, component: str = "", name: str = "", tool: str = "") -> None:
         """Starts everything that is planned, or what `PeerPlan.select` gives; a second call does nothing."""

@@ -2,11 +2,12 @@
 
 import asyncio
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
-from planck.records.events import Status, View
+from planck.records.events import Status
 from planck.toolkit.journal import Journal
+from planck.toolkit.scribe import Scribe
 
 if TYPE_CHECKING:  # most runs have no peer: they load nothing of MCP
     from planck.mcp.pins import ToolChange
@@ -16,8 +17,8 @@ _MAX_DETAIL = 2_000
 
 
 class ToolAsker(Protocol):
-    async def agree(self, change: "ToolChange", record: Callable[[View], Awaitable[object]]) -> bool:
-        """Asks a person whether changed tools are taken; `record` gets the question and the answer."""
+    async def agree(self, change: "ToolChange", scribe: Scribe) -> bool:
+        """Asks a person whether changed tools are taken; the question and the answer are recorded."""
 
 
 class Sessions:

@@ -1,11 +1,13 @@
 """Authority shrinks on the way down: ceiling ∧ parent ∧ role ∧ mode. The functions here are pure."""
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 
 from planck.records.authority import STRICTNESS, Authority, Mode
-from planck.records.specs import ORCHESTRATOR_TOOLS, Role
+from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, Role
 from planck.workspace.paths import inside
 
 
@@ -15,6 +17,35 @@ def grant(parent: Authority, role: Role, tools: Iterable[str], skills: Iterable[
         parent, tools=_names(tools), skills=_names(skills), spawn_depth=max(parent.spawn_depth - 1, 0)
     )
     return meet(parent, restrict_to_role(role, asked))
+
+
+def session_ceiling(mode: Mode, workspace: Path, spawn_depth: int) -> Authority:
+    """What no agent of the session exceeds."""
+    return Authority(mode, roots=(os.path.realpath(workspace),), network=True, spawn_depth=spawn_depth)
+
+
+def authorise(specs: Iterable[AgentSpec], ceiling: Authority) -> list[AgentSpec]:
+    """Gives each member that a session starts with what it may do: recorded, and shown."""
+    return [msgspec.structs.replace(spec, authority=_member_authority(spec, ceiling)) for spec in specs]
+
+
+def _member_authority(spec: AgentSpec, ceiling: Authority) -> Authority:
+    if spec.role == "orchestrator":
+        return ceiling
+    return grant(ceiling, "worker", (*TEAM_TOOLS, *spec.tools), spec.skills)
+
+
+def effective_authority(spec: AgentSpec, ceiling: Authority) -> Authority:
+    """Names as granted at the start, rights as the session has them now: the user may resume with others."""
+    if spec.authority is None:
+        return ceiling
+    tools = None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools
+    if tools is not None and spec.skills:  # a skill that is granted can be read
+        tools = tuple(sorted({*tools, "load_skill"}))
+    own = msgspec.structs.replace(
+        spec.authority, mode=ceiling.mode, roots=ceiling.roots, network=ceiling.network, tools=tools
+    )
+    return meet(ceiling, own)
 
 
 def meet(one: Authority, other: Authority) -> Authority:

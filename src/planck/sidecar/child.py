@@ -25,12 +25,15 @@ from planck.sidecar.compacting import compacting_tool
 from planck.sidecar.discovery import Sidecar, SidecarError, discover, read_compactors, read_tools
 from planck.sidecar.project import SidecarProject, read_project
 from planck.toolkit.clock import SystemClock
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.permit import Allowed
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.arguments import schema_problem
 
 if TYPE_CHECKING:
-    from planck.tools.executor import Finished
+    from planck.tools.results import Finished
 
 MAX_TIMEOUT_MS = 3_600_000
 HOSTED = "hosted"
@@ -105,20 +108,14 @@ class LoadedSidecar:
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
     ) -> "AsyncGenerator[Finished, None]":
         """Runs it through an executor of its own: a foreign client's arguments are checked like a model's."""
-        from planck.tools.executor import Executor
+        from planck.tools.executor import Executor, Site, read_calls
 
-        executor = Executor(
-            ToolSet(_with_timeout(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools()),
-            clock=SystemClock(),
-            permit=_permitted,
-            session_id=_text(meta, meta_keys.SESSION_ID),
-            agent_id=_text(meta, meta_keys.AGENT_ID),
-            workspace=Path.cwd(),
-            dry_run=meta.get(meta_keys.DRY_RUN) is True,
-            progress=progress,
-        )
+        tools = ToolSet(_with_timeout(tool, meta.get(meta_keys.TIMEOUT_MS)) for tool in self.tools())
+        site = Site(_text(meta, meta_keys.SESSION_ID), Path.cwd(), meta.get(meta_keys.DRY_RUN) is True)
+        scribe = Scribe(Unrecorded(progress), _text(meta, meta_keys.AGENT_ID))
+        executor = Executor(tools, site, permit=Allowed(), scribe=scribe, clock=SystemClock())
         call_id = _text(meta, meta_keys.CALL_ID) or call.id
-        return executor.run([ToolCall(call_id, "", call.name, call.arguments)])
+        return executor.run(read_calls(tools, [ToolCall(call_id, "", call.name, call.arguments)]))
 
 
 async def _serve(sidecar: LoadedSidecar, read_end: int, write_end: int) -> None:
@@ -185,10 +182,6 @@ def _with_timeout(tool: Tool, timeout_ms: Any) -> Tool:
 def _text(meta: dict[str, Any], key: str) -> str:
     value = meta.get(key)
     return value if isinstance(value, str) else ""
-
-
-async def _permitted(tool: Tool, args: dict[str, Any], ctx: Any) -> None:
-    """Whoever calls the sidecar has asked; here there is nobody to ask."""
 
 
 if __name__ == "__main__":

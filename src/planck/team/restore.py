@@ -54,7 +54,7 @@ def restore_agent(
             case Envelope():
                 envelopes[fact.id] = fact
             case TurnStart():
-                agent.turn += 1
+                agent.scribe.turn += 1
                 opening = envelopes.pop(fact.message_id, None)
             case TurnEnd():
                 opening = None

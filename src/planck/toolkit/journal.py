@@ -1,11 +1,11 @@
 """The one road by which facts leave an agent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
 
-from planck.records.events import Event, View
+from planck.records.events import Event, ToolProgress, View
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -33,3 +33,29 @@ class Journal(Protocol):
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
         """Send a delta to whoever watches now; it is never stored."""
+
+
+class Unrecorded:
+    """A journal where there is no log: facts go nowhere, and a call's progress to whoever asked for it."""
+
+    def __init__(self, on_progress: Callable[[str, str], None] | None = None) -> None:
+        """`on_progress` takes the call's id and the text."""
+        self._on_progress = on_progress
+
+    async def record(
+        self, agent_id: str | None, turn: int, *facts: View, barrier: bool = False
+    ) -> list[Event]:
+        return []
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+        return []
+
+    def recorded(self, agent_id: str) -> Iterator[Event]:
+        return iter(())
+
+    def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
+        if self._on_progress is not None and isinstance(delta, ToolProgress):
+            self._on_progress(delta.id, delta.text)
+
+
+_: type[Journal] = Unrecorded

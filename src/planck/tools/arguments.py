@@ -9,13 +9,15 @@ from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Tool, ToolError
 
+MAX_BYTES = 1 << 20
+"""Of the arguments' text, where the tool says nothing else or is not known yet."""
 MAX_DEPTH = 64
 _MAX_DIGITS = 19
 """What 64 bits hold; longer integers can't be stored or sent on by most programs."""
 _MAX_ERRORS = 5
 
 
-def parse(text: str, limit: int = 1 << 20) -> dict[str, Any]:
+def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
     """The object, or `ToolError`: nothing is repaired, because a repair could change a value."""
     size = len(text) if text.isascii() else len(text.encode(errors="replace"))
     if size > limit:

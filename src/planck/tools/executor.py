@@ -5,29 +5,27 @@ import contextvars
 import inspect
 import logging
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from planck.records.authority import Confinement
-from planck.records.events import View
+from planck.records.events import ToolProgress
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
-from planck.toolkit.tool import Execute, Tool, ToolContext, is_async, unrecorded
+from planck.toolkit.permit import Permit
+from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import Execute, Tool, ToolContext, is_async
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import DEFAULT_MAX, truncate
 from planck.tools import arguments
 from planck.tools.results import Finished, broken, finished
 
-__all__ = ["Executor", "Finished", "Permit"]
-
 log = logging.getLogger(__name__)
-
-Permit = Callable[[Tool, dict[str, Any], ToolContext], Awaitable[Err | Confinement | None]]
-"""An error, or the rights of the call (None: as the tool has them). Asked after validation, before running;
-never for a dry run."""
 
 _GRACE = 3.0
 """Seconds a cancelled tool may take to clean up (kill its command) before it is left behind."""
@@ -35,51 +33,63 @@ _MAX_LEFT_BEHIND = 64
 _KEPT_PROGRESS = 64
 
 
-def _silent(call_id: str, text: str) -> None:
-    pass
+class Site(msgspec.Struct, frozen=True):
+    """Where an executor's calls happen, and whether they do."""
+
+    session_id: str
+    workspace: Path
+    dry_run: bool = False
+
+
+class ReadCall(msgspec.Struct, frozen=True):
+    """A call whose arguments were read, once: for `tool_start`, and for the tool."""
+
+    call: ToolCall
+    args: dict[str, Any] | Err
+    limit: int
+    """The bytes of argument text that were taken at the most; a tool that arrives later may take others."""
+
+    @property
+    def shown(self) -> Any:
+        """What `tool_start` says: the arguments, or the beginning of the text where it can't be read."""
+        return truncate(self.call.arguments) if isinstance(self.args, Err) else self.args
+
+
+def read_calls(tools: ToolSet, calls: Iterable[ToolCall]) -> list[ReadCall]:
+    """Reads each call's arguments under the limit of its tool; why one can't be read is its result later."""
+    return [_read(tools.get(call.name), call) for call in calls]
+
+
+def _read(tool: Tool | None, call: ToolCall) -> ReadCall:
+    limit = tool.max_arguments if tool else arguments.MAX_BYTES
+    try:
+        return ReadCall(call, arguments.parse(call.arguments, limit), limit)
+    except PlanckError as unreadable:
+        return ReadCall(call, unreadable.err, limit)
 
 
 class Executor:
+    """Runs the calls of one agent, up to `concurrency` of a step at once."""
+
     def __init__(
         self,
         tools: ToolSet,
+        site: Site,
         *,
-        clock: Clock,
         permit: Permit,
-        session_id: str,
-        agent_id: str,
-        workspace: Path,
-        dry_run: bool = False,
-        progress: Callable[[str, str], None] = _silent,
-        record: Callable[[View], Awaitable[None]] = unrecorded,
+        scribe: Scribe,
+        clock: Clock,
         concurrency: int = 8,
     ) -> None:
         self._tools = tools
-        self._clock = clock
+        self._site = site
         self._permit = permit
-        self._session_id = session_id
-        self._agent_id = agent_id
-        self._workspace = workspace
-        self._dry_run = dry_run
-        self._progress = progress
-        self._record = record
+        self._scribe = scribe
+        self._clock = clock
         self._concurrency = concurrency
         self._left_behind = 0
 
-    def arguments(self, call: ToolCall) -> Any:
-        """For `tool_start`: parsed, or the text itself (its beginning) where it can't be parsed."""
-        try:
-            return self._parsed(call)
-        except PlanckError:
-            return truncate(call.arguments)
-
-    def _parsed(self, call: ToolCall) -> dict[str, Any]:
-        tool = self._tools.get(call.name)
-        return (
-            arguments.parse(call.arguments, tool.max_arguments) if tool else arguments.parse(call.arguments)
-        )
-
-    async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Finished, None]:
+    async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
         """Concurrently, yielded in call order, exactly one each; closing it cancels what still runs."""
         slots = asyncio.Semaphore(self._concurrency)
         if len(calls) == 1:  # the usual step needs no task of its own
@@ -97,9 +107,9 @@ class Executor:
             if running:
                 await asyncio.wait(running, timeout=2 * _GRACE)
 
-    async def _call(self, call: ToolCall, slots: asyncio.Semaphore) -> Finished:
-        begun = self._clock.monotonic()
-        outcome = await self._outcome(call, slots)
+    async def _call(self, read: ReadCall, slots: asyncio.Semaphore) -> Finished:
+        call, begun = read.call, self._clock.monotonic()
+        outcome = await self._outcome(read, slots)
         took = int((self._clock.monotonic() - begun) * 1000)
         try:
             return finished(call, outcome, took)
@@ -107,59 +117,65 @@ class Executor:
             log.warning("the result of %s can't be used", call.name, exc_info=True)
             return finished(call, broken(call.name, problem), took)
 
-    async def _outcome(self, call: ToolCall, slots: asyncio.Semaphore) -> Any:
-        said = _Said(call.id, self._progress)
+    async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore) -> Any:
+        call = read.call
+        progress = _Progress(call.id, self._scribe)
         try:
             if self._tools.arrivals is not None and self._tools.get(call.name) is None:
                 await self._tools.arrivals.wait_for(call.name)
-            args = self._parsed(call)
-            tool = self._find(call.name)
+            tool = self._tools.get(call.name)
+            if tool is not None and tool.max_arguments != read.limit:  # it arrived after the reading
+                read = _read(tool, call)
+            args = read.args
+            if isinstance(args, Err):
+                return args
+            if tool is None:
+                return self._unknown(call.name)
             arguments.validate(tool, args)
-            rights = None if self._dry_run else await self._permit(tool, args, self._context(call, said))
+            rights = None
+            if not self._site.dry_run:
+                rights = await self._permit.decide(tool, args, self._context(call, progress))
             if isinstance(rights, Err):
                 return rights
             async with slots:
                 deadline = asyncio.get_running_loop().time() + tool.timeout
-                ctx = self._context(call, said, deadline, rights)
-                return await self._in_time(tool, args, ctx, said)
+                ctx = self._context(call, progress, deadline, rights)
+                return await self._in_time(tool, args, ctx, progress)
         except PlanckError as failure:
             return failure.err
         except Exception as problem:
             log.exception("%s could not be run", call.name)
             return broken(call.name, problem)
         finally:
-            said.over = True
+            progress.over = True
 
-    def _find(self, name: str) -> Tool:
-        tool = self._tools.get(name)
-        if tool is None:
-            names = self._tools.names()
-            hint = did_you_mean_one_of(name, names) or f"; there are: {', '.join(names)}"
-            raise PlanckError(
-                ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name[:100]!r}{hint}", {"tools": names}
-            )
-        return tool
+    def _unknown(self, name: str) -> Err:
+        names = self._tools.names()
+        hint = did_you_mean_one_of(name, names) or f"; there are: {', '.join(names)}"
+        return Err(ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name[:100]!r}{hint}", {"tools": names})
 
     def _context(
         self,
         call: ToolCall,
-        said: "_Said",
+        progress: "_Progress",
         deadline: float | None = None,
         confinement: Confinement | None = None,
     ) -> ToolContext:
         return ToolContext(
-            self._session_id,
-            self._agent_id,
+            self._site.session_id,
+            self._scribe.agent_id or "",
             call.id,
-            self._workspace,
-            self._dry_run,
+            self._site.workspace,
+            self._site.dry_run,
             deadline,
-            said.say,
-            self._record,
+            progress.tell,
+            self._scribe.record,
             confinement,
         )
 
-    async def _in_time(self, tool: Tool, args: dict[str, Any], ctx: ToolContext, said: "_Said") -> Any:
+    async def _in_time(
+        self, tool: Tool, args: dict[str, Any], ctx: ToolContext, progress: "_Progress"
+    ) -> Any:
         """Holds even if the tool swallows its cancellation or blocks in its thread: it is left behind."""
         if self._left_behind >= _MAX_LEFT_BEHIND:
             return Err(
@@ -179,7 +195,7 @@ class Executor:
         return Err(
             ErrorKind.TIMEOUT,
             f"{tool.name} did not finish within {tool.timeout:g} s and was stopped",
-            {"timeout_ms": int(tool.timeout * 1000), "output": said.text},
+            {"timeout_ms": int(tool.timeout * 1000), "output": progress.text},
         )
 
     async def _stop(self, task: asyncio.Task[Any], tool: Tool) -> None:
@@ -250,13 +266,13 @@ class Executor:
         log.warning("a late result of %s was dropped", name)
 
 
-class _Said:
-    """A call's progress: passed on at once, from any thread, until the call is over; its end is kept."""
+class _Progress:
+    """Publishes what a call says of itself at once, from any thread, until it is over, and keeps the end."""
 
-    def __init__(self, call_id: str, tell: Callable[[str, str], None]) -> None:
+    def __init__(self, call_id: str, scribe: Scribe) -> None:
         self.over = False
         self._call_id = call_id
-        self._tell = tell
+        self._scribe = scribe
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._kept: list[str] = []
@@ -265,18 +281,18 @@ class _Said:
     def text(self) -> str:
         return "".join(self._kept)[-DEFAULT_MAX:]
 
-    def say(self, text: str) -> None:
+    def tell(self, text: str) -> None:
         if threading.get_ident() == self._thread:
-            self._pass_on(text)
+            self._publish(text)
             return
         try:
-            self._loop.call_soon_threadsafe(self._pass_on, text)
+            self._loop.call_soon_threadsafe(self._publish, text)
         except RuntimeError:
             pass  # the loop is closed: nobody listens any more
 
-    def _pass_on(self, text: str) -> None:
+    def _publish(self, text: str) -> None:
         if self.over:
             return
         self._kept.append(text[-DEFAULT_MAX:])
         del self._kept[:-_KEPT_PROGRESS]
-        self._tell(self._call_id, text)
+        self._scribe.publish(ToolProgress(id=self._call_id, text=text))

@@ -1,0 +1,92 @@
+"""The models of a project at work: who answers for one, at what price, over one pool of connections."""
+
+from collections.abc import Mapping
+
+from planck.config.credentials import CredentialFile, Keyring
+from planck.config.models import address, find_price, provider_entry, resolve_pair
+from planck.config.project import Project
+from planck.llm.address import Network
+from planck.llm.authorized import Authorized
+from planck.llm.catalog import CatalogModel
+from planck.llm.dialects import open_provider
+from planck.llm.endpoint import Endpoint
+from planck.llm.provider import Provider
+from planck.llm.transport import HttpTransport, Transport
+from planck.records.ports import Clock
+from planck.records.specs import ModelSpec
+from planck.records.usage import Usage
+
+
+class Unpriced:
+    """The tariff of a model whose price is not known."""
+
+    def cost_usd(self, usage: Usage) -> None:
+        return None
+
+
+class Providers:
+    def __init__(self, project: Project, clock: Clock, doubles: Mapping[str, Provider]) -> None:
+        """`doubles` stand in the place of providers of their names."""
+        self.keyring = Keyring(CredentialFile(project.home), project.environ, clock)
+        self._resources = project.resources
+        self._environ = project.environ
+        self._doubles = doubles
+        self._transport: HttpTransport | None = None
+
+    def open(self, model: ModelSpec) -> Provider:
+        """The provider that answers for a model; no connection is opened yet."""
+        if model.provider in self._doubles:
+            return self._doubles[model.provider]
+        config = self._resources.config
+        entry = provider_entry(config, model.provider)
+        access = self.keyring.access(model.provider, entry, self.transport, address(config, model))
+        return Authorized(access, _Opener(model, self.transport))
+
+    def price(self, model: ModelSpec) -> CatalogModel | Unpriced:
+        return find_price(self._resources.config, model) or Unpriced()
+
+    def is_double(self, provider: str) -> bool:
+        return provider in self._doubles
+
+    def resolve_member(self, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
+        """A member's model; the provider is a key of `providers` or a type, the id an alias or its own."""
+        if provider in self._doubles:
+            return ModelSpec(provider=provider, model=model_id)
+        return resolve_pair(self._resources.config, provider, model_id, base_url)
+
+    @property
+    def transport(self) -> HttpTransport:
+        """One pool of connections for all agents, made when the first one needs it."""
+        if self._transport is None:
+            self._transport = HttpTransport(_read_network(self._environ))
+        return self._transport
+
+    async def aclose(self) -> None:
+        if self._transport is not None:
+            await self._transport.aclose()
+
+
+class _Opener:
+    """Opens a model's provider at the endpoint that its key is for."""
+
+    def __init__(self, model: ModelSpec, transport: Transport) -> None:
+        self._model = model
+        self._transport = transport
+
+    def __call__(self, endpoint: Endpoint) -> Provider:
+        return open_provider(endpoint, self._model, self._transport)
+
+
+def _read_network(environ: Mapping[str, str]) -> Network:
+    """Takes the usual variables, in either case; a bundle of certificates replaces the system's."""
+    return Network(
+        http_proxy=_variable(environ, "HTTP_PROXY", "ALL_PROXY"),
+        https_proxy=_variable(environ, "HTTPS_PROXY", "ALL_PROXY"),
+        no_proxy=_variable(environ, "NO_PROXY"),
+        ca_bundle=_variable(environ, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+    )
+
+
+def _variable(environ: Mapping[str, str], *names: str) -> str:
+    spelled = [spelling for name in names for spelling in (name, name.lower())]
+    return next((environ[name] for name in spelled if environ.get(name)), "")

@@ -1,0 +1,131 @@
+"""What the user's files say of permissions: the rules in force, private places, and a rule that is kept."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from planck.config.load import ConfigError, Loaded, edit_user_file
+from planck.config.project import Project
+from planck.permissions.policy import Surroundings
+from planck.permissions.rules import Rule, RuleError, Sourced, load
+from planck.records import codec
+from planck.records.authority import Mode
+from planck.workspace.paths import WorkspaceError, inside
+from planck.workspace.sandbox import find
+
+SECRETS = (
+    *(
+        ".ssh",
+        ".gnupg",
+        ".aws",
+        ".azure",
+        ".config/gcloud",
+        ".kube",
+        ".docker",
+        ".terraform.d",
+        ".vault-token",
+    ),
+    *(".netrc", ".npmrc", ".pypirc", ".cargo/credentials.toml", ".gem/credentials", ".pgpass", ".my.cnf"),
+    *(
+        ".git-credentials",
+        ".config/git/credentials",
+        ".config/gh",
+        ".password-store",
+        ".local/share/keyrings",
+    ),
+    *(".mozilla", ".config/google-chrome", ".config/chromium", ".config/op"),
+)
+"""In the user's home: no command of an agent reads them."""
+_READABLE = frozenset({"tools", "skills", "teams", "sidecar", "cache"})
+"""In Planck's own home: what agents may use. All else is ours: keys, sessions, approvals."""
+
+
+class RuleBook:
+    """The rules of one session as they were when it began; what costs a look is looked at once."""
+
+    def __init__(self, project: Project) -> None:
+        self._rules = rules_in_force(project.resources.loaded, project.workspace)
+        self._workspace = project.workspace
+        self._home = project.home
+        self._environ = project.environ
+        self._known: dict[Mode | None, Surroundings] = {}
+        self._masked: tuple[str, ...] | None = None
+
+    def surroundings(self, mode: Mode | None) -> Surroundings:
+        """What holds for a call; with a mode also whether a command can be confined to it, tried once."""
+        if mode not in self._known:
+            if self._masked is None:
+                self._masked = masked_places(self._home, self._environ)
+            problem = _missing_sandbox(self._workspace, self._home, self._environ, mode) if mode else ""
+            self._known[mode] = Surroundings(self._rules, self._masked, problem)
+        return self._known[mode]
+
+    def keep(self, rule: Rule) -> str:
+        """Adds a rule to the user's own configuration; returns the place where it holds from now on."""
+        try:
+            count = edit_user_file(self._home, _AddRule(rule))
+        except (WorkspaceError, ConfigError, AttributeError, TypeError) as problem:
+            return f"approved in this session; it could not be kept: {problem}"
+        return f"{self._home / 'config.json'}, rule {count}"
+
+
+class _AddRule:
+    """A change of the user's file that says how many rules there are then."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+
+    def __call__(self, config: dict[str, Any]) -> int:
+        rules = config.setdefault("permissions", {}).setdefault("rules", [])
+        rules.append(codec.decode(codec.encode(self._rule)))
+        return len(rules)
+
+
+def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The canonical paths that exist and that a confined command can't read."""
+    user = Path(environ.get("HOME") or Path.home())
+    places = [user / secret for secret in SECRETS]
+    if home.is_dir():
+        places += [entry for entry in home.iterdir() if entry.name not in _READABLE]
+    if agent := environ.get("SSH_AUTH_SOCK"):
+        places.append(Path(agent).parent)
+    return tuple(sorted({os.path.realpath(place) for place in places if place.exists()}))
+
+
+def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[Sourced, ...]:
+    """The highest list of the user's own places, and the project's beside it: that one replaces none."""
+    own: tuple[Sourced, ...] = ()
+    project: tuple[Sourced, ...] = ()
+    folder = str(workspace / ".planck" / "config.json")
+    try:
+        for layer in loaded.layers:
+            raw = layer.values.get("permissions")
+            if not isinstance(raw, dict) or "rules" not in raw:
+                continue
+            if layer.source.startswith(folder):
+                project = load(raw["rules"], layer.source)
+            else:
+                own = load(raw["rules"], layer.origin("permissions"))
+    except RuleError as failure:
+        raise ConfigError(failure.err.kind, failure.err.message) from None
+    return (*own, *project)
+
+
+def _missing_sandbox(workspace: Path, home: Path, environ: Mapping[str, str], mode: Mode) -> str:
+    """Why a command can't be confined; empty: it can.
+
+    A folder that holds the user's whole life can't be a writable root: its rc files would run outside.
+    """
+    found = find()
+    if found.sandbox is None:
+        return "; ".join(found.problems)
+    if mode is Mode.READ_ONLY:
+        return ""
+    real = os.path.realpath(workspace)
+    for place in (environ.get("HOME") or str(Path.home()), str(home)):
+        if inside(os.path.realpath(place), (real,)):
+            return f"the workspace {real!r} holds {place!r}; work in a folder of the project"
+    if not found.sandbox.writes:
+        return f"{found.sandbox.level} runs only what writes nothing; {'; '.join(found.problems)}"
+    return ""

@@ -1,0 +1,53 @@
+"""The tools that agents of one session can be given, before any agent is there."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from planck.config.preparation import Preparation
+from planck.config.project import Project
+from planck.config.tool_files import ToolFiles
+from planck.context.plan import plan_tool
+from planck.context.skill_tools import skill_tools
+from planck.context.skills import Skill
+from planck.records.specs import AgentSpec
+from planck.toolkit.tool import Tool
+from planck.toolkit.toolset import ToolSet
+from planck.tools.builtin.catalog import builtin_tools
+from planck.workspace.jobs import Jobs
+
+
+class SessionTools:
+    """Built-in tools and those of files; owns the commands that they leave in the background."""
+
+    def __init__(self, project: Project, spill: Path) -> None:
+        resources, environ = project.resources, project.environ
+        self._resources = resources
+        self._jobs = Jobs()
+        self._specs: dict[str, AgentSpec] = {}
+        built_in = (
+            *builtin_tools(resources.workspace, spill=spill, environment=environ, jobs=self._jobs),
+            *skill_tools(self._skills_of),
+            plan_tool(),
+        )
+        self._built_in = {tool.name: tool for tool in built_in}
+        self._files = ToolFiles(resources, environ, spill, list(self._built_in))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every tool that an agent of this session can be given."""
+        return (*self._built_in, *self._files.tools)
+
+    def grant(self, spec: AgentSpec) -> list[Tool]:
+        """The tools of a spec that are here; its skills are known from now on."""
+        self._specs[spec.id] = spec
+        there = {**self._built_in, **self._files.tools}
+        return [there[name] for name in spec.tools if name in there]
+
+    def prepare(self, spec: AgentSpec, tools: ToolSet) -> Preparation:
+        return Preparation(spec, tools, self._resources, self._files, self._built_in["load_skill"])
+
+    async def aclose(self) -> None:
+        await self._jobs.aclose()
+
+    def _skills_of(self, agent_id: str) -> Mapping[str, Skill]:
+        return self._resources.skills_of(self._specs[agent_id])

@@ -1,0 +1,144 @@
+"""The gate before every call: judge it, ask the user where there is one, and record what was said."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from planck.permissions.approver import Approvals
+from planck.permissions.policy import Surroundings, Verdict, judge
+from planck.permissions.question import (
+    ToolChange,
+    ask_for_call,
+    ask_for_tools,
+    decision_fact,
+    lasting_rule,
+    request_fact,
+)
+from planck.permissions.rules import Decision, Rule, Sourced, load
+from planck.records import codec
+from planck.records.approval import Answer, Scope
+from planck.records.authority import Authority, Confinement, Mode
+from planck.records.outcome import Err, ErrorKind
+from planck.records.ports import Ids
+from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import Effect, Tool, ToolContext
+from planck.workspace.paths import Root, WorkspaceError
+
+
+class Rules(Protocol):
+    """What the user's files say of permissions."""
+
+    def surroundings(self, mode: Mode | None) -> Surroundings:
+        """What holds for a call; with a mode also whether a command can be confined to it."""
+
+    def keep(self, rule: Rule) -> str:
+        """Makes a rule last; returns the place where it is now."""
+
+
+class Gate:
+    """One per session: what holds for all its agents, and the one queue of questions."""
+
+    def __init__(self, rules: Rules, *, ids: Ids, approvals: Approvals | None = None) -> None:
+        """Without `approvals` nobody is there to ask, and what would be asked is denied."""
+        self.ids = ids
+        self.approvals = approvals
+        self._rules = rules
+        self._session_rules: dict[str, tuple[Sourced, ...]] = {}
+
+    def judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
+        """By the rules in force and those that the user approved for this agent in this session."""
+        confined = tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL
+        around = self._rules.surroundings(authority.mode if confined else None)
+        if mine := self._session_rules.get(agent_id):
+            around = Surroundings((*around.rules, *mine), around.masked, around.no_sandbox)
+        return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
+
+    async def agree(self, change: ToolChange, scribe: Scribe) -> bool:
+        """Whether the user takes what a server now says of its tools; nobody there: no."""
+        if self.approvals is None:
+            return False
+        question = ask_for_tools(self.ids.new(), change)
+        await scribe.record(request_fact(question, ""), barrier=True)
+        allow = (await self.approvals.ask(question)).allow
+        reason = f"the user {'took' if allow else 'did not take'} what the server now says of its tools"
+        scope = Scope.SESSION if allow else None
+        decided = decision_fact(question.id, "", question.tool, allow=allow, reason=reason, scope=scope)
+        await scribe.record(decided, barrier=True)
+        return allow
+
+    def remember(self, agent_id: str, rule: Rule | None, answer: Answer) -> str:
+        """Makes a lasting approval a rule of that agent; it never flows to another, child or parent."""
+        if answer.scope is Scope.ONCE or rule is None:
+            return ""
+        source = self._rules.keep(rule) if answer.scope is Scope.RULE else "approved in this session"
+        rules = load([codec.decode(codec.encode(rule))], source)
+        self._session_rules[agent_id] = (*self._session_rules.get(agent_id, ()), *rules)
+        return f", from now on: {rules[0]}"
+
+
+class AgentGate:
+    """The gate of one agent: what its executor asks before each call."""
+
+    def __init__(self, gate: Gate, name: str, authority: Authority, scribe: Scribe) -> None:
+        """`name` says who asks, and whom it works for."""
+        self.agent_id = scribe.agent_id or ""
+        self.name = name
+        self._gate = gate
+        self._authority = authority
+        self._scribe = scribe
+
+    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
+        """Returns the rights that the call then has; each denial and each answer is in the log first."""
+        gate = self._gate
+        verdict = gate.judge(self.agent_id, self._authority, tool, args)
+        if verdict.decision is not Decision.ALLOW and (refused := self._never(tool, args, ctx)):
+            return refused
+        if verdict.decision is Decision.ALLOW:
+            if verdict.by_rule:
+                await self._record("", ctx, tool, allow=True, reason=verdict.why)
+            return verdict.confinement
+        if verdict.decision is Decision.DENY:
+            return await self._deny(ctx, tool, verdict.why)
+        if gate.approvals is None:
+            return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask")
+        rule = lasting_rule(tool, args, verdict)
+        question = ask_for_call(gate.ids.new(), self, tool, args, verdict, rule)
+        await self._scribe.record(request_fact(question, ctx.call_id), barrier=True)
+        answer = await gate.approvals.ask(question)
+        if not answer.allow:
+            return await self._deny(ctx, tool, "the user said no", question.id)
+        reason = f"the user said yes{gate.remember(self.agent_id, rule, answer)}"
+        await self._record(question.id, ctx, tool, allow=True, reason=reason, scope=answer.scope)
+        return verdict.confinement
+
+    async def _deny(self, ctx: ToolContext, tool: Tool, why: str, question_id: str = "") -> Err:
+        reason = (
+            f"{tool.name!r} is not permitted: {why}; "
+            "go on without it, or tell the user to choose another --permission-mode or add a rule"
+        )
+        await self._record(question_id, ctx, tool, allow=False, reason=reason)
+        return Err(ErrorKind.PERMISSION_DENIED, reason)
+
+    async def _record(
+        self,
+        question_id: str,
+        ctx: ToolContext,
+        tool: Tool,
+        *,
+        allow: bool,
+        reason: str,
+        scope: Scope | None = None,
+    ) -> None:
+        fact = decision_fact(question_id, ctx.call_id, tool.name, allow=allow, reason=reason, scope=scope)
+        await self._scribe.record(fact, barrier=True)
+
+    def _never(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> Err | None:
+        """Why no permission would let a file be written there; nobody is asked about such a place."""
+        path = args.get("path")
+        if tool.effect is not Effect.FILES or not isinstance(path, str) or self._authority.mode is Mode.FULL:
+            return None
+        try:
+            Root(ctx.workspace).peek(path, 0)
+        except WorkspaceError as refusal:
+            if refusal.err.kind in (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE):
+                return refusal.err
+        return None

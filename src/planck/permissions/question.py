@@ -1,0 +1,134 @@
+"""The texts of a question to the user, the rule that an answer may become, and both as facts for the log."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from planck.permissions.approver import digest
+from planck.permissions.policy import Verdict
+from planck.permissions.rules import Decision, Rule
+from planck.records import codec
+from planck.records.approval import Question, Scope
+from planck.records.authority import Confinement, Mode
+from planck.records.events import PermissionDecision, PermissionRequest
+from planck.records.visible import spell_out
+from planck.shell.script import segments
+from planck.toolkit.tool import Effect, Tool
+
+
+class ToolChange(Protocol):
+    """What a server now says of its tools, in words."""
+
+    @property
+    def server(self) -> str: ...
+    @property
+    def names(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+
+
+class Asker(Protocol):
+    """Who asks: its id, and its name with whom it works for."""
+
+    @property
+    def agent_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+
+def ask_for_call(
+    id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], verdict: Verdict, rule: Rule | None
+) -> Question:
+    """The question whether this very call may run with these very rights."""
+    return Question(
+        id=id,
+        agent_id=asker.agent_id,
+        agent=spell_out(asker.name),
+        tool=tool.name,
+        text=spell_out(_call_text(tool, args)),
+        adds=_added_rights(tool, args, verdict.confinement),
+        reason=verdict.why,
+        digest=digest(asker.agent_id, tool.name, args, verdict.confinement),
+        rule=spell_out(_rule_text(rule)) if rule else "",
+    )
+
+
+def ask_for_tools(id: str, change: ToolChange) -> Question:
+    """The question whether the user takes what a server now says: no call waits, so it is no agent's."""
+    return Question(
+        id=id,
+        agent_id="",
+        agent=f"MCP server {spell_out(change.server)!r}",
+        tool=change.names,
+        text=change.text,
+        adds="agents that hold the server's tools may call these, as they are described now",
+        reason="a server's new or changed tools are held back until you have seen them",
+        digest=change.digest,
+    )
+
+
+def lasting_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
+    """The rule that would allow this again; none where words can't say what was approved, or a rule asks."""
+    if verdict.by_rule:
+        return None
+    if tool.effect is Effect.FILES:
+        return Rule(tool=tool.name, decision=Decision.ALLOW)
+    unconfined = verdict.confinement.mode is Mode.FULL
+    if tool.name != "bash":
+        return Rule(tool=tool.name, decision=Decision.ALLOW, unconfined=unconfined)
+    parts = segments(str(args.get("command", "")))
+    if parts is None or len(parts) != 1 or not all(word.literal for word in parts[0]):
+        return None
+    return Rule(
+        tool="bash", decision=Decision.ALLOW, command=str(args["command"]).strip(), unconfined=unconfined
+    )
+
+
+def request_fact(question: Question, call_id: str) -> PermissionRequest:
+    return PermissionRequest(
+        id=question.id,
+        call_id=call_id,
+        tool=question.tool,
+        text=question.text,
+        adds=question.adds,
+        reason=question.reason,
+        digest=question.digest,
+    )
+
+
+def decision_fact(
+    question_id: str, call_id: str, tool: str, *, allow: bool, reason: str, scope: Scope | None = None
+) -> PermissionDecision:
+    return PermissionDecision(
+        call_id=call_id,
+        tool=tool,
+        decision="allow" if allow else "deny",
+        reason=reason,
+        request_id=question_id,
+        scope=scope.value if scope else "",
+    )
+
+
+def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
+    """A command as it is typed, what else was given below it; any other call as its arguments."""
+    command = args.get("command")
+    if tool.name != "bash" or not isinstance(command, str):
+        return f"{tool.name} {codec.encode_str(dict(args))}"
+    rest = {key: value for key, value in args.items() if key != "command"}
+    return f"{command}\n{codec.encode_str(rest)}" if rest else command
+
+
+def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> str:
+    if tool.effect is Effect.FILES:
+        return spell_out(f"changes {args.get('path', 'files')!r} in the workspace")
+    if rights.mode is Mode.FULL:
+        return "runs outside the sandbox: it may change any file of yours and use the network"
+    network = "with" if rights.network else "without"
+    return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network"
+
+
+def _rule_text(rule: Rule) -> str:
+    where = " outside the sandbox" if rule.unconfined else ""
+    what = f"{rule.tool} {rule.command!r} and what begins so" if rule.command else f"every {rule.tool}"
+    return what + where

@@ -1,0 +1,22 @@
+"""What the executor asks before it runs a call."""
+
+from typing import Any, Protocol
+
+from planck.records.authority import Confinement
+from planck.records.outcome import Err
+from planck.toolkit.tool import Tool, ToolContext
+
+
+class Permit(Protocol):
+    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
+        """Returns an error, or the rights of the call (None: as the tool has them).
+
+        Asked after validation and before the call runs; never for a dry run.
+        """
+
+
+class Allowed:
+    """Permits every call as the tool has it: for whoever calls by their own hand."""
+
+    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> None:
+        return None

@@ -1,0 +1,39 @@
+"""One agent's way to write: what it records is durable first and history second."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from planck.records.events import View
+from planck.records.history import History
+from planck.toolkit.journal import Entry, Journal
+
+
+class Scribe:
+    """The agent, its executor and its gate share one; without an agent id it writes for the session."""
+
+    __slots__ = ("__weakref__", "_journal", "agent_id", "history", "turn")
+
+    def __init__(self, journal: Journal, agent_id: str | None) -> None:
+        self.agent_id = agent_id
+        self.turn = 0
+        """The turn that the facts belong to; the agent counts it up."""
+        self.history = History()
+        self._journal = journal
+
+    async def record(self, *facts: View, also: Sequence[Entry] = (), barrier: bool = False) -> None:
+        """Make the facts durable, in one commit with other agents' facts; then they are history."""
+        entries = [Entry(self.agent_id, self.turn, fact) for fact in facts]
+        try:
+            await self._journal.record_all([*entries, *also], barrier=barrier)
+        except asyncio.CancelledError:
+            self._apply(facts)  # the journal commits what it took, whoever still waits for it
+            raise
+        self._apply(facts)
+
+    def publish(self, delta: View) -> None:
+        """Send a delta to whoever watches now; it is never stored."""
+        self._journal.publish(self.agent_id, self.turn, delta)
+
+    def _apply(self, facts: Iterable[View]) -> None:
+        for fact in facts:
+            self.history.apply(fact)
