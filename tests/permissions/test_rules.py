@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from planck.permissions.rules import Decision, RuleError, load, rule
+from planck.permissions.rules import Decision, RuleError, apply_rules, load
 from planck.shell.script import segments
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 
 
 def says(raw: list[dict[str, Any]], command: str) -> Decision | None:
-    return rule(load(raw, "test"), "bash", {"command": command}).decision
+    return apply_rules(load(raw, "test"), "bash", {"command": command}).decision
 
 
 STATUS = [{"tool": "bash", "command": "git status", "decision": "allow"}]
@@ -91,18 +91,18 @@ def test_a_right_is_given_only_if_every_segment_has_it() -> None:
         ],
         "test",
     )
-    assert rule(rules, "bash", {"command": "pip install x"}).network
-    assert not rule(rules, "bash", {"command": "pip install x; ls"}).network
-    assert rule(rules, "bash", {"command": "pip install x; make"}).decision is None
+    assert apply_rules(rules, "bash", {"command": "pip install x"}).network
+    assert not apply_rules(rules, "bash", {"command": "pip install x; ls"}).network
+    assert apply_rules(rules, "bash", {"command": "pip install x; make"}).decision is None
 
 
 def test_tools_are_named_or_matched_by_pattern() -> None:
     rules = load(
         [{"tool": "mcp__git__*", "decision": "deny"}, {"tool": "write", "decision": "allow"}], "test"
     )
-    assert rule(rules, "mcp__git__push", {}).decision is DENY
-    assert rule(rules, "write", {"path": "x", "command": "git push"}).decision is ALLOW
-    assert rule(rules, "edit", {}).decision is None
+    assert apply_rules(rules, "mcp__git__push", {}).decision is DENY
+    assert apply_rules(rules, "write", {"path": "x", "command": "git push"}).decision is ALLOW
+    assert apply_rules(rules, "edit", {}).decision is None
 
 
 @pytest.mark.parametrize(

@@ -547,7 +547,7 @@ def run_random_templates(
         place.mkdir()
         runs.append((place, command))
         value = source.choice(hostile)
-        script, given = template.script({"v": value} if source.random() < 0.95 else {})
+        script, given = template.fill({"v": value} if source.random() < 0.95 else {})
         subprocess.run(
             ["bash", "--noprofile", "--norc", "-c", script, "probe", *given],
             cwd=place,
@@ -602,7 +602,7 @@ def test_no_accepted_template_runs_a_value_at_length(tmp_path: Path) -> None:
 def test_a_plan_shows_the_command_as_one_would_type_it(
     command: str, args: dict[str, str], shown: str
 ) -> None:
-    assert compile_template(command).shown(args) == shown
+    assert compile_template(command).show(args) == shown
 
 
 def test_an_err_is_never_a_template() -> None:
@@ -629,8 +629,8 @@ def test_any_text_is_a_template_or_a_refusal_never_an_exception() -> None:
         assert kind in {None, ErrorKind.INVALID_ARGS}, f"seed {seed}, {number}: {command!r}"
         if template is not None:
             accepted += 1
-            template.script({"v": "value"})
-            template.shown({"v": "value"})
+            template.fill({"v": "value"})
+            template.show({"v": "value"})
     assert accepted > 500
 
 

@@ -10,7 +10,8 @@ import msgspec
 
 from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry
 from planck.config.trust import Standing
-from planck.permissions.policy import Mode, stricter
+from planck.permissions.authority import stricter
+from planck.records.authority import Mode
 from planck.records.nearest import did_you_mean, nearest
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits

@@ -8,7 +8,7 @@ from typing import Any
 from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.config.project import Project
 from planck.permissions.policy import Surroundings
-from planck.permissions.rules import Rule, RuleError, Sourced, load
+from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
 from planck.records.authority import Mode
 from planck.workspace.paths import WorkspaceError, inside
@@ -93,10 +93,10 @@ def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted({os.path.realpath(place) for place in places if place.exists()}))
 
 
-def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[Sourced, ...]:
+def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[SourcedRule, ...]:
     """The highest list of the user's own places, and the project's beside it: that one replaces none."""
-    own: tuple[Sourced, ...] = ()
-    project: tuple[Sourced, ...] = ()
+    own: tuple[SourcedRule, ...] = ()
+    project: tuple[SourcedRule, ...] = ()
     folder = str(workspace / ".planck" / "config.json")
     try:
         for layer in loaded.layers:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from planck.permissions.policy import Mode
+from planck.records.authority import Mode
 from planck.records.specs import Limits
 
 

@@ -24,7 +24,7 @@ from planck.llm.redact import Redactor
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.permissions.authority import authorise
-from planck.permissions.policy import Mode
+from planck.records.authority import Mode
 from planck.records.events import SessionStarted
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids

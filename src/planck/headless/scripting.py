@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.headless.planck import Planck
-from planck.permissions.policy import Mode
+from planck.records.authority import Mode
 from planck.session.result import RunResult
 
 

@@ -18,7 +18,7 @@ from planck.permissions.approver import Approvals, Approver
 from planck.permissions.authority import effective_authority, session_ceiling
 from planck.permissions.budget import Budget
 from planck.permissions.gate import AgentGate, Gate
-from planck.permissions.policy import Mode
+from planck.records.authority import Mode
 from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ModelSpec

@@ -1,4 +1,4 @@
-"""Asking the user: one question at a time from any depth, and an answer that fits no other question."""
+"""The user is asked one question at a time, from any depth, and an answer fits no other question."""
 
 import asyncio
 import hashlib
@@ -17,11 +17,11 @@ class Approver(Protocol):
     """Somebody outside the team: agents can't reach it."""
 
     async def decide(self, question: Question) -> Answer:
-        """Cancelled when the call that waits is gone."""
+        """Returns the user's answer; is cancelled when the call that waits is gone."""
 
 
 class Approvals:
-    """The one queue of a session; questions are put in order of arrival."""
+    """The one queue of a session, which puts questions in their order of arrival."""
 
     def __init__(self, approver: Approver, patience: float = PATIENCE) -> None:
         self._approver = approver
@@ -29,7 +29,7 @@ class Approvals:
         self._turn = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
-        """A late answer, and one that was given to another question, is no."""
+        """Returns no for a late answer, and for one that was given to another question."""
         refused = Answer(question.id, question.digest, False)
         try:
             async with self._turn, asyncio.timeout(self._patience):
@@ -43,6 +43,6 @@ class Approvals:
 
 
 def digest(agent_id: str, tool: str, args: Mapping[str, Any], rights: Confinement) -> str:
-    """One name for exactly this call with exactly these rights."""
+    """Returns one name for exactly this call with exactly these rights."""
     whole = codec.encode([agent_id, tool, sorted(args.items()), rights])
     return hashlib.sha256(whole).hexdigest()

@@ -13,7 +13,7 @@ from planck.permissions.question import (
     lasting_rule,
     request_fact,
 )
-from planck.permissions.rules import Decision, Rule, Sourced, load
+from planck.permissions.rules import Decision, Rule, SourcedRule, load
 from planck.records import codec
 from planck.records.approval import Answer, Scope
 from planck.records.authority import Authority, Confinement, Mode
@@ -42,7 +42,7 @@ class Gate:
         self.ids = ids
         self.approvals = approvals
         self._rules = rules
-        self._session_rules: dict[str, tuple[Sourced, ...]] = {}
+        self._session_rules: dict[str, tuple[SourcedRule, ...]] = {}
 
     def judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
         """By the rules in force and those that the user approved for this agent in this session."""

@@ -1,4 +1,4 @@
-"""Mode, effect and rules -> allow, deny or ask, and the rights the call then has. A pure function."""
+"""`judge`, a pure function: from mode, effect and rules to allow, deny or ask, and the rights of the call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,18 +6,15 @@ from typing import Any
 import msgspec
 
 from planck.permissions.authority import holds
-from planck.permissions.authority import stricter as stricter
-from planck.permissions.rules import Decision as Decision
-from planck.permissions.rules import Ruling, Sourced, rule
-from planck.records.authority import Authority, Confinement
-from planck.records.authority import Mode as Mode
+from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
+from planck.records.authority import Authority, Confinement, Mode
 from planck.toolkit.tool import Effect
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What holds for every call of a session."""
+    """What holds for every call of a session: rules, hidden places, whether commands can be confined."""
 
-    rules: tuple[Sourced, ...] = ()
+    rules: tuple[SourcedRule, ...] = ()
     masked: tuple[str, ...] = ()
     no_sandbox: str = ""
     """Why a command can't be confined here, and what to do about it; empty: it can."""
@@ -44,26 +41,26 @@ def judge(
     confinable: bool,
     args: Mapping[str, Any],
 ) -> Verdict:
-    """Rules can narrow every mode and answer what would be asked; none lifts what a mode denies."""
+    """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies."""
     if not holds(authority.tools, tool):
         return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
     sandboxed = confinable and around.sandbox
-    base = decide(authority.mode, effect, sandboxed=sandboxed)
+    base = _decide_by_mode(authority.mode, effect, sandboxed=sandboxed)
     if base is Decision.DENY:
         return Verdict(
-            base, _rights(authority, around), _mode_says(authority.mode, effect, confinable, around)
+            base, _rights(authority, around), _explain_mode(authority.mode, effect, confinable, around)
         )
-    ruling = rule(around.rules, tool, args) if around.rules else Ruling(None)
-    decision = _combined(base, ruling, effect)
-    why = str(ruling.by) if ruling.by else _mode_says(authority.mode, effect, confinable, around)
+    ruling = apply_rules(around.rules, tool, args) if around.rules else Ruling(None)
+    decision = _combine(base, ruling, effect)
+    why = str(ruling.by) if ruling.by else _explain_mode(authority.mode, effect, confinable, around)
     if ruling.unreadable:
         why += "; the command is more than plain words, so no rule can vouch for it"
     rights = _confinement(authority, around, effect, decision, ruling)
     return Verdict(decision, rights, why, ruling.by is not None)
 
 
-def decide(mode: Mode, effect: Effect, *, sandboxed: bool = False) -> Decision:
-    """By mode alone; `sandboxed`: the call can't get past what the mode allows."""
+def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool = False) -> Decision:
+    """Decides without rules; `sandboxed`: the call can't get past what the mode allows."""
     if effect in (Effect.NONE, Effect.TEAM) or mode is Mode.FULL:
         return Decision.ALLOW
     contained = effect is Effect.COMMAND and sandboxed
@@ -74,7 +71,7 @@ def decide(mode: Mode, effect: Effect, *, sandboxed: bool = False) -> Decision:
     return Decision.ASK
 
 
-def _combined(base: Decision, ruling: Ruling, effect: Effect) -> Decision:
+def _combine(base: Decision, ruling: Ruling, effect: Effect) -> Decision:
     if ruling.decision is None:
         return base
     if effect in (Effect.NONE, Effect.TEAM) and ruling.decision is Decision.ALLOW:
@@ -104,7 +101,7 @@ def _rights(
     )
 
 
-def _mode_says(mode: Mode, effect: Effect, confinable: bool, around: Surroundings) -> str:
+def _explain_mode(mode: Mode, effect: Effect, confinable: bool, around: Surroundings) -> str:
     no_sandbox = (
         f", and no sandbox works here: {around.no_sandbox}" if confinable and not around.sandbox else ""
     )

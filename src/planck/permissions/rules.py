@@ -39,7 +39,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     not_match: tuple[str, ...] = ()
 
 
-class Sourced(msgspec.Struct, frozen=True):
+class SourcedRule(msgspec.Struct, frozen=True):
+    """A rule that proved itself, with the place where the user wrote it."""
+
     rule: Rule
     source: str
     words: tuple[str, ...]
@@ -65,20 +67,20 @@ class Ruling(msgspec.Struct, frozen=True):
     """What the rules say of one call; `decision` None: nothing."""
 
     decision: Decision | None
-    by: Sourced | None = None
+    by: SourcedRule | None = None
     network: bool = False
     unconfined: bool = False
     unreadable: bool = False
     """The command could not be taken apart, so a rule that denies or asks might have matched."""
 
 
-def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[Sourced, ...]:
-    """Parse the rules of one place and prove each by its own examples."""
-    return tuple(_load(entry, f"{source}, rule {number}") for number, entry in enumerate(raw, 1))
+def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[SourcedRule, ...]:
+    """Parses the rules of one place and proves each by its own examples."""
+    return tuple(_load_rule(entry, f"{source}, rule {number}") for number, entry in enumerate(raw, 1))
 
 
-def rule(rules: Sequence[Sourced], tool: str, args: Mapping[str, Any]) -> Ruling:
-    """Each segment of a command by itself, the strictest of all: one that is allowed vouches for no other."""
+def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> Ruling:
+    """Judges each segment by itself, and the strictest holds: one that is allowed vouches for no other."""
     mine = [one for one in rules if one.is_for(tool)]
     if not mine:
         return Ruling(None)
@@ -86,10 +88,9 @@ def rule(rules: Sequence[Sourced], tool: str, args: Mapping[str, Any]) -> Ruling
     parts: tuple[Segment, ...] | None = ((),)
     if isinstance(command, str) and any(one.words for one in mine):
         parts = segments(command)
-        if parts is None:
-            return _unreadable(mine)
-    assert parts is not None
-    rulings = [_one(mine, segment) for segment in parts]
+    if parts is None:
+        return _judge_unreadable(mine)
+    rulings = [_judge_segment(mine, segment) for segment in parts]
     if any(ruling.decision is None for ruling in rulings):
         rulings = [ruling for ruling in rulings if ruling.decision not in (None, Decision.ALLOW)]
         if not rulings:
@@ -104,11 +105,11 @@ def rule(rules: Sequence[Sourced], tool: str, args: Mapping[str, Any]) -> Ruling
     )
 
 
-def _one(rules: Sequence[Sourced], segment: Segment) -> Ruling:
-    """The strictest rule for one simple command; of equals the first. The rights it gives are those that
-    every allowing rule gives."""
-    found: list[tuple[Decision, Sourced]] = []
-    program = _known_program(segment)
+def _judge_segment(rules: Sequence[SourcedRule], segment: Segment) -> Ruling:
+    """Finds the strictest rule for one simple command, of equals the first. The rights it gives are those
+    that every allowing rule gives."""
+    found: list[tuple[Decision, SourcedRule]] = []
+    program = _known_names(segment)
     for one in rules:
         if program and one.words and one.words[0] not in program:
             continue
@@ -129,8 +130,8 @@ def _one(rules: Sequence[Sourced], segment: Segment) -> Ruling:
     )
 
 
-def _known_program(segment: Segment) -> tuple[str, ...]:
-    """The names under which the program is surely known; none where it is expanded or starts others."""
+def _known_names(segment: Segment) -> tuple[str, ...]:
+    """Returns the names that the program surely has; none where it is expanded or starts others."""
     if not segment or not segment[0].literal:
         return ()
     text = segment[0].text
@@ -138,10 +139,10 @@ def _known_program(segment: Segment) -> tuple[str, ...]:
     return () if name in _LAUNCHERS else (text, name)
 
 
-def _unreadable(rules: Sequence[Sourced]) -> Ruling:
+def _judge_unreadable(rules: Sequence[SourcedRule]) -> Ruling:
     """No rule with words can vouch; one that denies or asks might be meant; those without words hold."""
     whole = [one for one in rules if not one.words]
-    ruling = _one(whole, ()) if whole else Ruling(None)
+    ruling = _judge_segment(whole, ()) if whole else Ruling(None)
     narrowing = next((one for one in rules if one.words and one.rule.decision is not Decision.ALLOW), None)
     if narrowing is not None and _strictness(ruling.decision) < _strictness(Decision.ASK):
         return Ruling(Decision.ASK, narrowing, unreadable=True)
@@ -150,26 +151,14 @@ def _unreadable(rules: Sequence[Sourced]) -> Ruling:
 
 _LAUNCHERS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "exec", "command", "builtin", "env", "sudo", "doas"}
-    | {
-        "su",
-        "xargs",
-        "nohup",
-        "nice",
-        "ionice",
-        "setsid",
-        "timeout",
-        "stdbuf",
-        "watch",
-        "parallel",
-        "busybox",
-    }
+    | {"su", "xargs", "nohup", "nice", "ionice", "setsid", "timeout", "stdbuf", "watch", "parallel"}
     | {"python", "python3", "perl", "ruby", "node", "awk", "find", "source", ".", "script", "strace", "time"}
-    | {"unshare", "setpriv", "chroot", "ssh", "make"}
+    | {"unshare", "setpriv", "chroot", "ssh", "make", "busybox"}
 )
 """Programs that start others: a narrowing rule can't see through them, so it asks."""
 
 
-def _matches(one: Sourced, segment: Segment) -> Match:
+def _matches(one: SourcedRule, segment: Segment) -> Match:
     if not one.words:
         return Match.YES
     for word, wanted in zip(segment, one.words, strict=False):
@@ -180,12 +169,12 @@ def _matches(one: Sourced, segment: Segment) -> Match:
             return Match.YES
     if one.rule.decision is Decision.ALLOW:
         return Match.NO
-    return Match.MAYBE if _might(one.words, segment) else Match.NO
+    return Match.MAYBE if _might_match(one.words, segment) else Match.NO
 
 
-def _might(words: tuple[str, ...], segment: Segment) -> bool:
-    """Whether a narrowing rule could be meant: options between its words, a path before them, an expansion
-    in their place, or a program that starts others."""
+def _might_match(words: tuple[str, ...], segment: Segment) -> bool:
+    """Tells whether a narrowing rule could be meant: options between its words, a path before them, an
+    expansion in their place, or a program that starts others."""
     program = segment[0]
     name = program.text.rpartition("/")[2]
     if not program.literal:
@@ -198,7 +187,7 @@ def _might(words: tuple[str, ...], segment: Segment) -> bool:
     return all(any(text is None or text == word for text in texts) for word in words[1:])
 
 
-def _load(entry: Mapping[str, Any], source: str) -> Sourced:
+def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     try:
         rule = msgspec.convert(entry, Rule)
     except msgspec.ValidationError as problem:
@@ -224,12 +213,12 @@ def _load(entry: Mapping[str, Any], source: str) -> Sourced:
             ErrorKind.INVALID_ARGS,
             f"{source}: `network` and `unconfined` are rights; only `allow` gives them",
         )
-    sourced = Sourced(rule, source, words, any(char in rule.tool for char in "*?["))
-    _check_examples(sourced)
-    return sourced
+    found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["))
+    _check_examples(found)
+    return found
 
 
-def _check_examples(one: Sourced) -> None:
+def _check_examples(one: SourcedRule) -> None:
     for examples, wanted in ((one.rule.match, True), (one.rule.not_match, False)):
         for example in examples:
             if _example_matches(one, example) is not wanted:
@@ -241,7 +230,7 @@ def _check_examples(one: Sourced) -> None:
                 )
 
 
-def _example_matches(one: Sourced, example: str) -> bool:
+def _example_matches(one: SourcedRule, example: str) -> bool:
     if not one.words:
         return fnmatchcase(example, one.rule.tool)
     parts = segments(example)

@@ -31,21 +31,8 @@ _HARMLESS = frozenset(
 )
 """Commands that run nothing: `bash` is a mere word among their arguments."""
 _RESHELLING = frozenset(
-    {
-        "ssh",
-        "rsh",
-        "mosh",
-        "su",
-        "runuser",
-        "sg",
-        "watch",
-        "script",
-        "parallel",
-        "at",
-        "batch",
-        "tmux",
-        "screen",
-    }
+    {"ssh", "rsh", "mosh", "su", "runuser", "sg", "watch", "script", "parallel", "at", "batch", "tmux"}
+    | {"screen"}
 )
 """Programs that hand their words to a shell."""
 
@@ -74,7 +61,7 @@ def _check_command(command: Command, script: Script, carriers: set[str]) -> None
 
 
 def _is_unknown(name: Word) -> bool:
-    """Whether bash finds out only when it runs what the command's name is."""
+    """Tells whether bash finds out only when it runs what the command's name is."""
     return name.text not in {"[", "{", "}"} and any(c in name.text for c in VALUE + EXPANDED + "*?[{")
 
 
@@ -229,8 +216,7 @@ def _find_carriers(script: Script) -> set[str]:
     found: set[str] = set()
     if script.defines_functions or any(command[0].text == "set" for command in script.commands):
         found |= _POSITIONAL
-    onward: dict[str, set[str]] = {}
-    """From a variable to those that take its value."""
+    onward: dict[str, set[str]] = {}  # from a variable to those that take its value
     for command in script.commands:
         for target, has_value, sources in _find_flows(command):
             found |= {target} if has_value else set()

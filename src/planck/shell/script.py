@@ -198,12 +198,15 @@ class _Reader(Lexer):
     def _touches(self) -> bool:
         return self.script[self.i - 1] not in " \t\n"
 
-    def _read_enclosed(self, opener: int) -> None:
+    def _read_enclosed(self, opener: int) -> bool:
+        """Reads a script of its own up to its `)`; returns whether a placeholder stands in it."""
+        before = self._slots
         self.take(opener)
         outer, self._here_documents = self._here_documents, []
         self.read_commands(")")
         self._here_documents = outer
         self.take(1)
+        return self._slots > before
 
     def _read_function(self, name: Word) -> None:
         if name.has_value:
@@ -314,7 +317,8 @@ class _Reader(Lexer):
         if self._read_slot(word, Quote.BARE):
             return True
         if self.script.startswith(("<(", ">("), self.i):
-            self._read_substitution(word)
+            word.nested |= self._read_enclosed(2)
+            word.text += EXPANDED
             return True
         return super().read_part(word)
 
@@ -345,12 +349,6 @@ class _Reader(Lexer):
         self.i = found.end()
         word.text += VALUE
         return True
-
-    def _read_substitution(self, word: Word) -> None:
-        before = self._slots
-        self._read_enclosed(2)
-        word.nested |= self._slots > before
-        word.text += EXPANDED
 
     def _read_ansi(self, word: Word) -> None:
         self.take(2)
@@ -389,7 +387,8 @@ class _Reader(Lexer):
             self._read_arithmetic("$[", "]")
             word.text += EXPANDED
         elif self.script.startswith("$(", self.i):
-            self._read_substitution(word)
+            word.nested |= self._read_enclosed(2)
+            word.text += EXPANDED
         elif self.script.startswith("${", self.i):
             self._read_braces(word, quote)
         elif quote is Quote.BARE and self.script.startswith("$'", self.i):

@@ -40,6 +40,7 @@ FIELDS = {
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
 _ALWAYS = frozenset({"cwd", "timeout"})
+_KINDS = {errno.ENOENT: ErrorKind.NOT_FOUND, errno.EFBIG: ErrorKind.LIMIT_EXCEEDED}
 
 
 class ExternalTool(Tool):
@@ -69,9 +70,9 @@ class ExternalTool(Tool):
 
     async def _run(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
-            timeout_ms = _timeout_ms(args)
-            script, values = self._template.script(args)
-            with Root(ctx.workspace).folder(_cwd(args)) as cwd:
+            timeout_ms = _parse_timeout_ms(args)
+            script, values = self._template.fill(args)
+            with Root(ctx.workspace).folder(_parse_cwd(args)) as cwd:
                 done = await run(
                     [*shell(script), self.name, *values],
                     cwd=cwd,
@@ -87,9 +88,9 @@ class ExternalTool(Tool):
 
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
-            _timeout_ms(args)
-            with Root(ctx.workspace).folder(_cwd(args)):
-                plan = f"Would run in {_cwd(args)!r}: {self._template.shown(args)}"
+            _parse_timeout_ms(args)
+            with Root(ctx.workspace).folder(_parse_cwd(args)):
+                plan = f"Would run in {_parse_cwd(args)!r}: {self._template.show(args)}"
         except PlanckError as failure:
             return failure.err
         return Ok({"output": plan, "dry_run": True, "tool": self.name, "args": args})
@@ -114,7 +115,7 @@ class Problem(msgspec.Struct, frozen=True):
     error: Err
 
 
-class Discovered(msgspec.Struct, frozen=True):
+class Discovery(msgspec.Struct, frozen=True):
     tools: list[ExternalTool]
     problems: list[Problem]
 
@@ -122,15 +123,15 @@ class Discovered(msgspec.Struct, frozen=True):
 def from_file(
     path: str | os.PathLike[str], *, environment: Mapping[str, str] | None = None, spill: Path | None = None
 ) -> Ok[ExternalTool] | Err:
-    """`environment` is the runtime's own; the command sees the allow-listed part of it."""
+    """Loads one tool. `environment` is the runtime's own; the command sees the allow-listed part of it."""
     shown = escape(os.fspath(path))
     try:
         content = _read(os.path.expanduser(path), shown)
-        tool = ExternalTool(_definition(content, shown), shown, environment or {}, spill)
+        tool = ExternalTool(_parse_definition(content, shown), shown, environment or {}, spill)
         arguments.compiled(tool)
         return Ok(tool)
     except PlanckError as failure:
-        return _located(failure.err, shown)
+        return _locate(failure.err, shown)
 
 
 def load_all(
@@ -139,7 +140,7 @@ def load_all(
     environment: Mapping[str, str] | None = None,
     spill: Path | None = None,
 ) -> list[ExternalTool]:
-    """The tools of all directories; what is missing or malformed is skipped: `discover` says what."""
+    """Loads the tools of all directories and skips what is missing or malformed: `discover` says what."""
     return discover(dirs, environment=environment, spill=spill).tools
 
 
@@ -150,40 +151,40 @@ def discover(
     spill: Path | None = None,
     taken: Iterable[str] = (),
     before: Iterable[ExternalTool] = (),
-) -> Discovered:
-    """In the order of the directories, then of the folders' names; the first of a name wins.
+) -> Discovery:
+    """Loads in the order of the directories, then of the folders' names; the first of a name wins.
 
     `taken` are names that no file may have: a built-in tool is never shadowed. `before` were found already.
     """
     found = {tool.name: tool for tool in before}
     old = len(found)
     problems: list[Problem] = []
-    for path in (path for folder in dirs for path in _candidates(folder, problems)):
+    for path in (path for folder in dirs for path in _find_candidates(folder, problems)):
         result = from_file(path, environment=environment, spill=spill)
         if isinstance(result, Err):
             problems.append(Problem(escape(path), result))
-        elif clash := _clash(result.value, found, set(taken)):
+        elif clash := _find_clash(result.value, found, set(taken)):
             problems.append(Problem(escape(path), clash))
         else:
             found[result.value.name] = result.value
-    return Discovered(list(found.values())[old:], problems)
+    return Discovery(list(found.values())[old:], problems)
 
 
-def _candidates(folder: str | os.PathLike[str], problems: list[Problem]) -> list[str]:
+def _find_candidates(folder: str | os.PathLike[str], problems: list[Problem]) -> list[str]:
     place = os.path.expanduser(os.fspath(folder))
     try:
         entries = sorted(os.listdir(place))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as problem:
-        why = Err(ErrorKind.READ_FAILED, f"cannot read {escape(place)}: {_reason(problem)}")
+        why = Err(ErrorKind.READ_FAILED, f"cannot read {escape(place)}: {_describe(problem)}")
         problems.append(Problem(escape(place), why))
         return []
     paths = [os.path.join(place, entry, "TOOL.json") for entry in entries]
     return [path for path in paths if os.path.lexists(path)]
 
 
-def _clash(tool: ExternalTool, found: Mapping[str, ExternalTool], taken: set[str]) -> Err | None:
+def _find_clash(tool: ExternalTool, found: Mapping[str, ExternalTool], taken: set[str]) -> Err | None:
     if tool.name in taken:
         why = f"{tool.name!r} is a built-in tool, which is never shadowed; give it another name"
     elif tool.name in found:
@@ -198,17 +199,14 @@ def _read(path: str, shown: str) -> bytes:
         return read_regular(path, MAX_FILE_BYTES)
     except OSError as problem:
         kind = _KINDS.get(problem.errno or 0, ErrorKind.READ_FAILED)
-        raise ToolError(kind, f"cannot read {shown}: {_reason(problem)}") from None
+        raise ToolError(kind, f"cannot read {shown}: {_describe(problem)}") from None
     except ValueError:
         raise ToolError(
             ErrorKind.INVALID_ARGS, f"cannot read {shown!r}: a path holds no NUL character"
         ) from None
 
 
-_KINDS = {errno.ENOENT: ErrorKind.NOT_FOUND, errno.EFBIG: ErrorKind.LIMIT_EXCEEDED}
-
-
-def _definition(content: bytes, shown: str) -> Definition:
+def _parse_definition(content: bytes, shown: str) -> Definition:
     try:
         data = codec.decode(content)
     except codec.DecodeError as problem:
@@ -250,14 +248,14 @@ def _fits(field: str, value: Any) -> bool:
     return isinstance(value, str) and (field != "command" or (not value.isspace() and value != ""))
 
 
-def _located(err: Err, shown: str) -> Err:
-    """Every error of a file names the file."""
+def _locate(err: Err, shown: str) -> Err:
+    """Adds the file to an error that does not name it."""
     kind = ErrorKind.INVALID_ARGS if err.kind is ErrorKind.INTERNAL_ERROR else err.kind
     message = err.message if shown in err.message else f"TOOL.json at {shown}: {err.message}"
     return Err(kind, message, err.details)
 
 
-def _timeout_ms(args: Mapping[str, Any]) -> int:
+def _parse_timeout_ms(args: Mapping[str, Any]) -> int:
     value = args.get("timeout")
     if value is None:
         return TIMEOUT_MS
@@ -269,7 +267,7 @@ def _timeout_ms(args: Mapping[str, Any]) -> int:
     return int(value)
 
 
-def _cwd(args: Mapping[str, Any]) -> str:
+def _parse_cwd(args: Mapping[str, Any]) -> str:
     value = args.get("cwd")
     if value is None:
         return "."
@@ -278,5 +276,5 @@ def _cwd(args: Mapping[str, Any]) -> str:
     return value
 
 
-def _reason(problem: OSError) -> str:
+def _describe(problem: OSError) -> str:
     return (problem.strerror or str(problem)).lower()

@@ -6,8 +6,9 @@ moves into variables; each placeholder is an expansion of its variable, quoted a
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -24,15 +25,14 @@ MAX_VALUES_BYTES = 1_000_000
 """And about 2 MiB in all of them, the environment included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     pieces: tuple[str | Slot, ...]
     variables: Mapping[str, str]
     """From a placeholder's name to its shell variable."""
 
-    def script(self, args: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """The script, and the positional arguments that it takes."""
-        given = {name: value_text(name, args[name]) for name in self.variables if name in args}
+    def fill(self, args: Mapping[str, Any]) -> tuple[str, list[str]]:
+        """Returns the script, and the positional arguments that it takes."""
+        given = {name: format_value(name, args[name]) for name in self.variables if name in args}
         if sum(len(value.encode()) for value in given.values()) > MAX_VALUES_BYTES:
             raise ToolError(
                 ErrorKind.LIMIT_EXCEEDED, f"the values of {', '.join(given)} are too long in all; use a file"
@@ -41,19 +41,21 @@ class Template:
         setup += [f"unset -v {variable}" for name, variable in self.variables.items() if name not in given]
         setup += [f"shift {len(given)}"] if given else []
         setup += [
-            self._path_variable(slot) for slot in self.pieces if isinstance(slot, Slot) and slot.opens_path
+            self._set_path_variable(slot)
+            for slot in self.pieces
+            if isinstance(slot, Slot) and slot.opens_path
         ]
-        body = "".join(piece if isinstance(piece, str) else self._expansion(piece) for piece in self.pieces)
+        body = "".join(piece if isinstance(piece, str) else self._expand(piece) for piece in self.pieces)
         # On the author's first line, so that bash's line numbers are the author's; the newline at the end
         # closes a comment or a continued line of theirs before anything is appended.
         return "".join(f"{part}; " for part in setup) + body + "\n", list(given.values())
 
-    def _path_variable(self, slot: Slot) -> str:
-        """The value with its leading slash doubled: see `Slot.opens_path`."""
+    def _set_path_variable(self, slot: Slot) -> str:
+        """Doubles the leading slash of the value: see `Slot.opens_path`."""
         variable = self.variables[slot.name]
         return f"{variable}p=${{{variable}-}}; case ${variable}p in /*) {variable}p=/${variable}p;; esac"
 
-    def _expansion(self, slot: Slot) -> str:
+    def _expand(self, slot: Slot) -> str:
         variable = self.variables[slot.name]
         expansion = f"${{{variable}p}}" if slot.opens_path else f"${{{variable}-}}"
         match slot.quote:
@@ -68,9 +70,9 @@ class Template:
             case Quote.ANSI:
                 return f"'\"{expansion}\"$'"
 
-    def shown(self, args: Mapping[str, Any]) -> str:
-        """The command as a person would have typed it, values quoted; for plans and questions only."""
-        return "".join(piece if isinstance(piece, str) else _quoted(piece, args) for piece in self.pieces)
+    def show(self, args: Mapping[str, Any]) -> str:
+        """Returns the command as a person would have typed it; for plans and questions only."""
+        return "".join(piece if isinstance(piece, str) else _quote(piece, args) for piece in self.pieces)
 
 
 def compile_template(command: str) -> Template:
@@ -96,8 +98,8 @@ def compile_template(command: str) -> Template:
     )
 
 
-def value_text(name: str, value: Any) -> str:
-    """Strings as they are, null as nothing, everything else as compact JSON."""
+def format_value(name: str, value: Any) -> str:
+    """Returns strings as they are, null as nothing, everything else as compact JSON."""
     text = value if isinstance(value, str) else "" if value is None else codec.encode_str(value)
     if "\0" in text:
         raise ToolError(
@@ -118,8 +120,8 @@ def value_text(name: str, value: Any) -> str:
     return text
 
 
-def _quoted(slot: Slot, args: Mapping[str, Any]) -> str:
-    value = value_text(slot.name, args.get(slot.name))
+def _quote(slot: Slot, args: Mapping[str, Any]) -> str:
+    value = format_value(slot.name, args.get(slot.name))
     match slot.quote:
         case Quote.WORD:
             return shlex.quote(value) if slot.name in args else ""
