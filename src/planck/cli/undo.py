@@ -19,8 +19,8 @@ def run(options: argparse.Namespace) -> int:
 async def _undo(options: argparse.Namespace) -> int:
     async with Planck(workspace=Path(options.directory)) as planck:
         id = options.resume or planck.archive.newest_id()
-        async with planck.shelf(id) as shelf:
-            plan = shelf.undo_plan(Selection(options.agent, options.turn, options.call))
+        with planck.hold(id) as session:
+            plan = session.undo_plan(Selection(options.agent, options.turn, options.call))
             print(preview(plan))
             if options.dry_run:
                 return Exit.DONE
@@ -30,7 +30,7 @@ async def _undo(options: argparse.Namespace) -> int:
             if not options.yes and sys.stdin.isatty() and not _ask_to_undo():
                 print("Nothing was changed.")
                 return Exit.DONE
-            print(report(plan, await shelf.undo(plan)))
+            print(report(plan, await session.undo(plan)))
     return Exit.FAILURE if any(step.conflict for step in plan.steps) else Exit.DONE
 
 

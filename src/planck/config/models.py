@@ -161,6 +161,11 @@ async def list_models(
     return rows
 
 
+def catalog_date() -> str:
+    """Returns the day of the snapshot that windows and prices come from."""
+    return catalog.snapshot_date()
+
+
 class ModelTest(msgspec.Struct, frozen=True):
     model: str
     ok: bool

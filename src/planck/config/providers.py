@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from planck.config.credentials import CredentialFile, Keyring
-from planck.config.models import address, find_price, provider_entry, resolve_pair
+from planck.config.models import address, find_local_models, find_price, provider_entry, resolve, resolve_pair
 from planck.config.project import Project
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
@@ -47,6 +47,22 @@ class Providers:
 
     def is_double(self, provider: str) -> bool:
         return provider in self._doubles
+
+    def resolve(self, name: str) -> ModelSpec:
+        """Finds an alias or `provider/model`; an empty name means the default model."""
+        config = self._resources.config
+        provider, _, model = (name or config.default_model).partition("/")
+        if provider in self._doubles:
+            return ModelSpec(provider=provider, model=model)
+        return resolve(config, name)
+
+    async def choose(self, name: str = "") -> ModelSpec:
+        """Resolves a name, or the default; with nothing configured, takes what a local server has."""
+        config = self._resources.config
+        if name or config.default_model:
+            return self.resolve(name)
+        local = await find_local_models(config, self.keyring, self.transport)
+        return local[0] if local else self.resolve(name)
 
     def resolve_member(self, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
         """A member's model; the provider is a key of `providers` or a type, the id an alias or its own."""

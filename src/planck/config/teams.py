@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from planck.context.compaction import BUILT_IN
 from planck.records import codec
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
@@ -194,7 +195,8 @@ def check_team(
     skills: Collection[str],
     compactors: Collection[str],
 ) -> list[str]:
-    """Returns everything that would go wrong with the team; empty: it can start."""
+    """Returns everything that would go wrong with the team; empty: it can start. Names are known ones."""
+    compactors = {*BUILT_IN, *compactors}
     file = _decode(path, TeamFile)
     problems = _check_members(file)
     for entry in file.members:

@@ -1,9 +1,10 @@
 """A session that runs in this process: prompts go in, events and results come out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
 from planck.headless.wiring import SessionWiring
 from planck.records.events import (
@@ -13,13 +14,13 @@ from planck.records.events import (
     view,
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.session import undo
 from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.session.session import Session
-from planck.store.store import Store
 from planck.team.member import Member
-from planck.toolkit.clock import RandomIds, SystemClock
+from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
 _MAX_STOPS = 5
@@ -40,19 +41,17 @@ class OpenSession:
     def __init__(
         self,
         session: Session,
-        store: Store,
-        clock: SystemClock,
         wired: SessionWiring,
-        resolve: Callable[[str], ModelSpec],
-        opened_at: int,
+        providers: Providers,
+        clock: Clock,
     ) -> None:
-        self.opened_at = opened_at
+        self.opened_at = session.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.closed = False
         self._session = session
         self._wired = wired
-        self._resolve = resolve
-        self._store = store
+        self._providers = providers
+        self._store = session.store
         self._clock = clock
         self._prompted = 0
         self._greeted = False
@@ -89,7 +88,7 @@ class OpenSession:
 
     async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
         """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
-        model = self._resolve(name)
+        model = self._providers.resolve(name)
         member = self._member(agent)
         await member.actor.agent.take_seat(self._wired.seats.seat_for(model, member.spec.compactor))
         return model

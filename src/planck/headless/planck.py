@@ -1,7 +1,7 @@
-"""The one door: everything a frontend, or a program that embeds Planck, may do."""
+"""`Planck`: everything a frontend, or a program that embeds it, may do."""
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,31 +14,18 @@ from planck.config.auth import Auth
 from planck.config.load import Config, ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
-from planck.context.compaction import BUILT_IN
 from planck.headless import hooks
 from planck.headless.open_session import OpenSession
-from planck.headless.wiring import Options, SessionPlan, SessionWiring, Wiring
-from planck.llm import catalog
+from planck.headless.wiring import Options, SessionPlan, Wiring
 from planck.llm.provider import Provider
-from planck.llm.redact import Redactor
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
-from planck.permissions.authority import authorise
 from planck.records.authority import Mode
-from planck.records.events import SessionStarted
 from planck.records.outcome import ErrorKind
-from planck.records.ports import Ids
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
-from planck.session import session as session_module
-from planck.session import undo
 from planck.session.archive import Archive
-from planck.session.bus import Bus
-from planck.session.directory import SessionDirectory
-from planck.session.journal import SessionJournal
-from planck.session.session import Session
-from planck.store.memory import MemoryStore
-from planck.store.sqlite import SqliteStore
-from planck.store.store import Store
+from planck.session.logs import HeldSession, SessionLogs
+from planck.session.session import resume_session, start_session
 from planck.toolkit.clock import RandomIds, SystemClock
 
 
@@ -64,7 +51,7 @@ class Planck:
 
     @classmethod
     def of(cls, project: Project) -> "Planck":
-        """On a project that was built already."""
+        """Returns Planck on a project that was built already."""
         self = cls.__new__(cls)
         self._assemble(project, {}, None)
         return self
@@ -75,7 +62,6 @@ class Planck:
         self.trust = project.trust
         self.resources = project.resources
         self.sessions_dir = Path(self.config.sessions_dir or self.home / "sessions").expanduser()
-        self._directory = SessionDirectory(self.sessions_dir, self.workspace)
         self._clock = SystemClock()
         self._ids = RandomIds()
         self.peers = Peers(project, clock=self._clock)
@@ -88,6 +74,8 @@ class Planck:
             clock=self._clock,
             ids=self._ids,
         )
+        keys = self._providers.keyring
+        self._logs = SessionLogs(self.sessions_dir, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
 
     @property
@@ -120,11 +108,11 @@ class Planck:
     ) -> None:
         async with AsyncExitStack() as closing:  # one that fails to close leaves no other open
             closing.push_async_callback(self._wiring.aclose)
-            for handle in self._open:
-                closing.push_async_callback(handle.aclose)
+            for session in self._open:
+                closing.push_async_callback(session.aclose)
 
     async def check_team(self, alias_or_path: str) -> list[str]:
-        """Everything that would go wrong with a team; empty: it can start."""
+        """Returns everything that would go wrong with a team; empty: it can start."""
         plan = self._wiring.plan("", self._spill("check"), self._options(None, None, False, None))
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
 
@@ -135,7 +123,7 @@ class Planck:
                 self._providers.resolve_member,
                 tools={*plan.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
                 skills=set(self.resources.skills().skills),
-                compactors={*BUILT_IN, *(name for report in reports for name in report.compactors)},
+                compactors={name for report in reports for name in report.compactors},
             )
 
         if not (found := problems([])) or not self.peers.plan.select():
@@ -156,19 +144,18 @@ class Planck:
         dry_run: bool = False,
         stored: bool = True,
     ) -> OpenSession:
-        """A new session; without a team it has one orchestrator with all built-in tools."""
+        """Starts a session; without a team it has one orchestrator with all built-in tools."""
         if stored:
             self._check_store()
         id = self._ids.new()
         plan = self._wiring.plan(id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd))
-        specs = authorise(await self._specs(team, model, plan), plan.ceiling)
-        store, name = self._new_store(id, name) if stored else (MemoryStore(), self._choose_name(name))
-        started = SessionStarted(id=id, name=name, workspace=str(self.workspace), version=planck.__version__)
-        journal = self._journal(store)
-        async with _closed_on_failure(store):
-            wired = plan.open(journal)
-            session = await session_module.start(started, specs, store, journal, wired.team)
-        return self._handle(session, store, wired, 0)
+        specs = plan.authorise(await self._make_specs(team, model, plan))
+        logs = self._logs
+        log = logs.create(id, name, self.config.durability) if stored else logs.create_in_memory(id, name)
+        with log.close_on_failure():
+            wired = plan.open(log.journal)
+            session = await start_session(log, str(self.workspace), planck.__version__, specs, wired.team)
+        return self._track(OpenSession(session, wired, self._providers, self._clock))
 
     async def resume(
         self,
@@ -180,36 +167,21 @@ class Planck:
         dry_run: bool = False,
         model: str = "",
     ) -> OpenSession:
-        """Open a stored session again, by its id, or by its name: the newest of this workspace.
+        """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
         With a model, its orchestrator goes on with that one.
         """
         self._check_store()
-        path = self._directory.find(id_or_name)
-        store = SqliteStore.open(path, durability=self.config.durability)
-        id, name, opened_at = store.meta["id"], store.meta["name"], store.head
-        journal = self._journal(store)
-        async with _closed_on_failure(store):
-            plan = self._wiring.plan(
-                id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
-            )
-            wired = plan.open(journal, self._model(model) if model else None)
-            session = await session_module.resume(id, name, planck.__version__, store, journal, wired.team)
-        handle = self._handle(session, store, wired, opened_at)
+        log = self._logs.open(id_or_name, self.config.durability)
+        with log.close_on_failure():
+            options = self._options(mode, max_steps, dry_run, max_budget_usd)
+            plan = self._wiring.plan(log.id, self._spill(log.id), options)
+            wired = plan.open(log.journal, self._providers.resolve(model) if model else None)
+            session = await resume_session(log, planck.__version__, wired.team)
+        opened = self._track(OpenSession(session, wired, self._providers, self._clock))
         if model:
-            await handle.change_model(model)
-        return handle
-
-    def _new_store(self, id: str, wanted: str) -> tuple[Store, str]:
-        """The log of a new session, under a name that no other of this workspace has."""
-        with self._directory.hold_names():
-            name = self._choose_name(wanted)
-            meta = {"id": id, "name": name, "workspace": str(self.workspace), "created": self._clock.now()}
-            path = self._directory.make_path(id, name)
-            return SqliteStore.create(path, meta, durability=self.config.durability), name
-
-    def _choose_name(self, wanted: str) -> str:
-        return self._directory.choose_name(wanted, self._ids)
+            await opened.change_model(model)
+        return opened
 
     def _check_store(self) -> None:
         if self.config.store:
@@ -218,26 +190,19 @@ class Planck:
                 "`store` is not built yet: sessions are files; leave it out, or choose a sessions_dir",
             )
 
-    @asynccontextmanager
-    async def shelf(self, id_or_name: str) -> AsyncGenerator["Shelf", None]:
-        """A stored session whose files are undone without waking its agents; nobody else may have it open."""
-        store = SqliteStore.open(self._directory.find(id_or_name))
-        journal = self._journal(store)
-        try:
-            yield Shelf(store, journal, self.workspace, self._ids, self._providers.keyring.redactor())
-        finally:
-            journal.close()
-            store.close()
+    def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:
+        """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
+        return self._logs.hold(id_or_name)
 
-    async def _specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
-        """The members a new session begins with; a model that is named is for the orchestrator."""
+    async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
+        """Returns the members a new session begins with; a model that is named is for the orchestrator."""
         team = team or self.config.default_team
         if team:
             path = teams.find_team(team, self.resources.team_dirs())
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
             template = teams.load_team(path, self._providers.resolve_member, may_set_addresses=not foreign)
             return [
-                msgspec.structs.replace(spec, model=self._model(model))
+                msgspec.structs.replace(spec, model=self._providers.resolve(model))
                 if model and spec.role == "orchestrator"
                 else spec
                 for spec in teams.make_members(template, self._ids)
@@ -254,33 +219,21 @@ class Planck:
         ]
 
     async def model(self, name: str = "") -> ModelSpec:
-        """An alias, `provider/model`, or the default; with nothing configured, what a local server has."""
-        if not name and not self.config.default_model:
-            providers = self._providers
-            if local := await models.find_local_models(self.config, providers.keyring, providers.transport):
-                return local[0]
-        return self._model(name)
-
-    def _model(self, name: str) -> ModelSpec:
-        provider, _, model = (name or self.config.default_model).partition("/")
-        if self._providers.is_double(provider):
-            return ModelSpec(provider=provider, model=model)
-        return models.resolve(self.config, name)
+        """Resolves an alias, `provider/model` or the default; with nothing configured, a local server's."""
+        return await self._providers.choose(name)
 
     async def list_models(self, *, everything: bool = False) -> list[models.ModelRow]:
-        """Every model that can be named here, with what is known of it."""
-        providers = self._providers
-        return await models.list_models(
-            self.config, providers.keyring, providers.transport, everything=everything
-        )
+        """Returns every model that can be named here, with what is known of it."""
+        keys, transport = self._providers.keyring, self._providers.transport
+        return await models.list_models(self.config, keys, transport, everything=everything)
 
     @property
     def catalog_date(self) -> str:
         """The day of the snapshot that windows and prices come from."""
-        return catalog.snapshot_date()
+        return models.catalog_date()
 
     async def try_model(self, name: str = "") -> models.ModelTest:
-        """One small request: whether key, address and name are right. An error is in the result."""
+        """Sends one small request: are key, address and name right? An error is in the result."""
         model = await self.model(name)
         return await models.test_model(self.config, model, self._providers.open(model), self._clock)
 
@@ -302,42 +255,9 @@ class Planck:
             max_budget_usd=max_budget_usd,
         )
 
-    def _journal(self, store: Store) -> SessionJournal:
-        return SessionJournal(store, Bus(), self._clock, redactor=self._providers.keyring.redactor)
-
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
 
-    def _handle(self, session: Session, store: Store, wired: SessionWiring, opened_at: int) -> OpenSession:
-        handle = OpenSession(session, store, self._clock, wired, self._model, opened_at)
-        self._open = [*(one for one in self._open if not one.closed), handle]
-        return handle
-
-
-class Shelf:
-    """A stored session that is not running."""
-
-    def __init__(
-        self, store: Store, journal: SessionJournal, workspace: Path, ids: Ids, redactor: Redactor
-    ) -> None:
-        self._store = store
-        self._journal = journal
-        self._workspace = workspace
-        self._ids = ids
-        self._redactor = redactor
-
-    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
-        return undo.plan(self._store, self._workspace, selection, self._redactor)
-
-    async def undo(self, plan: undo.Plan) -> str:
-        return await undo.apply(plan, self._workspace, self._ids, self._journal)
-
-
-@asynccontextmanager
-async def _closed_on_failure(store: Store) -> AsyncGenerator[None, None]:
-    """A session that could not be opened leaves no lock behind."""
-    try:
-        yield
-    except BaseException:
-        store.close()
-        raise
+    def _track(self, session: OpenSession) -> OpenSession:
+        self._open = [*(one for one in self._open if not one.closed), session]
+        return session

@@ -1,5 +1,6 @@
 """Hands each room what it needs from the others: one object for the process, one for each session."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from planck.headless.seats import Seats
 from planck.llm.redact import Redactor
 from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver
-from planck.permissions.authority import effective_authority, session_ceiling
+from planck.permissions.authority import authorise, effective_authority, session_ceiling
 from planck.permissions.budget import Budget
 from planck.permissions.gate import AgentGate, Gate
 from planck.records.authority import Mode
@@ -85,6 +86,10 @@ class SessionPlan:
         """What no agent of the session exceeds."""
         approvals = Approvals(wiring.approver) if wiring.approver else None
         self.gate = Gate(RuleBook(project), ids=wiring.ids, approvals=approvals)
+
+    def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
+        """Gives each member what its file asks for, as far as the ceiling goes."""
+        return authorise(specs, self.ceiling)
 
     def open(self, journal: Journal, orchestrator_model: ModelSpec | None = None) -> "SessionWiring":
         """`orchestrator_model` stands in the place of the one in the log, whose provider may be gone."""

@@ -19,23 +19,25 @@ from planck.records.events import (
 )
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import AgentSpec
-from planck.session.journal import SessionJournal
+from planck.session.logs import SessionLog
 from planck.session.rewind import plan_rewind
 from planck.store.store import Store
 from planck.team.team import Team
 
 
 class Session:
-    def __init__(self, id: str, name: str, store: Store, journal: SessionJournal, team: Team) -> None:
-        self.id = id
-        self.name = name
+    def __init__(self, log: SessionLog, team: Team) -> None:
+        self.id = log.id
+        self.name = log.name
         self.team = team
-        self._store = store
-        self.journal = journal
+        self.opened_at = log.opened_at
+        """The newest event before this process opened the session; 0 for a new one."""
+        self.store = log.store
+        self.journal = log.journal
 
     @property
     def head(self) -> int:
-        return self._store.head
+        return self.store.head
 
     async def prompt(self, text: str, *, steer: bool = False) -> Err | None:
         """Returns once the prompt is durable, or with the reason why it was not taken."""
@@ -48,7 +50,7 @@ class Session:
         """
         if any(member.actor.working for member in self.team.members):
             return Err(ErrorKind.INVALID_ARGS, "agents are at work; interrupt them before you rewind")
-        facts = plan_rewind(self._store, to)
+        facts = plan_rewind(self.store, to)
         for member in self.team.members:
             if fact := facts.get(member.id):
                 await member.actor.agent.record(fact, barrier=True)
@@ -63,23 +65,23 @@ class Session:
             await self.team.aclose()
         finally:
             self.journal.close()
-            self._store.close()
+            self.store.close()
 
 
-async def start(
-    started: SessionStarted, specs: Sequence[AgentSpec], store: Store, journal: SessionJournal, team: Team
+async def start_session(
+    log: SessionLog, workspace: str, version: str, specs: Sequence[AgentSpec], team: Team
 ) -> Session:
-    """The orchestrator is the first of the specs."""
-    await journal.record(None, 0, started)
+    """Begins the log of a new session; the orchestrator is the first of the specs."""
+    started = SessionStarted(id=log.id, name=log.name, workspace=workspace, version=version)
+    await log.journal.record(None, 0, started)
     for spec in specs:
         await team.add(spec)
-    return Session(started.id, started.name, store, journal, team)
+    return Session(log, team)
 
 
-async def resume(
-    id: str, name: str, version: str, store: Store, journal: SessionJournal, team: Team
-) -> Session:
+async def resume_session(log: SessionLog, version: str, team: Team) -> Session:
     """Rebuild the team from the log; what was in flight is recorded as interrupted, and nothing is re-run."""
+    store = log.store
     facts = _facts_by_agent(store)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
     damage = (
@@ -87,7 +89,7 @@ async def resume(
         if store.damage
         else []
     )
-    await journal.record(None, 0, SessionResumed(version=version, interrupted=in_flight), *damage)
+    await log.journal.record(None, 0, SessionResumed(version=version, interrupted=in_flight), *damage)
     living = [
         (started.agent, agent_facts)
         for agent_facts in facts.values()
@@ -96,7 +98,7 @@ async def resume(
     ]
     team.total = len(facts) - len(living)
     await team.adopt(living)
-    return Session(id, name, store, journal, team)
+    return Session(log, team)
 
 
 _BEHIND_A_CHECKPOINT = frozenset(

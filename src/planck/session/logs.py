@@ -1,0 +1,94 @@
+"""The logs of one workspace's sessions: made under a free name, opened again, or held while nobody runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from planck.config.credentials import Keyring
+from planck.records.ports import Clock, Ids
+from planck.session import undo
+from planck.session.bus import Bus
+from planck.session.directory import SessionDirectory
+from planck.session.journal import SessionJournal
+from planck.store.database import Durability
+from planck.store.memory import MemoryStore
+from planck.store.sqlite import SqliteStore
+from planck.store.store import Store
+
+
+class SessionLog:
+    """One open log, and the journal through which everything gets into it."""
+
+    def __init__(self, store: Store, journal: SessionJournal, id: str, name: str) -> None:
+        self.store = store
+        self.journal = journal
+        self.id = id
+        self.name = name
+        self.opened_at = store.head
+
+    @contextmanager
+    def close_on_failure(self) -> Iterator[None]:
+        """Sees to it that a session that could not be opened leaves no lock behind."""
+        try:
+            yield
+        except BaseException:
+            self.store.close()
+            raise
+
+
+class SessionLogs:
+    """Names, stores and journals, for whoever opens a session."""
+
+    def __init__(self, folder: Path, workspace: Path, ids: Ids, clock: Clock, keys: Keyring) -> None:
+        self._directory = SessionDirectory(folder, workspace)
+        self._workspace = workspace
+        self._ids = ids
+        self._clock = clock
+        self._keys = keys
+
+    def create(self, id: str, wanted: str, durability: Durability) -> SessionLog:
+        """Makes the log of a new session, under a name that no other of this workspace has."""
+        with self._directory.hold_names():
+            name = self._directory.choose_name(wanted, self._ids)
+            meta = {"id": id, "name": name, "workspace": str(self._workspace), "created": self._clock.now()}
+            path = self._directory.make_path(id, name)
+            store = SqliteStore.create(path, meta, durability=durability)
+        return self._wrap(store, id, name)
+
+    def create_in_memory(self, id: str, wanted: str) -> SessionLog:
+        return self._wrap(MemoryStore(), id, self._directory.choose_name(wanted, self._ids))
+
+    def open(self, id_or_name: str, durability: Durability = "process") -> SessionLog:
+        """Opens a stored one, by its id, or by its name: the newest of this workspace."""
+        store = SqliteStore.open(self._directory.find(id_or_name), durability=durability)
+        return self._wrap(store, store.meta["id"], store.meta["name"])
+
+    @contextmanager
+    def hold(self, id_or_name: str) -> Iterator["HeldSession"]:
+        """Keeps everybody else from opening it meanwhile; its agents are not woken."""
+        log = self.open(id_or_name)
+        try:
+            yield HeldSession(log, self._workspace, self._ids, self._keys)
+        finally:
+            log.journal.close()
+            log.store.close()
+
+    def _wrap(self, store: Store, id: str, name: str) -> SessionLog:
+        journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
+        return SessionLog(store, journal, id, name)
+
+
+class HeldSession:
+    """A stored session that is not running, of which files can be undone."""
+
+    def __init__(self, log: SessionLog, workspace: Path, ids: Ids, keys: Keyring) -> None:
+        self._log = log
+        self._workspace = workspace
+        self._ids = ids
+        self._keys = keys
+
+    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+        return undo.plan(self._log.store, self._workspace, selection, self._keys.redactor())
+
+    async def undo(self, plan: undo.Plan) -> str:
+        return await undo.apply(plan, self._workspace, self._ids, self._log.journal)
