@@ -4,15 +4,19 @@ from typing import Any
 
 import pytest
 
-from planck import worker_tools
+from planck import Err, ErrorKind, Ok, Tool, ToolContext, orchestrator_tools, worker_tools
 from planck.llm.provider import Request
 from planck.records.events import ToolEnd
 from planck.records.messages import AssistantMessage
 from planck.testing.scripted import Say
+from planck.toolkit.tool import Outcome
 from tests.teams import Brains, Crew, delegate, facts, open_planck, write_team
 from tests.virtual_time import run_virtual
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
+
+MEMBERS = ({"type": "orchestrator", "name": "lead"}, {"type": "builder", "name": "bob"})
+GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
 
 
 def test_an_agent_of_another_team_cannot_be_reached_by_its_id() -> None:
@@ -66,8 +70,7 @@ async def test_a_report_in_a_fork_lands_in_the_fork_while_the_original_is_open(
         open_planck(tmp_path, server.url) as planck,
         asyncio.timeout(30),
     ):
-        members = ({"type": "orchestrator", "name": "lead"}, {"type": "builder", "name": "bob"})
-        original = await planck.start(team=write_team(tmp_path / "team", *members))
+        original = await planck.start(team=write_team(tmp_path / "team", *MEMBERS))
         await original.run("hello")
         before = await facts(original)
         fork = await planck.resume((await planck.archive.fork(original.id)).id)
@@ -84,3 +87,28 @@ async def test_a_report_in_a_fork_lands_in_the_fork_while_the_original_is_open(
         ]
         assert reports == ["from the fork"]
         assert await facts(original) == before
+
+
+async def test_a_tool_by_the_teams_id_that_a_program_calls_itself_answers_as_in_a_turn(
+    tmp_path: Path,
+) -> None:
+    async with open_planck(tmp_path, "http://127.0.0.1:1") as planck:
+        session = await planck.start(team=write_team(tmp_path / "team", *MEMBERS))
+        ctx = ToolContext(session.id, session.orchestrator.id, "c", tmp_path)
+        roster, interrupt, models = (
+            {tool.name: tool for tool in worker_tools(session.id, None)}["list_team"],
+            *orchestrator_tools(session.id, session.id, [session.orchestrator.model])[2:],
+        )
+        bob = {"identifier": "bob", "identifier_type": "name"}
+        assert await run(interrupt, bob, ctx) == Ok({"output": "Agent interrupted."})
+        assert await run(interrupt, {**bob, "identifier": "eve"}, ctx) == GONE
+        assert '"current":true' in str(await run(models, {}, ctx))
+        assert '"name":"bob"' in str(await run(roster, {}, ctx))
+        await session.aclose()
+        assert await run(roster, {}, ctx) == GONE
+
+
+async def run(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+    outcome = tool.execute(args, ctx)
+    assert not isinstance(outcome, Ok | Err)
+    return await outcome

@@ -21,6 +21,7 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import truncate
 from planck.tools.executor import Executor, Site
+from tests.ports import FixedClock
 from tests.tools.room import Room, details, kind, until, value
 from tests.virtual_time import run_virtual
 
@@ -618,19 +619,11 @@ async def test_progress_from_a_thread_arrives_on_the_loop_and_not_after_the_end(
         Site("s", room.ws),
         permit=Allowed(),
         scribe=Scribe(journal, "a"),
-        clock=_Clock(),
+        clock=FixedClock(),
     )
     await room.call("probe", by=executor)
     kept[0].progress("after the end")
     assert said == [("c1", "one", threading.get_ident())]
-
-
-class _Clock:
-    def now(self) -> str:
-        return "2026-01-31T12:00:00.000Z"
-
-    def monotonic(self) -> float:
-        return 5.0
 
 
 async def test_a_sync_function_runs_in_a_thread_and_an_awaitable_it_returns_is_awaited(

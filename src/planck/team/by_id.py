@@ -13,7 +13,7 @@ from planck.team.spawn import Grants, KnownModels
 from planck.team.team import Team
 from planck.team.tools import NO_GRANTS, TeamActions, make_tool, refuse_target
 from planck.team.tools import list_models as show_models
-from planck.toolkit.tool import Outcome, Tool, ToolContext
+from planck.toolkit.tool import Outcome, Tool, ToolContext, ToolError
 
 _open: "WeakValueDictionary[str, Team]" = WeakValueDictionary()
 """By the id of their session, which is unique among the sessions that are open."""
@@ -49,12 +49,8 @@ def orchestrator_tools(
     cwd: str = "",
 ) -> list[Tool]:
     """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
-    return [
-        spawn_agent(session_id, team_id, grantable_tools, grantable_skills, cwd, available_models),
-        destroy_agent(team_id),
-        interrupt_agent(team_id),
-        list_models(available_models),
-    ]
+    spawn = spawn_agent(session_id, team_id, grantable_tools, grantable_skills, cwd, available_models)
+    return [spawn, destroy_agent(team_id), interrupt_agent(team_id), list_models(available_models)]
 
 
 def ask_agent(team_id: str) -> Tool:
@@ -121,7 +117,10 @@ class _ById(msgspec.Struct, frozen=True, kw_only=True):
         # Never by the caller's id alone: a session and its fork have agents of the same ids.
         team = _open.get(ctx.session_id if self.team_id is None else self.team_id)
         if team is not None:
-            return await self.act(TeamActions(team, self.delegator_id, self.grants), args, ctx)
+            try:
+                return await self.act(TeamActions(team, self.delegator_id, self.grants), args, ctx)
+            except ToolError as refused:  # also for a program that calls it without an executor
+                return refused.err
         if self.spec is tool_specs.LIST_MODELS:
             return show_models(self.grants, None)
         if self.spec is tool_specs.SEND_RESPONSE:
