@@ -14,7 +14,6 @@ import pytest
 from planck.mcp.client import ServerLaunch, read_server, tool_prefix
 from planck.mcp.http import serve_http
 from planck.mcp.peer import State
-from planck.mcp.serve import make_server
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
@@ -119,7 +118,7 @@ class Up:
 
 async def test_our_own_server_is_reached_with_its_token() -> None:
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(serve_http(make_server("up", "1", Up()), 0, "t0ken", ready.set_result))
+    serving = asyncio.create_task(serve_http("up", Up(), 0, "t0ken", ready.set_result))
     try:
         async with asyncio.timeout(WAIT):
             url = await ready

@@ -10,7 +10,6 @@ import pytest
 
 from planck import Planck
 from planck.mcp.http import serve_http
-from planck.mcp.serve import make_server
 from planck.testing.scripted import ScriptedProvider
 from planck.workspace.sandbox import find
 from tests.mcp.bench import FAKE, descendants
@@ -143,7 +142,7 @@ async def test_a_server_of_the_configuration_runs_there_too_and_an_address_is_as
     tmp_path: Path,
 ) -> None:
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(serve_http(make_server("up", "1", Up()), 0, "t0ken", ready.set_result))
+    serving = asyncio.create_task(serve_http("up", Up(), 0, "t0ken", ready.set_result))
     servers = {
         "fake": {"command": sys.executable, "args": ["-S", "-E", str(FAKE)]},
         "web": {"url": await ready, "headers": {"Authorization": "Bearer t0ken"}},

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from planck import __version__
 from planck.config.load import find_home, read_environment
 from planck.config.project import Project
 from planck.config.rules import RuleBook
@@ -53,18 +52,17 @@ class Workbench:
 
 async def serve_stdio(bench: Workbench) -> None:
     """On standard input and output, until the client closes its side."""
-    from planck.mcp.serve import make_server, serve_wire
+    from planck.mcp.serve import serve_wire
     from planck.mcp.standard import claim_standard_streams
     from planck.mcp.wire import Wire
 
-    await serve_wire(make_server("planck", __version__, bench), Wire(*claim_standard_streams()))
+    await serve_wire("planck", bench, Wire(*claim_standard_streams()))
 
 
 async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable[[str], None]) -> None:
     from planck.mcp import http
-    from planck.mcp.serve import make_server
 
-    await http.serve_http(make_server("planck", __version__, bench), port, token, on_ready)
+    await http.serve_http("planck", bench, port, token, on_ready)
 
 
 async def prepare_sidecar(path: Path, progress: Callable[[str], None], *more: str) -> tuple[str, ...]:

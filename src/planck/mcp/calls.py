@@ -3,13 +3,16 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from planck.toolkit.tool import Outcome
 
 if TYPE_CHECKING:
     import anyio
+
+
+_MAX_PARTIAL = 16_000
 
 
 @dataclass(eq=False)
@@ -20,6 +23,18 @@ class Call:
     progress: Callable[[str], None]
     answer: "asyncio.Future[Outcome]"
     scope: "anyio.CancelScope | None" = None
+    texts: deque[str] = field(default_factory=lambda: deque(maxlen=64))
+    """The last progress, for when the call runs out of time."""
+
+    async def hear(self, progress: float, total: float | None, message: str | None) -> None:
+        """Takes progress as the SDK gives it."""
+        text = message or (f"{progress:g}/{total:g}" if total else f"{progress:g}")
+        self.texts.append(text[-_MAX_PARTIAL:])
+        self.progress(text)
+
+    @property
+    def partial_output(self) -> str:
+        return "".join(self.texts)[-_MAX_PARTIAL:]
 
     def resolve(self, outcome: Outcome) -> None:
         """Sets the outcome, unless there is one."""

@@ -171,14 +171,11 @@ class Connection:
             self._calls.wake.set()
 
     async def _ask(self, client: Client, call: Call) -> Outcome:
-        async def heard(progress: float, total: float | None, message: str | None) -> None:
-            call.progress(message or (f"{progress:g}/{total:g}" if total else f"{progress:g}"))
-
         meta: Any = call.meta or None
         params = CallToolRequestParams(name=call.name, arguments=call.arguments, _meta=meta)
         # Not `client.call_tool`: it checks a foreign output schema, with patterns of the peer's own making.
         result = await client.session.send_request(
-            CallToolRequest(params=params), CallToolResult, progress_callback=heard
+            CallToolRequest(params=params), CallToolResult, progress_callback=call.hear
         )
         return decode_outcome(result, ours=self._settings.ours)
 

@@ -68,8 +68,8 @@ class GuardedTransport:
                 self._asked[asked.id] = asked.method
             case JSONRPCResponse() | JSONRPCError() as answer:
                 self._open.discard(answer.id)
-            case JSONRPCNotification() as told if told.method == "notifications/cancelled":
-                self._asked.pop((told.params or {}).get("requestId"), None)
+            case JSONRPCNotification() as notice if notice.method == "notifications/cancelled":
+                self._asked.pop((notice.params or {}).get("requestId"), None)
 
     def admit(self, item: SessionMessage | Exception) -> bool:
         """Bounds a message of the peer's in place; returns whether the SDK hears of it."""

@@ -8,8 +8,8 @@ from http import HTTPStatus
 from typing import Any
 
 import uvicorn
-from mcp.server import Server
 
+from planck.mcp.serve import ToolService, make_server
 from planck.mcp.transport import PeerError
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind
@@ -24,11 +24,14 @@ _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-async def serve_http(server: Server[Any], port: int, token: str, on_ready: Callable[[str], None]) -> None:
+async def serve_http(
+    name: str, service: ToolService, port: int, token: str, on_ready: Callable[[str], None]
+) -> None:
     """Serves until it is cancelled; port 0 takes a free one, and `on_ready` hears the address."""
     listening = _bind(port)
     port = listening.getsockname()[1]
-    app = _GuardedApp(server.streamable_http_app(streamable_http_path=PATH), port, token)
+    server = make_server(name, service).streamable_http_app(streamable_http_path=PATH)
+    app = _GuardedApp(server, port, token)
     config = uvicorn.Config(app, ws="none", log_level="warning", access_log=False)
     web = _AnnouncingServer(config, f"http://{_ADDRESS}:{port}{PATH}", on_ready)
     serving = asyncio.ensure_future(web.serve([listening]))

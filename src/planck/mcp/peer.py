@@ -24,7 +24,6 @@ RESTARTS = 3
 RESTART_WINDOW = 60.0
 _BACKOFF = (0.05, 0.2, 0.5)
 _MAX_WAITING = 1024
-_MAX_PARTIAL = 16_000
 _CLOSE_TIMEOUT = 8.0
 
 
@@ -89,8 +88,7 @@ class Peer:
             return self._gone()
         if len(self._calls.waiting) >= _MAX_WAITING:
             return Err(ErrorKind.LIMIT_EXCEEDED, f"{_MAX_WAITING} calls wait for {self.label} already")
-        partial = _PartialOutput(progress)
-        call = Call(name, arguments, meta or {}, partial.add, asyncio.get_running_loop().create_future())
+        call = Call(name, arguments, meta or {}, progress, asyncio.get_running_loop().create_future())
         self._calls.put(call)
         try:
             async with asyncio.timeout(timeout):
@@ -101,7 +99,7 @@ class Peer:
             return Err(
                 ErrorKind.TIMEOUT,
                 f"{name!r} of {self.label} did not finish within {timeout:g} s and was stopped",
-                {"timeout_ms": int(timeout * 1000), "output": partial.text},
+                {"timeout_ms": int(timeout * 1000), "output": call.partial_output},
             )
         finally:
             call.abandon()
@@ -211,22 +209,6 @@ class Peer:
 
     def _gone(self) -> Err:
         return Err(ErrorKind.PEER_FAILED, self.detail or f"{self.label} is closed")
-
-
-class _PartialOutput:
-    """The last progress of a call, for when it runs out of time."""
-
-    def __init__(self, progress: Callable[[str], None]) -> None:
-        self._progress = progress
-        self._texts: deque[str] = deque(maxlen=64)
-
-    def add(self, text: str) -> None:
-        self._texts.append(text[-_MAX_PARTIAL:])
-        self._progress(text)
-
-    @property
-    def text(self) -> str:
-        return "".join(self._texts)[-_MAX_PARTIAL:]
 
 
 class _End(Enum):

@@ -19,6 +19,7 @@ from mcp_types import (
     Tool,
 )
 
+from planck import __version__
 from planck.mcp.results import encode_outcome
 from planck.mcp.wire import Wire
 from planck.records import codec
@@ -43,13 +44,14 @@ class ToolService(Protocol):
         """Yields once; `progress(call_id, text)` may be called from any thread. Raises as `specs` does."""
 
 
-def make_server(name: str, version: str, service: ToolService) -> Server[Any]:
-    requests = _Requests(service)
-    return Server(name, version=version, on_list_tools=requests.list_tools, on_call_tool=requests.call_tool)
+def make_server(name: str, service: ToolService) -> Server[Any]:
+    answer = _Requests(service)
+    return Server(name, version=__version__, on_list_tools=answer.list_tools, on_call_tool=answer.call_tool)
 
 
-async def serve_wire(server: Server[Any], wire: Wire) -> None:
+async def serve_wire(name: str, service: ToolService, wire: Wire) -> None:
     """Returns when the client closes its side."""
+    server = make_server(name, service)
     await server.run(wire.incoming, wire.outgoing, server.create_initialization_options())
 
 

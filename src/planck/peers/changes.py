@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from planck.mcp.listing import ListedTool
 from planck.mcp.pins import Pins, ToolChange
-from planck.peers.sessions import Sessions, ToolAsker
+from planck.peers.sessions import Sessions
+from planck.permissions.gate import Gate
 from planck.toolkit.journal import Journal
 from planck.toolkit.scribe import Scribe
 
@@ -54,18 +55,18 @@ class ServerChanges:
         """Returns whether somebody is asked: False where nobody can be."""
         if self._asking is not None:
             return True
-        found = self._sessions.find_asker()
+        found = self._sessions.find_gate()
         change = None if found is None or self._closed else self._pins.next_change()
         if found is None or change is None:
             return False
-        self._asked_in, asker = found
-        self._asking = self._sessions.start(self._decide(change, self._asked_in, asker))
+        self._asked_in, gate = found
+        self._asking = self._sessions.start(self._decide(change, self._asked_in, gate))
         return True
 
-    async def _decide(self, change: ToolChange, journal: Journal, asker: ToolAsker) -> None:
+    async def _decide(self, change: ToolChange, journal: Journal, gate: Gate) -> None:
         """Cancelled when its session ends or all do; whoever cancels it says what comes after."""
         try:
-            allowed = await asker.agree(change, Scribe(journal, None))
+            allowed = await gate.agree(change, Scribe(journal, None))
         except Exception:  # an approver is anybody's code, and no answer is no
             log.exception("no answer about the tools of %r", self._server.name)
             allowed = False

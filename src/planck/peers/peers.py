@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from planck.config.project import Project
 from planck.peers.handout import Handout
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar, plan_peers
-from planck.peers.sessions import Sessions, ToolAsker
+from planck.peers.sessions import Sessions
+from planck.permissions.gate import Gate
 from planck.records.messages import Message
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Clock
@@ -50,9 +51,9 @@ class Peers:
         self._sessions = Sessions()
         self._handout = Handout(self, self._sessions)
 
-    def join(self, journal: Journal, asker: ToolAsker | None = None) -> None:
+    def join(self, journal: Journal, gate: Gate | None = None) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
-        self._sessions.join(journal, asker)
+        self._sessions.join(journal, gate)
         self.start()
 
     def leave(self, journal: Journal) -> None:

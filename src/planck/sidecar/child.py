@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from planck import __version__
 from planck.mcp import meta as meta_keys
 from planck.mcp.standard import claim_standard_streams
 from planck.records.messages import ToolCall
@@ -119,21 +118,20 @@ class LoadedSidecar:
 
 
 async def _serve(sidecar: LoadedSidecar, read_end: int, write_end: int) -> None:
-    from planck.mcp.serve import make_server, serve_wire
+    from planck.mcp.serve import serve_wire
     from planck.mcp.wire import Wire
 
-    await serve_wire(make_server("planck-sidecar", __version__, sidecar), Wire(read_end, write_end))
+    await serve_wire("planck-sidecar", sidecar, Wire(read_end, write_end))
 
 
 async def _serve_http(sidecar: LoadedSidecar, port: int, token: str) -> None:
     from planck.mcp.http import serve_http
-    from planck.mcp.serve import make_server
 
     def ready(url: str) -> None:
         sys.stderr.write(f"planck: the sidecar is served at {url} with the token {token}\n")
         sys.stderr.flush()
 
-    await serve_http(make_server("planck-sidecar", __version__, sidecar), port, token, ready)
+    await serve_http("planck-sidecar", sidecar, port, token, ready)
 
 
 def _load(project: SidecarProject) -> None:
