@@ -1,6 +1,7 @@
 """Skills as agents meet them: the system prompt, `load_skill`, `list_skills`, and the command line."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 
 from planck import Err, Planck
 from planck.context import frontmatter
-from planck.context.skill_tools import skill_tools
-from planck.context.skills import Place, discover, section
+from planck.context.skill_tools import make_skill_tools
+from planck.context.skills import Place, Skill, describe_skills, discover
 from planck.toolkit.tool import ToolContext
 from tests.command import Bench
 from tests.wire import chat
@@ -23,9 +24,17 @@ def put(folder: Path, name: str, text: str = "Do it so.", description: str = "Wh
     return path
 
 
+class Shelf:
+    def __init__(self, skills: Mapping[str, Skill]) -> None:
+        self._skills = skills
+
+    def skills_for(self, agent_id: str) -> Mapping[str, Skill]:
+        return self._skills
+
+
 async def load(folder: Path, scope: Any = "home", within: Path | None = None, **args: str) -> Any:
     catalog = discover([Place(folder, scope, within)])
-    (tool, _) = skill_tools(lambda agent_id: catalog.skills)
+    (tool, _) = make_skill_tools(Shelf(catalog.skills))
     found: Any = tool.execute(args, ToolContext("s", "a", "c", folder))
     outcome = await found
     return outcome if isinstance(outcome, Err) else outcome.value["output"]
@@ -33,7 +42,7 @@ async def load(folder: Path, scope: Any = "home", within: Path | None = None, **
 
 def test_the_prompt_names_skills_and_holds_back_their_text(tmp_path: Path) -> None:
     put(tmp_path, "pdf", "The secret of forms.", "Fill PDF forms.")
-    text = section(list(discover([Place(tmp_path, "project")]).skills.values()))
+    text = describe_skills(list(discover([Place(tmp_path, "project")]).skills.values()))
     assert "- pdf (project): Fill PDF forms." in text
     assert "secret" not in text
 
@@ -42,7 +51,7 @@ async def test_nothing_in_a_skill_is_invisible(tmp_path: Path) -> None:
     """E19: neither in what the prompt says of it, nor in its text, nor in its files."""
     path = put(tmp_path, "pdf", "a\u200bb\x1b[2J", "Fill\u202e forms\U000e0041.")
     (path.parent / "more.md").write_text("c\u2066d")
-    shown = section(list(discover([Place(tmp_path, "project")]).skills.values()))
+    shown = describe_skills(list(discover([Place(tmp_path, "project")]).skills.values()))
     shown += await load(tmp_path, name="pdf") + await load(tmp_path, name="pdf", resource="more.md")
     for text in ("Fill\\u202e forms\\U000e0041.", "a\\u200bb\\x1b[2J", "c\\u2066d"):
         assert text in shown

@@ -10,7 +10,7 @@ from planck.config import load as configuration
 from planck.config.load import Config, ConfigError, Loaded
 from planck.config.trust import Standing, Trust, trust_file
 from planck.context import agents_md, skills
-from planck.context.prompt import system_prompt
+from planck.context.prompt import build_system_prompt
 from planck.context.skills import Catalog, Place, Skill
 from planck.records.specs import EVERY_TOOL, AgentSpec
 
@@ -75,22 +75,22 @@ class Resources:
 
     def system(self, spec: AgentSpec, teamwork: str = "") -> str:
         """The system layer of an agent, as the files are now and the configuration at the last `refresh`."""
-        return system_prompt(
+        return build_system_prompt(
             spec.name,
             str(self.workspace),
             spec.system_prompt,
             teamwork,
             agents_md=self.instructions().text,
-            skills=skills.section(list(self.skills_of(spec).values())),
+            skills=skills.describe_skills(list(self.skills_of(spec).values())),
         )
 
-    def instructions(self) -> agents_md.Found:
-        places = agents_md.candidates(self.workspace, self.workspace)
+    def instructions(self) -> agents_md.Instructions:
+        places = agents_md.list_places(self.workspace, self.workspace)
         return self._instructions.get((self.config.agents_md, stamps(places)))
 
     def skills(self) -> Catalog:
         places = self.skill_places()
-        return self._skills.get((places, skills.signature(places)))
+        return self._skills.get((places, skills.stamp_skills(places)))
 
     def skills_of(self, spec: AgentSpec) -> Mapping[str, Skill]:
         """The named ones; an agent that has every tool and names none has all."""
@@ -131,11 +131,11 @@ class Resources:
             return Place(path, "project", self.workspace)
         return Place(path, "home")
 
-    def _find_instructions(self) -> agents_md.Found:
+    def _find_instructions(self) -> agents_md.Instructions:
         mode = self.config.agents_md
         if mode == "off":
-            return agents_md.Found("")
-        return agents_md.find(self.workspace, self.workspace, chain=mode == "chain")
+            return agents_md.Instructions("")
+        return agents_md.find_instructions(self.workspace, self.workspace, chain=mode == "chain")
 
     def _config_stamps(self) -> tuple[Any, ...]:
         files = self._config_files

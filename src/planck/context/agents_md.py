@@ -13,20 +13,20 @@ NAMES = ("AGENTS.md", "CLAUDE.md")
 """In each folder the first that is there counts."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class Instructions(msgspec.Struct, frozen=True):
     text: str
     paths: tuple[Path, ...] = ()
     """Nearest last: in the order in which the texts stand."""
     notices: tuple[str, ...] = ()
 
 
-def find(cwd: Path, workspace: Path, *, chain: bool = False) -> Found:
-    """The nearest file up to the end of the walk, or (`chain`) all of them, the outermost first."""
+def find_instructions(cwd: Path, workspace: Path, *, chain: bool = False) -> Instructions:
+    """Reads the nearest file up to the end of the walk, or (`chain`) all of them, the outermost first."""
     notices: list[str] = []
     texts: list[tuple[Path, str]] = []
     left = MAX_BYTES
-    top = _top(cwd, workspace)
-    for folder in _upwards(cwd, top):
+    top = _find_top(cwd, workspace)
+    for folder in _walk_up(cwd, top):
         read = _read(folder, top, workspace, left, notices)
         if read is None:
             continue
@@ -34,26 +34,26 @@ def find(cwd: Path, workspace: Path, *, chain: bool = False) -> Found:
         left -= len(read[1].encode())
         if not chain or left <= 0:
             break
-    text = "\n\n".join(_headed(path, text) if chain else text for path, text in texts if text)
-    return Found(text, tuple(path for path, _ in texts), tuple(notices))
+    text = "\n\n".join(_add_heading(path, text) if chain else text for path, text in texts if text)
+    return Instructions(text, tuple(path for path, _ in texts), tuple(notices))
 
 
-def candidates(cwd: Path, workspace: Path) -> Iterator[Path]:
-    """Every place that decides what `find` gives, for whoever watches for a change."""
-    for folder in _upwards(cwd, _top(cwd, workspace)):
+def list_places(cwd: Path, workspace: Path) -> Iterator[Path]:
+    """Yields every place that decides what is found, for whoever watches for a change."""
+    for folder in _walk_up(cwd, _find_top(cwd, workspace)):
         yield folder / ".git"
         yield from (folder / name for name in NAMES)
 
 
-def _top(cwd: Path, workspace: Path) -> Path:
-    """The first folder upwards that holds `.git`, a file or a directory; else the workspace's root."""
+def _find_top(cwd: Path, workspace: Path) -> Path:
+    """Returns the first folder upwards that holds `.git`, a file or a directory; else the workspace."""
     for folder in (cwd, *cwd.parents):
         if os.path.lexists(folder / ".git"):
             return folder
     return workspace if workspace in (cwd, *cwd.parents) else cwd
 
 
-def _upwards(cwd: Path, top: Path) -> Iterator[Path]:
+def _walk_up(cwd: Path, top: Path) -> Iterator[Path]:
     for folder in (cwd, *cwd.parents):
         yield folder
         if folder == top:
@@ -73,8 +73,7 @@ def _read(
             notices.append(f"{path} is not used: {failure.strerror}")
             continue
         try:
-            refusal = _refusal(fd, path, top, workspace)
-            if refusal:
+            if refusal := _why_refused(fd, path, top, workspace):
                 notices.append(f"{path} is not used: {refusal}")
                 continue
             return path, read_text(fd, limit).strip()
@@ -83,8 +82,8 @@ def _read(
     return None
 
 
-def _refusal(fd: int, path: Path, top: Path, workspace: Path) -> str:
-    """Why a file that is there may not speak: somebody else's, from elsewhere, or no file at all."""
+def _why_refused(fd: int, path: Path, top: Path, workspace: Path) -> str:
+    """Says why a file that is there may not speak: somebody else's, from elsewhere, or no file at all."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
         return "it is no regular file"
@@ -96,5 +95,5 @@ def _refusal(fd: int, path: Path, top: Path, workspace: Path) -> str:
     return ""
 
 
-def _headed(path: Path, text: str) -> str:
+def _add_heading(path: Path, text: str) -> str:
     return f"Instructions from {path}:\n\n{text}"

@@ -8,17 +8,17 @@ _BLOCK = re.compile(r"([|>])([+-]?)\d?([+-]?)\s*(?:#.*)?")
 
 
 def split(text: str) -> tuple[dict[str, Any], str] | None:
-    """The fields and the body; None where the file has no head."""
+    """Returns the fields and the body; None where the file has no head."""
     lines = text.removeprefix("\ufeff").removeprefix("\\ufeff").split("\n")
     if lines[0].rstrip() != "---":
         return None
     for end, line in enumerate(lines[1:], 1):
         if line.rstrip() in ("---", "..."):
-            return _mapping(lines[1:end]), "\n".join(lines[end + 1 :]).strip("\n")
+            return _parse_mapping(lines[1:end]), "\n".join(lines[end + 1 :]).strip("\n")
     return None
 
 
-def _mapping(lines: list[str]) -> dict[str, Any]:
+def _parse_mapping(lines: list[str]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     at = 0
     while at < len(lines):
@@ -29,34 +29,34 @@ def _mapping(lines: list[str]) -> dict[str, Any]:
         nested = at
         while nested < len(lines) and (not lines[nested].strip() or lines[nested][0] in " \t-"):
             nested += 1
-        fields[found[1]] = _value(found[2].strip(), lines[at:nested])
+        fields[found[1]] = _parse_value(found[2].strip(), lines[at:nested])
         at = nested
     return fields
 
 
-def _value(first: str, below: list[str]) -> Any:
+def _parse_value(first: str, below: list[str]) -> Any:
     block = _BLOCK.fullmatch(first)
     if block:
-        return _block(below, folded=block[1] == ">")
+        return _parse_block(below, folded=block[1] == ">")
     rest = [line.strip() for line in below if line.strip() and not line.strip().startswith("#")]
     if first[:1] in ("'", '"'):
-        return _unquoted(" ".join([first, *rest]))
+        return _unquote(" ".join([first, *rest]))
     first = re.split(r"\s#", first, maxsplit=1)[0].rstrip()
     if first.startswith("[") and first.endswith("]"):
-        return [_unquoted(part.strip()) for part in first[1:-1].split(",") if part.strip()]
+        return [_unquote(part.strip()) for part in first[1:-1].split(",") if part.strip()]
     if first or not rest:
         return " ".join([first, *rest])
     if rest[0].startswith("- "):
-        return [_unquoted(line[2:].strip()) for line in rest if line.startswith("- ")]
-    return _nested(below) or " ".join(rest)
+        return [_unquote(line[2:].strip()) for line in rest if line.startswith("- ")]
+    return _parse_nested(below) or " ".join(rest)
 
 
-def _nested(below: list[str]) -> dict[str, str]:
+def _parse_nested(below: list[str]) -> dict[str, str]:
     pairs = (_KEY.fullmatch(line.strip()) for line in below if line.strip())
-    return {pair[1]: _unquoted(pair[2].strip()) for pair in pairs if pair}
+    return {pair[1]: _unquote(pair[2].strip()) for pair in pairs if pair}
 
 
-def _block(below: list[str], *, folded: bool) -> str:
+def _parse_block(below: list[str], *, folded: bool) -> str:
     indent = min((len(line) - len(line.lstrip()) for line in below if line.strip()), default=0)
     lines = [line[indent:].rstrip() for line in below]
     if not folded:
@@ -65,7 +65,7 @@ def _block(below: list[str], *, folded: bool) -> str:
     return "\n".join(" ".join(paragraph.split("\n")) for paragraph in paragraphs)
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     if len(text) >= 2 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     if text[:1] == '"':

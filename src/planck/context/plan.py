@@ -9,7 +9,7 @@ MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 _SYNONYMS = {"todo": "pending", "doing": "in_progress", "done": "completed"}
 
 
-def plan_tool() -> Tool:
+def make_plan_tool() -> Tool:
     return Tool(
         "update_plan",
         "Show the user your plan: all steps, each with its status. Call it again, with every step, when one "

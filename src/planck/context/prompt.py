@@ -24,9 +24,9 @@ You are {name}, a coding agent of Planck, at work in {workspace}.
 - When the task is done, answer in a few sentences: what you did, how you know that it works, what is left."""
 
 
-def system_prompt(
+def build_system_prompt(
     name: str, workspace: str, prompt: str, teamwork: str = "", *, agents_md: str = "", skills: str = ""
 ) -> str:
-    """AGENTS.md, the agent's own prompt (ours where it has none) and the skills, blank lines between them."""
+    """Joins AGENTS.md, the agent's own prompt (ours where it has none) and the skills with blank lines."""
     ours = (BASE.format(name=name, workspace=workspace), teamwork)
     return "\n\n".join(part for part in (agents_md, *((prompt,) if prompt else ours), skills) if part)

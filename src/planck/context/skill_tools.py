@@ -1,8 +1,8 @@
 """`load_skill` and `list_skills`: the other half of what the system prompt only names."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from planck.context import skills
 from planck.context.skills import Skill
@@ -11,28 +11,17 @@ from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
+Skills = Mapping[str, Skill]
+"""By name."""
 
-def skill_tools(available: Callable[[str], Mapping[str, Skill]]) -> list[Tool]:
-    """`available` gives an agent's skills; it is asked at every call: one that comes or goes is seen."""
 
-    async def load(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        known = available(ctx.agent_id)
-        skill = known.get(args["name"])
-        if skill is None:
-            return _unknown(args["name"], list(known))
-        try:
-            text = await asyncio.to_thread(skills.read_skill, skill, args.get("resource") or "")
-        except skills.SkillError as failure:
-            return failure.err
-        return Ok({"output": text, "skill": skill.name, "path": str(skill.folder)})
+class SkillSource(Protocol):
+    def skills_for(self, agent_id: str) -> Skills:
+        """Is asked at every call: a skill that comes or goes is seen."""
 
-    async def listed(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        rows = [
-            {"name": skill.name, "description": skill.description, "scope": skill.scope}
-            for skill in available(ctx.agent_id).values()
-        ]
-        return Ok({"output": codec.encode_str(rows)})
 
+def make_skill_tools(source: SkillSource) -> list[Tool]:
+    work = _SkillTools(source)
     return [
         Tool(
             "load_skill",
@@ -48,19 +37,38 @@ def skill_tools(available: Callable[[str], Mapping[str, Skill]]) -> list[Tool]:
                 },
                 "required": ["name"],
             },
-            load,
+            work.load,
             effect=Effect.NONE,
         ),
         Tool(
             "list_skills",
             "List the skills you can load: name, description and scope, as JSON.",
             {"type": "object", "properties": {}},
-            listed,
+            work.list,
             effect=Effect.NONE,
         ),
     ]
 
 
-def _unknown(name: str, known: list[str]) -> Err:
-    hint = did_you_mean(name, known) or "; list_skills shows what there is"
-    return Err(ErrorKind.NOT_FOUND, f"no skill {name!r}{hint}")
+class _SkillTools:
+    def __init__(self, source: SkillSource) -> None:
+        self._source = source
+
+    async def load(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        known = self._source.skills_for(ctx.agent_id)
+        skill = known.get(args["name"])
+        if skill is None:
+            hint = did_you_mean(args["name"], known) or "; list_skills shows what there is"
+            return Err(ErrorKind.NOT_FOUND, f"no skill {args['name']!r}{hint}")
+        try:
+            text = await asyncio.to_thread(skills.read_skill, skill, args.get("resource") or "")
+        except skills.SkillError as failure:
+            return failure.err
+        return Ok({"output": text, "skill": skill.name, "path": str(skill.folder)})
+
+    async def list(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        rows = [
+            {"name": skill.name, "description": skill.description, "scope": skill.scope}
+            for skill in self._source.skills_for(ctx.agent_id).values()
+        ]
+        return Ok({"output": codec.encode_str(rows)})

@@ -11,12 +11,12 @@ import msgspec
 from planck.context import frontmatter
 from planck.context.texts import MAX_BYTES, read_text
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.paths import Root, WorkspaceError, escape
+from planck.workspace.paths import Root, WorkspaceError, escape, inside
 
 Scope = Literal["project", "home"]
 MAX_SKILLS = 512
 MAX_DESCRIPTION = 1024
-_MAX_LISTED = 100
+_MAX_RESOURCES = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -49,13 +49,13 @@ class Catalog(msgspec.Struct, frozen=True):
 
 
 def discover(places: Iterable[Place]) -> Catalog:
-    """Look through the folders in order; the first of a name wins."""
+    """Looks through the folders in order; the first of a name wins."""
     skills: dict[str, Skill] = {}
     shadowed: list[Skill] = []
     problems: list[str] = []
     for place in places:
-        for folder in _folders(place):
-            found = _skill(place, folder)
+        for folder in _list_folders(place):
+            found = _read_head(place, folder)
             if isinstance(found, str):
                 problems.append(found)
             elif found.name in skills:
@@ -67,8 +67,8 @@ def discover(places: Iterable[Place]) -> Catalog:
     return Catalog(skills, tuple(shadowed), tuple(problems))
 
 
-def section(skills: Sequence[Skill]) -> str:
-    """What the system prompt says of them: enough to choose one, no more."""
+def describe_skills(skills: Sequence[Skill]) -> str:
+    """Returns what the system prompt says of them: enough to choose one, no more."""
     if not skills:
         return ""
     rows = "\n".join(
@@ -86,17 +86,17 @@ def read_skill(skill: Skill, resource: str = "") -> str:
     No path leads out of the skill's folder.
     """
     if resource:
-        return _text(skill, resource)
-    parsed = frontmatter.split(_text(skill, "SKILL.md"))
-    listed = resources(skill)
+        return _read_file(skill, resource)
+    parsed = frontmatter.split(_read_file(skill, "SKILL.md"))
+    names = _list_resources(skill)
     text = parsed[1] if parsed else ""
-    if listed:
-        rows = "\n".join(f"- {name}" for name in listed)
+    if names:
+        rows = "\n".join(f"- {name}" for name in names)
         text += f"\n\nFiles of this skill, to be read with load_skill and `resource`:\n{rows}"
     return f"{text}\n\nThe skill lies in {escape(str(skill.folder))}".strip()
 
 
-def resources(skill: Skill) -> list[str]:
+def _list_resources(skill: Skill) -> list[str]:
     found: list[str] = []
     for folder, folders, files in os.walk(skill.folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -104,19 +104,19 @@ def resources(skill: Skill) -> list[str]:
             relative = os.path.relpath(os.path.join(folder, name), skill.folder)
             if relative != "SKILL.md" and not name.startswith("."):
                 found.append(escape(relative))
-        if len(found) > _MAX_LISTED:
-            return [*found[:_MAX_LISTED], "… and more"]
+        if len(found) > _MAX_RESOURCES:
+            return [*found[:_MAX_RESOURCES], "… and more"]
     return found
 
 
-def signature(places: Iterable[Place]) -> tuple[Any, ...]:
-    """Differs when a skill came, went or changed its SKILL.md."""
+def stamp_skills(places: Iterable[Place]) -> tuple[Any, ...]:
+    """Returns what differs when a skill came, went or changed its SKILL.md."""
     return tuple(
-        (str(folder), *_stamp(folder / "SKILL.md")) for place in places for folder in _folders(place)
+        (str(folder), *_stamp(folder / "SKILL.md")) for place in places for folder in _list_folders(place)
     )
 
 
-def _folders(place: Place) -> Iterator[Path]:
+def _list_folders(place: Place) -> Iterator[Path]:
     try:
         with os.scandir(place.path) as entries:
             names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
@@ -135,37 +135,33 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-def _skill(place: Place, folder: Path) -> Skill | str:
-    """The skill of a folder, or why it is none."""
+def _read_head(place: Place, folder: Path) -> Skill | str:
+    """Returns the skill of a folder, or why it is none."""
     bare = Skill(folder.name, "", folder, place.scope, place.within)
     try:
-        parsed = frontmatter.split(_text(bare, "SKILL.md"))
+        parsed = frontmatter.split(_read_file(bare, "SKILL.md"))
     except SkillError as failure:
         return f"{folder / 'SKILL.md'}: {failure.err.message}"
     if parsed is None:
         return f"{folder / 'SKILL.md'}: no head between two lines of `---`; add one with name and description"
     fields = parsed[0]
-    name = _word(fields, "name") or folder.name
+    name = _join_words(fields, "name") or folder.name
     if not _NAME.fullmatch(name):
         return f"{folder / 'SKILL.md'}: {name!r} can't be a skill's name; use a-z, 0-9 and '-', at most 64"
-    description = _word(fields, "description")
+    description = _join_words(fields, "description")
     if not description:
         return f"{folder / 'SKILL.md'}: no `description`; say what the skill does and when to use it"
-    return msgspec.structs.replace(
-        bare,
-        name=name,
-        description=description[:MAX_DESCRIPTION],
-    )
+    return msgspec.structs.replace(bare, name=name, description=description[:MAX_DESCRIPTION])
 
 
-def _word(fields: dict[str, Any], key: str) -> str:
+def _join_words(fields: dict[str, Any], key: str) -> str:
     value = fields.get(key, "")
     return " ".join(value) if isinstance(value, list) else value.strip() if isinstance(value, str) else ""
 
 
-def _text(skill: Skill, path: str) -> str:
-    """A file of a skill, opened beneath its folder (and, a project's, beneath the project)."""
-    if skill.within and not _inside(skill.folder, skill.within):
+def _read_file(skill: Skill, path: str) -> str:
+    """Reads a file of a skill, opened beneath its folder (and, a project's, beneath the project)."""
+    if skill.within and not inside(os.path.realpath(skill.folder), [os.path.realpath(skill.within)]):
         raise SkillError(
             ErrorKind.OUTSIDE_WORKSPACE,
             f"skill {skill.name!r} is a link that leads out of {str(skill.within)!r}",
@@ -180,7 +176,3 @@ def _text(skill: Skill, path: str) -> str:
             ErrorKind.RESOURCE_MISSING,
             f"skill {skill.name!r} has no file {path!r}; load_skill without `resource` lists them",
         ) from None
-
-
-def _inside(folder: Path, root: Path) -> bool:
-    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))

@@ -1,4 +1,4 @@
-"""How to work in a team: told for the tools that an agent has, unless it has a prompt of its own."""
+"""How to work in a team: rules for the tools that an agent has, unless it has a prompt of its own."""
 
 from collections.abc import Collection
 
@@ -20,7 +20,8 @@ _RULES = {
 }
 
 
-def teamwork(tools: Collection[str]) -> str:
+def describe_teamwork(tools: Collection[str]) -> str:
+    """Returns the rules for those of the tools that have one; nothing where none has."""
     rules = [rule for name, rule in _RULES.items() if name in tools]
     if not rules:
         return ""

@@ -8,7 +8,7 @@ MAX_BYTES = 64 * 1024
 
 
 def read_text(fd: int, limit: int = MAX_BYTES) -> str:
-    """The text behind a descriptor up to the limit, with a line that says so where there is more."""
+    """Returns the text behind a descriptor up to the limit, with a line that says so where there is more."""
     size = os.fstat(fd).st_size
     data = bytearray()
     while len(data) <= limit and (chunk := os.read(fd, limit + 1 - len(data))):

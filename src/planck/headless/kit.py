@@ -1,14 +1,12 @@
 """The tools that agents of one session can be given, before any agent is there."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from planck.config.preparation import Preparation
 from planck.config.project import Project
 from planck.config.tool_files import ToolFiles
-from planck.context.plan import plan_tool
-from planck.context.skill_tools import skill_tools
-from planck.context.skills import Skill
+from planck.context.plan import make_plan_tool
+from planck.context.skill_tools import Skills, make_skill_tools
 from planck.records.specs import AgentSpec
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -26,8 +24,8 @@ class SessionTools:
         self._specs: dict[str, AgentSpec] = {}
         built_in = (
             *builtin_tools(resources.workspace, spill=spill, environment=environ, jobs=self._jobs),
-            *skill_tools(self._skills_of),
-            plan_tool(),
+            *make_skill_tools(self),
+            make_plan_tool(),
         )
         self._built_in = {tool.name: tool for tool in built_in}
         self._files = ToolFiles(resources, environ, spill, list(self._built_in))
@@ -46,8 +44,8 @@ class SessionTools:
     def prepare(self, spec: AgentSpec, tools: ToolSet) -> Preparation:
         return Preparation(spec, tools, self._resources, self._files, self._built_in["load_skill"])
 
+    def skills_for(self, agent_id: str) -> Skills:
+        return self._resources.skills_of(self._specs[agent_id])
+
     async def aclose(self) -> None:
         await self._jobs.aclose()
-
-    def _skills_of(self, agent_id: str) -> Mapping[str, Skill]:
-        return self._resources.skills_of(self._specs[agent_id])

@@ -9,8 +9,8 @@ import msgspec
 
 from planck.config.project import Project
 from planck.config.tool_files import external_tools
-from planck.context.plan import plan_tool
-from planck.context.skill_tools import skill_tools
+from planck.context.plan import make_plan_tool
+from planck.context.skill_tools import Skills, make_skill_tools
 from planck.peers.peers import PeerReport, Peers
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
@@ -72,12 +72,15 @@ class ToolBox:
         self._resources = project.resources
         self._spill = project.home / "outputs"
 
+    def skills_for(self, agent_id: str) -> Skills:
+        return self._resources.skills().skills
+
     def inventory(self) -> Inventory:
         """Tools that may be called first, then what an untrusted folder would bring."""
         built_in = [
             *builtin_tools(self._project.workspace, spill=self._spill, environment=self._project.environ),
-            *skill_tools(lambda agent_id: self._resources.skills().skills),
-            plan_tool(),
+            *make_skill_tools(self),
+            make_plan_tool(),
         ]
         names = [tool.name for tool in built_in]
         found = external_tools(self._resources, self._project.environ, self._spill, names)

@@ -116,7 +116,7 @@ class History:
         return (self._counted or fixed) + self._uncounted_bytes // BYTES_PER_TOKEN
 
     def close_open_calls(self) -> None:
-        """Give every call without a result a synthetic one; a no-op when the step is complete."""
+        """Gives every call without a result a synthetic one; a no-op when the step is complete."""
         if self._open:
             results, self._open = _results(self._open), []
             self._add(results)
@@ -151,7 +151,7 @@ class History:
             self.close_open_calls()
 
     def _replace(self, messages: Iterable[Message]) -> None:
-        """Start again from a checkpoint, by the same rules, so that this too can be sent whatever it says."""
+        """Starts again from a checkpoint, by the same rules, so that this can be sent whatever it says."""
         self.messages, self._open, self._wire_ids, self._wire = [], [], set(), {}
         for message in messages:
             match message:
@@ -200,7 +200,7 @@ def _results(entries: Sequence[_Open]) -> ToolMessage:
 
 
 def _render_envelope(envelope: Envelope) -> str:
-    """What the model reads: the user's text as it is, another agent's between lines that it can't forge.
+    """Returns the user's text as it is, another agent's between lines that it can't forge.
 
     The closing line repeats the envelope's id, which the runtime mints after the text was written.
     """
@@ -214,7 +214,7 @@ def _render_envelope(envelope: Envelope) -> str:
 
 
 def end_interrupted(call: ToolCall) -> ToolEnd:
-    """The one result of a call whose end nobody saw."""
+    """Makes the one result of a call whose end nobody saw."""
     return ToolEnd(
         id=call.id,
         name=call.name,

@@ -121,7 +121,7 @@ def _part_text(part: Part) -> str:
 
 
 def size(message: Message) -> int:
-    """About how many bytes a model is shown; an image counts as many as its usual tokens stand for."""
+    """Estimates how many bytes a model is shown; an image counts as many as its usual tokens stand for."""
     match message:
         case UserMessage():
             return sum(_part_size(part) for part in message.parts)
@@ -147,7 +147,7 @@ def _part_size(part: Part | Image) -> int:
 
 
 def assign_ids(message: AssistantMessage, new: Callable[[], str]) -> AssistantMessage:
-    """Provider ids may be empty or repeated: ours are unique, and stand in for them on the wire then."""
+    """Gives each call an id of ours. Provider ids may be empty or repeated: ours stand in for them then."""
     seen: set[str] = set()
     parts: list[Part] = []
     for part in message.parts:

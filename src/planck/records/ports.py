@@ -17,6 +17,6 @@ class Ids(Protocol):
 
 
 def add_seconds(ts: str, seconds: float) -> str:
-    """A clock's time, moved on."""
+    """Moves a clock's time on."""
     moment = datetime.fromisoformat(ts) + timedelta(seconds=seconds)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

@@ -87,7 +87,7 @@ class Archive:
         self._ids = RandomIds()
 
     def sessions(self, *, everywhere: bool = False) -> list[SessionInfo]:
-        """Newest first; those of other workspaces only when asked for."""
+        """Lists sessions, newest first; those of other workspaces only when asked for."""
         found = [
             info
             for path in list_logs(self._folder)
@@ -100,17 +100,17 @@ class Archive:
         return id_in(self._directory.find_newest())
 
     def detail(self, id_or_name: str) -> SessionDetail:
-        """All that the sound part of the log says; damage is named in `info.problem`."""
+        """Says all that the sound part of the log holds; damage is named in `info.problem`."""
         with self._reading(id_or_name) as store:
             return _Fold().read_detail(store)
 
     def why_blocked(self, id_or_name: str) -> list[str]:
-        """Each wait in words; also of a session that another process runs now."""
+        """Puts each wait in words; also of a session that another process runs now."""
         with self._reading(id_or_name) as store:
             return why_blocked(store.read(), self._clock.now())
 
     def events(self, id_or_name: str) -> Iterator[bytes]:
-        """The export: one JSON line an event."""
+        """Yields the export: one JSON line an event."""
         with self._reading(id_or_name) as store:
             yield from transfer.export(store)
 
@@ -127,7 +127,7 @@ class Archive:
         return _read_info(path) or SessionInfo(id="", name=path.stem)
 
     async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
-        """A new session that begins with the first `at` events of that one (default: all that are sound)."""
+        """Makes a session that begins with the first `at` events of one (default: all that are sound)."""
         with self._reading(id_or_name) as store:
             id, name = self._ids.new(), self._directory.choose_name(name, self._ids)
             meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
@@ -136,7 +136,7 @@ class Archive:
         return _read_info(path) or SessionInfo(id=id, name=name)
 
     def delete(self, id_or_name: str) -> SessionInfo:
-        """For good: the log and the output kept beside it. One that is open somewhere stays."""
+        """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
         path = self._directory.find(id_or_name)
         info = _read_info(path) or SessionInfo(id="", name=path.stem)
         transfer.delete(path)
@@ -144,7 +144,7 @@ class Archive:
         return info
 
     def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator[Hit]:
-        """Events whose data contain the text, whatever its case: newest session first, newest event first."""
+        """Yields events whose data contain the text in any case: newest session first, newest event first."""
         # As it stands in the log: JSON writes some characters in another way.
         wanted = codec.encode_str(text)[1:-1].casefold()
         for info in self.sessions(everywhere=everywhere):
@@ -156,7 +156,7 @@ class Archive:
                         return
 
     def _search_log(self, info: SessionInfo, wanted: str) -> Iterator[Hit]:
-        """As far as the log can be read: a damaged one hides none of the others."""
+        """Searches as far as the log can be read: a damaged one hides none of the others."""
         try:
             with self._reading(info.id) as store:
                 for event in _read_backwards(store):
@@ -274,7 +274,7 @@ class _Fold:
 
 
 def _count_sound(store: SqliteReader) -> int:
-    """How many events can be read."""
+    """Returns how many events can be read."""
     count = 0
     try:
         for _ in store.raw():

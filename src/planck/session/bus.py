@@ -1,3 +1,5 @@
+"""What a session publishes, handed to its readers: bounded, and without waiting for any of them."""
+
 import asyncio
 from collections import deque
 
@@ -61,7 +63,7 @@ class Subscription:
         self._wake()
 
     async def wait(self) -> None:
-        """Until there is something to take, to catch up with, or the end."""
+        """Returns once there is something to take, to catch up with, or the end."""
         if not (self.queue or self.behind or self.ended):
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter

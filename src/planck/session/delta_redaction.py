@@ -8,7 +8,6 @@ from planck.llm.redact import Redactor
 from planck.records.events import Event, TextDelta, ThinkingDelta, ToolEnd, ToolProgress, View, view
 from planck.toolkit.journal import Entry
 
-Piece = TextDelta | ThinkingDelta | ToolProgress
 PIECES = TextDelta, ThinkingDelta, ToolProgress
 
 _ENDS_OF_ALL = frozenset({"turn_end", "agent_ended"})

@@ -58,7 +58,7 @@ class SessionJournal:
             self._show(agent_id, turn, delta)
 
     async def events(self, after: int = 0, live: bool = True) -> AsyncGenerator[Event, None]:
-        """The log from there on, then what happens, deltas included: no event missing, none twice.
+        """Yields the log from there on, then what happens, deltas included: no event missing, none twice.
 
         A reader that falls behind loses deltas only: it catches up from the store.
         """

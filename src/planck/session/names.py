@@ -1,3 +1,5 @@
+"""Names for sessions that nobody named."""
+
 from planck.records.ports import Ids
 
 _ADJECTIVES = (

@@ -26,6 +26,8 @@ from planck.team.team import Team
 
 
 class Session:
+    """A team, its journal and its log, which end together."""
+
     def __init__(self, log: SessionLog, team: Team) -> None:
         self.id = log.id
         self.name = log.name
@@ -80,7 +82,7 @@ async def start_session(
 
 
 async def resume_session(log: SessionLog, version: str, team: Team) -> Session:
-    """Rebuild the team from the log; what was in flight is recorded as interrupted, and nothing is re-run."""
+    """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
     store = log.store
     facts = _facts_by_agent(store)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))

@@ -46,7 +46,7 @@ class Blob(msgspec.Struct, frozen=True):
 
 
 async def fork(source: SqliteReader, path: Path, meta: Mapping[str, str], clock: Clock, at: int) -> None:
-    """A new log at `path` that begins with the first `at` events, byte for byte; the source is only read."""
+    """Makes a log at `path` that begins with the first `at` events, byte for byte; only reads the source."""
     if not 0 < at <= source.head:
         raise StoreError(
             ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
@@ -66,7 +66,7 @@ async def fork(source: SqliteReader, path: Path, meta: Mapping[str, str], clock:
 
 
 def export(store: SqliteReader) -> Iterator[bytes]:
-    """One JSON line an event, then the blobs, then a line that says what they add up to."""
+    """Yields one JSON line an event, then the blobs, then a line that says what they add up to."""
     id, ts = store.meta.get("id", ""), ""
     for event in islice(store.read(), store.head):  # a session that goes on has more by now
         ts = event.ts
@@ -122,7 +122,7 @@ def read_trailer(file: Path) -> Exported:
 
 
 def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
-    """The bytes to store for each line; a line that an export would not have written is refused."""
+    """Yields the bytes to store for each line; a line that an export would not have written is refused."""
     id = exported.meta.get("id", "")
     for number, line in _read_lines(file):
         try:
@@ -166,7 +166,7 @@ def _refuse(why: str) -> StoreError:
 
 
 def delete(path: Path) -> None:
-    """Remove a session and everything beside it; one that a process has open stays, and that one is named."""
+    """Removes a session and everything beside it; one that a process has open stays, and it is named."""
     lock = WriterLock(companion(path, "lock"))
     try:
         remove_log(path)

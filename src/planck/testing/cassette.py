@@ -46,7 +46,7 @@ class Recording:
         self.calls: list[Call] = []
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        asked = _call(request, self._shown)
+        asked = _make_call(request, self._shown)
         at = len(self.calls)
         self.calls.append(asked)
         items: list[dict[str, Any]] = []
@@ -54,7 +54,7 @@ class Recording:
         try:
             async with aclosing(self._provider.stream(request)) as stream:
                 async for item in stream:
-                    items.append(_packed(item))
+                    items.append(_pack(item))
                     yield item
         except ProviderError as error:
             err = error.err
@@ -85,15 +85,15 @@ class Playback:
             self._tapes.setdefault(call.agent_id, []).append(call)
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        now = _call(request, self._shown)
+        now = _make_call(request, self._shown)
         tape = self._tape_of(now)
         if not tape:
-            raise _drift(request.agent_id, "the tape has no further call of this agent")
+            raise _refuse(request.agent_id, "the tape has no further call of this agent")
         call = tape.pop(0)
-        if found := first_drift(call, now, self._ids):
-            raise _drift(request.agent_id, found)
+        if found := _find_drift(call, now, self._ids):
+            raise _refuse(request.agent_id, found)
         for packed in call.items:
-            yield _unpacked(_translated(packed, self._ids))
+            yield _unpack(_translate(packed, self._ids))
         if call.failure is not None:
             failure = call.failure
             raise ProviderError(
@@ -108,21 +108,21 @@ class Playback:
     def _tape_of(self, now: Call) -> list[Call]:
         if now.agent_id not in self._playing and self._tapes:
             same = (
-                id for id, calls in self._tapes.items() if not first_drift(calls[0], now, dict(self._ids))
+                id for id, calls in self._tapes.items() if not _find_drift(calls[0], now, dict(self._ids))
             )
             self._playing[now.agent_id] = self._tapes.pop(next(same, next(iter(self._tapes))))
         return self._playing.get(now.agent_id, [])
 
 
-def first_drift(recorded: Call, now: Call, ids: dict[str, str]) -> str:
-    """Where two requests first differ, and how; empty where they do not. Pairs the ids that it meets."""
-    return _difference("", _request(recorded), _request(now), ids)
+def _find_drift(recorded: Call, now: Call, ids: dict[str, str]) -> str:
+    """Says where two requests first differ, and how; empty where they do not. Pairs the ids that it meets."""
+    return _find_difference("", _as_request(recorded), _as_request(now), ids)
 
 
-def _call(request: Request, shown: dict[str, tuple[Message, ...]]) -> Call:
+def _make_call(request: Request, shown: dict[str, tuple[Message, ...]]) -> Call:
     messages = tuple(request.history.balanced)
     before = shown.get(request.agent_id, ())
-    kept = _common(before, messages)
+    kept = _count_common(before, messages)
     shown[request.agent_id] = messages
     return Call(
         request.agent_id,
@@ -135,7 +135,7 @@ def _call(request: Request, shown: dict[str, tuple[Message, ...]]) -> Call:
     )
 
 
-def _common(before: Sequence[Message], now: Sequence[Message]) -> int:
+def _count_common(before: Sequence[Message], now: Sequence[Message]) -> int:
     """Messages are shared between calls, so nearly every comparison is one of identity."""
     kept = 0
     for one, other in zip(before, now, strict=False):
@@ -145,40 +145,42 @@ def _common(before: Sequence[Message], now: Sequence[Message]) -> int:
     return kept
 
 
-def _request(call: Call) -> Any:
+def _as_request(call: Call) -> Any:
     asked = msgspec.to_builtins(call)
     return {name: value for name, value in asked.items() if name not in {"items", "failure"}}
 
 
-def _difference(path: str, recorded: Any, now: Any, ids: dict[str, str]) -> str:
+def _find_difference(path: str, recorded: Any, now: Any, ids: dict[str, str]) -> str:
     if isinstance(recorded, dict) and isinstance(now, dict):
         for key in [*recorded, *(key for key in now if key not in recorded)]:
-            if found := _difference(f"{path}.{key}".lstrip("."), recorded.get(key), now.get(key), ids):
+            if found := _find_difference(f"{path}.{key}".lstrip("."), recorded.get(key), now.get(key), ids):
                 return found
         return ""
     if isinstance(recorded, list | tuple) and isinstance(now, list | tuple):
         for at, (one, other) in enumerate(zip(recorded, now, strict=False)):
-            if found := _difference(f"{path}[{at}]", one, other, ids):
+            if found := _find_difference(f"{path}[{at}]", one, other, ids):
                 return found
         if len(recorded) != len(now):
             return f"{path} has {len(recorded)} entries on the tape and {len(now)} now"
         return ""
-    if recorded == now or (isinstance(recorded, str) and isinstance(now, str) and _same(recorded, now, ids)):
+    if recorded == now or (
+        isinstance(recorded, str) and isinstance(now, str) and _pair_ids(recorded, now, ids)
+    ):
         return ""
-    return f"{path} is {_short(recorded)} on the tape and {_short(now)} now"
+    return f"{path} is {_shorten(recorded)} on the tape and {_shorten(now)} now"
 
 
 _ID = re.compile(r"\b[0-9a-f]{16}\b")
 
 
-def _same(recorded: str, now: str, ids: dict[str, str]) -> bool:
+def _pair_ids(recorded: str, now: str, ids: dict[str, str]) -> bool:
     if _ID.split(recorded) != _ID.split(now):
         return False
     pairs = zip(_ID.findall(recorded), _ID.findall(now), strict=True)
     return all(ids.setdefault(old, new) == new for old, new in pairs)
 
 
-def _translated(packed: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
+def _translate(packed: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
     if not ids:
         return packed
     text = _ID.sub(lambda id: ids.get(id[0], id[0]), codec.encode_str(packed))
@@ -186,12 +188,12 @@ def _translated(packed: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
     return translated
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def _drift(agent_id: str, what: str) -> ProviderError:
+def _refuse(agent_id: str, what: str) -> ProviderError:
     return ProviderError(
         ErrorKind.INVALID_RESPONSE,
         f"the run of agent {agent_id!r} has left its tape: {what}; record it again if that is meant",
@@ -209,11 +211,11 @@ _ITEMS: dict[str, type[Any]] = {
 _NAMES = {type_: name for name, type_ in _ITEMS.items()}
 
 
-def _packed(item: Item) -> dict[str, Any]:
+def _pack(item: Item) -> dict[str, Any]:
     return {_NAMES[type(item)]: msgspec.to_builtins(item)}
 
 
-def _unpacked(packed: dict[str, Any]) -> Item:
+def _unpack(packed: dict[str, Any]) -> Item:
     ((name, value),) = packed.items()
     item: Item = msgspec.convert(value, _ITEMS[name])
     return item

@@ -75,15 +75,15 @@ class ScriptedProvider:
         )
         self.open_streams += 1
         try:
-            say = _say(await self._answer(request))
-            for item in _deltas(say):
+            say = _as_say(await self._answer(request))
+            for item in _make_deltas(say):
                 await asyncio.sleep(0)  # as a socket would: others run between two deltas
                 yield item
             if say.wait is not None:
                 await say.wait.wait()
             if say.error is not None:
-                raise _raised(say.error)
-            yield _message(say, self._model, position)
+                raise _as_exception(say.error)
+            yield _make_message(say, self._model, position)
         finally:
             self.open_streams -= 1
 
@@ -104,7 +104,7 @@ class ScriptedProvider:
         return script[number]
 
 
-def _say(answer: Scripted) -> Say:
+def _as_say(answer: Scripted) -> Say:
     match answer:
         case Say():
             return answer
@@ -116,23 +116,23 @@ def _say(answer: Scripted) -> Say:
             return Say(calls=answer)
 
 
-def _deltas(say: Say) -> list[Item]:
-    thoughts = [ThinkingDelta(text=word) for word in _words(say.thinking)]
-    return [*thoughts, *(TextDelta(text=word) for word in _words(say.text))]
+def _make_deltas(say: Say) -> list[Item]:
+    thoughts = [ThinkingDelta(text=word) for word in _split_words(say.thinking)]
+    return [*thoughts, *(TextDelta(text=word) for word in _split_words(say.text))]
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     words = text.split(" ")
     return [word for word in (*(f"{word} " for word in words[:-1]), words[-1]) if word]
 
 
-def _raised(error: Err | BaseException) -> BaseException:
+def _as_exception(error: Err | BaseException) -> BaseException:
     if isinstance(error, Err):
         return ProviderError(error.kind, error.message, error.details)
     return error
 
 
-def _message(say: Say, model: str, position: int) -> AssistantMessage:
+def _make_message(say: Say, model: str, position: int) -> AssistantMessage:
     parts: list[Part] = []
     if say.thinking:
         parts.append(Thinking(say.thinking))
