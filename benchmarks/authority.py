@@ -13,7 +13,7 @@ from planck.permissions.policy import Surroundings, judge
 from planck.permissions.rules import load
 from planck.records.authority import Authority, Confinement, Mode
 from planck.toolkit.tool import Effect
-from planck.workspace.process import allowed, run, shell
+from planck.workspace.process import Command, allowed, run, shell
 from planck.workspace.sandbox import find
 
 ROUNDS = 60
@@ -68,7 +68,7 @@ def _cpu() -> float:
 
 
 async def _run(place: Path, confinement: Confinement | None) -> None:
-    await run(shell("true"), cwd=place, environment=allowed({}), timeout=30, confinement=confinement)
+    await run(Command(shell("true"), place, allowed({}), confinement=confinement), timeout=30)
 
 
 def _decisions() -> None:

@@ -23,7 +23,7 @@ from planck.tools.builtin.search import Engine
 from planck.tools.executor import Executor, Site, read_calls
 from planck.workspace.containment import Containment, containment
 from planck.workspace.paths import Root
-from planck.workspace.process import allowed, run, shell
+from planck.workspace.process import Command, allowed, run, shell
 
 Work = Callable[[], Awaitable[None]]
 
@@ -74,7 +74,7 @@ async def _bash(folder: Path) -> None:
         subprocess.run(["bash", "-c", "true"], stdin=subprocess.DEVNULL, check=True)
 
     async def group() -> None:
-        await run(shell("true"), cwd=folder, environment=env, timeout=9, level=Containment.PROCESS_GROUP)
+        await run(Command(shell("true"), folder, env, level=Containment.PROCESS_GROUP), timeout=9)
 
     async def tool() -> None:
         async for finished in executor.run(read_calls(tools, [call])):

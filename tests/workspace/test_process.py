@@ -15,7 +15,7 @@ import pytest
 from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, containment
 from planck.workspace.jobs import Jobs
-from planck.workspace.process import Completed, ProcessError, allowed, run, shell, start
+from planck.workspace.process import Command, Completed, ProcessError, allowed, run, shell, start
 from tests.memory import growth
 from tests.tools.room import open_folder, processes, until
 
@@ -55,7 +55,7 @@ def a_tag() -> str:
 
 
 async def bash(script: str, tmp_path: Path, timeout: float = 20.0, **options: object) -> Completed:
-    return await run(shell(script), cwd=tmp_path, environment=ENV, timeout=timeout, **options)  # type: ignore[arg-type]
+    return await run(Command(shell(script), tmp_path, ENV, **options), timeout=timeout)  # type: ignore[arg-type]
 
 
 async def gone(tag: str) -> list[int]:
@@ -80,7 +80,7 @@ async def test_ten_timeouts_of_an_escaping_command_leave_no_process(name: str, t
         tag = a_tag()
         async with slots:
             script = shell(ESCAPES[name].format(tag=tag))
-            job = start(script, cwd=tmp_path, environment=ENV)
+            job = start(Command(script, tmp_path, ENV))
             try:
                 await until(lambda: len(_sleeping(tag)) == SLEEPERS[name])
                 ended = await job.wait(0.05)
@@ -162,9 +162,9 @@ async def test_the_children_die_when_the_runtime_is_killed(tmp_path: Path) -> No
         """
         import asyncio, sys
         from pathlib import Path
-        from planck.workspace.process import allowed, run, shell
+        from planck.workspace.process import Command, allowed, run, shell
         script = f"setsid sleep {sys.argv[1]} & nohup sleep {sys.argv[1]} & sleep {sys.argv[1]}"
-        asyncio.run(run(shell(script), cwd=Path("."), environment=allowed({}), timeout=600))
+        asyncio.run(run(Command(shell(script), Path("."), allowed({})), timeout=600))
         """
     )
     runtime = subprocess.Popen([sys.executable, "-c", program, tag], cwd=tmp_path)
@@ -180,12 +180,12 @@ STORM = """
 import asyncio, os, sys
 from pathlib import Path
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process import allowed, run, shell
+from planck.workspace.process import Command, allowed, run, shell
 here = os.path.realpath(".")
 rights = Confinement(Mode.WORKSPACE, (here,), (here,)) if sys.argv[2] == "sandbox" else None
 async def command(timeout):
     script = shell(f"sleep {sys.argv[1]}")
-    await run(script, cwd=Path(here), environment=allowed({}), timeout=timeout, confinement=rights)
+    await run(Command(script, Path(here), allowed({}), confinement=rights), timeout=timeout)
 async def storm():
     while True:
         await command(0.006)
@@ -256,8 +256,8 @@ async def test_a_background_job_runs_on_until_its_owner_closes(tmp_path: Path) -
     """P5."""
     tag = a_tag()
     jobs = Jobs()
-    await jobs.add("one", start(shell(f"sleep {tag} & sleep {tag}"), cwd=tmp_path, environment=ENV))
-    await jobs.add("two", start(shell("exit 4"), cwd=tmp_path, environment=ENV))
+    await jobs.add("one", start(Command(shell(f"sleep {tag} & sleep {tag}"), tmp_path, ENV)))
+    await jobs.add("two", start(Command(shell("exit 4"), tmp_path, ENV)))
     await until(lambda: len(_sleeping(tag)) == 2 and len(jobs.running) == 1)
     assert list(jobs.running) == ["one"]
     two = jobs.get("two")
@@ -366,9 +366,9 @@ async def test_a_command_sees_no_secret_of_the_runtime(tmp_path: Path) -> None:
         f"""
         import asyncio
         from pathlib import Path
-        from planck.workspace.process import run, shell
+        from planck.workspace.process import Command, run, shell
         script = "env; cat /proc/self/environ /proc/*/environ | tr '\\\\0' '\\\\n'"
-        done = asyncio.run(run(shell(script), cwd=Path("."), environment={env!r}, timeout=10))
+        done = asyncio.run(run(Command(shell(script), Path("."), {env!r}), timeout=10))
         print(done.output)
         """
     )
@@ -419,7 +419,7 @@ def test_only_listed_names_pass_into_a_command() -> None:
 async def test_no_startup_file_is_read(tmp_path: Path) -> None:
     for name in (".bashrc", ".bash_profile", ".profile"):
         (tmp_path / name).write_text("echo evil\n")
-    done = await run(shell("echo fine"), cwd=tmp_path, environment={**ENV, "HOME": str(tmp_path)}, timeout=10)
+    done = await run(Command(shell("echo fine"), tmp_path, {**ENV, "HOME": str(tmp_path)}), timeout=10)
     assert done.output == "fine\n"
 
 
@@ -455,12 +455,12 @@ async def test_what_the_system_can_not_start_is_refused(
 ) -> None:
     """P20."""
     with pytest.raises(ProcessError) as refusal:
-        await run(argv, cwd=tmp_path, environment=ENV, timeout=5)
+        await run(Command(argv, tmp_path, ENV), timeout=5)
     assert refusal.value.err.kind is kind
 
 
 async def test_ten_thousand_arguments_pass(tmp_path: Path) -> None:
-    done = await run(["echo", *map(str, range(10_000))], cwd=tmp_path, environment=ENV, timeout=10)
+    done = await run(Command(["echo", *map(str, range(10_000))], tmp_path, ENV), timeout=10)
     assert (done.exit_code, done.total_bytes) == (0, len(" ".join(map(str, range(10_000)))) + 1)
 
 
@@ -470,7 +470,7 @@ async def test_a_folder_given_by_descriptor_can_not_be_swapped(tmp_path: Path) -
     (tmp_path / "real").rename(tmp_path / "moved")
     (tmp_path / "real").symlink_to("/etc")
     try:
-        done = await run(shell("pwd -P"), cwd=fd, environment=ENV, timeout=10)
+        done = await run(Command(shell("pwd -P"), fd, ENV), timeout=10)
     finally:
         os.close(fd)
     assert done.output == f"{tmp_path / 'moved'}\n"
@@ -492,7 +492,7 @@ async def test_a_finished_job_is_never_signalled_again(tmp_path: Path) -> None:
     )
     watching = False
     for level in (Containment.PID_NAMESPACE, Containment.PROCESS_GROUP):
-        job = start(shell("true"), cwd=tmp_path, environment=ENV, level=level)
+        job = start(Command(shell("true"), tmp_path, ENV, level=level))
         await job.wait(10)
         watching = True
         job.end()
@@ -534,11 +534,11 @@ async def test_an_ordinary_user_gets_the_same_containment() -> None:
         import asyncio, os, sys
         from pathlib import Path
         from planck.workspace.containment import containment
-        from planck.workspace.process import allowed, run, shell
+        from planck.workspace.process import Command, allowed, run, shell
         os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
         script = f"id -u; setsid sleep {sys.argv[1]} & sleep {sys.argv[1]}"
         def command(timeout):
-            return run(shell(script), cwd=Path("."), environment=allowed({}), timeout=timeout)
+            return run(Command(shell(script), Path("."), allowed({})), timeout=timeout)
         done = asyncio.run(command(2))
         print(containment(), done.output, done.timed_out, flush=True)
         asyncio.run(command(600))

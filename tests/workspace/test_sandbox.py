@@ -21,7 +21,16 @@ from msgspec.structs import replace
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
 from planck.workspace.landlock import Landlock
-from planck.workspace.process import MAX_PROCESSES, Completed, ProcessError, allowed, run, shell, start
+from planck.workspace.process import (
+    MAX_PROCESSES,
+    Command,
+    Completed,
+    ProcessError,
+    allowed,
+    run,
+    shell,
+    start,
+)
 from planck.workspace.sandbox import SandboxError, find, probe, wrap
 
 pytestmark = [
@@ -73,11 +82,7 @@ class Place:
     async def run(self, mode: Mode, command: str, **more: Any) -> Completed:
         environment = allowed({"PATH": "/usr/bin:/bin", "FOO_API_KEY": "canary"})
         return await run(
-            shell(command),
-            cwd=self.ws,
-            environment=environment,
-            timeout=30,
-            confinement=self.rights(mode, **more),
+            Command(shell(command), self.ws, environment, confinement=self.rights(mode, **more)), timeout=30
         )
 
     def digest(self, folder: Path) -> str:
@@ -157,7 +162,7 @@ async def test_the_probe_would_notice(place: Place, plan: dict[str, Any]) -> Non
     wanted += ["chmod_outside", "touch_outside", "truncate_outside", "unlink_outside", "rename_out"]
     wanted += ["tcp", "udp", "an_abstract_socket", "a_socket_outside", "read_a_masked_folder"]
     argv = [_python(place), str(_copied(place)), json.dumps({**plan, "only": wanted})]
-    done = await run(argv, cwd=place.ws, environment={"PATH": "/usr/bin:/bin"}, timeout=30)
+    done = await run(Command(argv, place.ws, {"PATH": "/usr/bin:/bin"}), timeout=30)
     assert [name for name, succeeded in json.loads(done.output).items() if not succeeded] == []
 
 
@@ -255,12 +260,15 @@ async def test_one_command_can_not_end_the_protection_of_another(place: Place) -
     rights = place.rights(Mode.WORKSPACE)
     environment = allowed({})
     slow = start(
-        shell(
-            "touch entered; while [ ! -e go ]; do sleep 0.02; done; mkdir .planck/x .agents/y; : > .mcp.json"
-        ),
-        cwd=place.ws,
-        environment=environment,
-        confinement=rights,
+        Command(
+            shell(
+                "touch entered; while [ ! -e go ]; do sleep 0.02; done; "
+                "mkdir .planck/x .agents/y; : > .mcp.json"
+            ),
+            place.ws,
+            environment,
+            confinement=rights,
+        )
     )
     try:
         async with asyncio.timeout(30):
@@ -295,9 +303,7 @@ async def test_what_is_shown_of_a_private_place_shows_no_socket_and_no_secret(pl
             seen=("/tmp", str(shown), str(shown / "open"), "/tmp/gone"),
         )
         look = "cat file; test -S open || echo away; cat secret 2>&1; ls /tmp; touch new 2>&1"
-        done = await run(
-            shell(f"cd {shown}; {look}"), cwd=place.ws, environment={}, timeout=30, confinement=rights
-        )
+        done = await run(Command(shell(f"cd {shown}; {look}"), place.ws, {}, confinement=rights), timeout=30)
     assert done.output.splitlines()[:2] == ["file", "away"]
     assert "secret\n" not in done.output.splitlines(keepends=True)
     assert done.output.splitlines().count(Path(folder).name) == 1
@@ -321,7 +327,7 @@ async def test_a_socket_that_goes_while_a_command_starts_is_no_failure(place: Pl
 async def test_a_sandbox_that_can_not_be_set_up_is_an_error_and_no_exit_code(place: Place) -> None:
     gone = replace(place.rights(Mode.WORKSPACE), roots=(str(place.ws), str(place.base / "gone")))
     with pytest.raises(ProcessError) as refused:
-        await run(shell("touch ran"), cwd=place.ws, environment={}, timeout=30, confinement=gone)
+        await run(Command(shell("touch ran"), place.ws, {}, confinement=gone), timeout=30)
     assert refused.value.err.kind is ErrorKind.SANDBOX_UNAVAILABLE
     assert str(place.base / "gone") in refused.value.err.message
     assert not (place.ws / "ran").exists()
@@ -337,10 +343,10 @@ async def test_what_a_killed_runtime_left_in_the_workspace_goes_with_the_next_co
     script = f"""
 import asyncio, os, sys
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process import shell, start
+from planck.workspace.process import Command, shell, start
 async def main():
     rights = Confinement(Mode.WORKSPACE, ({str(place.ws)!r},), ({str(place.ws)!r},))
-    start(shell("touch began; sleep 60"), cwd={str(place.ws)!r}, environment={{}}, confinement=rights)
+    start(Command(shell("touch began; sleep 60"), {str(place.ws)!r}, {{}}, confinement=rights))
     while not os.path.exists({str(place.ws / "began")!r}):
         await asyncio.sleep(0.01)
     os.kill(os.getpid(), 9)
@@ -368,11 +374,8 @@ async def test_a_protected_link_can_not_be_protected_so_nothing_runs(place: Plac
 async def test_a_root_that_is_everything_or_a_link_is_refused(root: str) -> None:
     with pytest.raises(SandboxError):
         await run(
-            shell("true"),
-            cwd=Path("/"),
-            environment={},
+            Command(shell("true"), Path("/"), {}, confinement=Confinement(Mode.WORKSPACE, (root,), (root,))),
             timeout=5,
-            confinement=Confinement(Mode.WORKSPACE, (root,), (root,)),
         )
 
 
@@ -385,11 +388,10 @@ async def test_a_commands_processes_are_counted_and_bounded_for_itself(place: Pl
     both = await asyncio.gather(*(place.run(Mode.WORKSPACE, begin.format(30, 30)) for _ in range(3)))
     assert [done.output for done in both] == ["30 of them\n"] * 3
     bomb = await run(
-        shell(begin.format(100, 100)),
-        cwd=place.ws,
-        environment=allowed({}),
+        Command(
+            shell(begin.format(100, 100)), place.ws, allowed({}), confinement=place.rights(Mode.WORKSPACE)
+        ),
         timeout=1,
-        confinement=place.rights(Mode.WORKSPACE),
     )
     assert bomb.timed_out
     assert "Resource temporarily unavailable" in bomb.output
@@ -400,11 +402,13 @@ async def test_nothing_survives_the_command_or_its_time(place: Place) -> None:
     payload = f"setsid sleep {tag} & (setsid nohup sleep {tag} >/dev/null 2>&1 &) ; "
     assert (await place.run(Mode.WORKSPACE, payload)).exit_code == 0
     done = await run(
-        shell(f"{payload} trap '' TERM; sleep {tag}"),
-        cwd=place.ws,
-        environment=allowed({}),
+        Command(
+            shell(f"{payload} trap '' TERM; sleep {tag}"),
+            place.ws,
+            allowed({}),
+            confinement=place.rights(Mode.WORKSPACE),
+        ),
         timeout=0.5,
-        confinement=place.rights(Mode.WORKSPACE),
     )
     assert done.timed_out
     assert _alive(tag) == []
@@ -417,11 +421,10 @@ async def test_commands_die_with_the_runtime(place: Place) -> None:
 import asyncio
 from pathlib import Path
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process import run, shell
+from planck.workspace.process import Command, run, shell
 ws = {str(place.ws)!r}
-asyncio.run(run(shell("touch entered; setsid sleep {tag} & sleep {tag}"), cwd=Path(ws),
-    environment={{"PATH": "/usr/bin:/bin"}}, timeout=60,
-    confinement=Confinement(Mode.WORKSPACE, (ws,), (ws,))))
+asyncio.run(run(Command(shell("touch entered; setsid sleep {tag} & sleep {tag}"), Path(ws),
+    {{"PATH": "/usr/bin:/bin"}}, Confinement(Mode.WORKSPACE, (ws,), (ws,))), timeout=60))
 """
     runtime = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     async with asyncio.timeout(30):
@@ -441,11 +444,13 @@ def test_the_backend_was_found_by_trying_it() -> None:
 
 async def _probe(place: Place, plan: dict[str, Any], mode: Mode, **more: Any) -> dict[str, bool]:
     done = await run(
-        [_python(place), str(_copied(place)), json.dumps(plan)],
-        cwd=place.ws,
-        environment=allowed({"PATH": "/usr/bin:/bin", "FOO_API_KEY": "canary"}),
+        Command(
+            [_python(place), str(_copied(place)), json.dumps(plan)],
+            place.ws,
+            allowed({"PATH": "/usr/bin:/bin", "FOO_API_KEY": "canary"}),
+            confinement=place.rights(mode, **more),
+        ),
         timeout=60,
-        confinement=place.rights(mode, **more),
     )
     assert done.exit_code == 0, done.output
     found: dict[str, bool] = json.loads(done.output)
@@ -497,11 +502,13 @@ async def test_roots_below_the_private_folders_are_seen_and_only_the_writable_wr
         (folder / "file").write_text("seen\n")
     writable = (str(mine),) if mode is Mode.WORKSPACE else ()
     done = await run(
-        shell(f"cat {mine}/file {other}/file; echo x > {mine}/new; echo x > {other}/new"),
-        cwd=mine,
-        environment=allowed({}),
+        Command(
+            shell(f"cat {mine}/file {other}/file; echo x > {mine}/new; echo x > {other}/new"),
+            mine,
+            allowed({}),
+            confinement=Confinement(mode, (str(mine), str(other)), writable),
+        ),
         timeout=30,
-        confinement=Confinement(mode, (str(mine), str(other)), writable),
     )
     assert done.output.startswith("seen\nseen\n")
     assert (mine / "new").exists() is (mode is Mode.WORKSPACE)

@@ -131,14 +131,9 @@ class Hooks:
             stdin.write(codec.encode(message) + b"\n")
             stdin.seek(0)
             try:
-                job = process.start(
-                    process.shell(f"{hook.command}\nexit $?"),
-                    cwd=self._workspace,
-                    environment=self._environment,
-                    keep=_MAX_OUTPUT,
-                    stdin=stdin.fileno(),
-                    stdout=stdout.fileno(),
-                )
+                argv = process.shell(f"{hook.command}\nexit $?")
+                command = process.Command(argv, self._workspace, self._environment, keep=_MAX_OUTPUT)
+                job = process.start(command, stdin=stdin.fileno(), stdout=stdout.fileno())
             except ProcessError as failure:
                 self._warn(event, failure.err.message)
                 return Verdict()

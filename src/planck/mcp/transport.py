@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from planck.mcp.framing import MAX_LINE
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.process import Job, start
+from planck.workspace.process import Command, Job, start
 
 if TYPE_CHECKING:
     import httpx2
@@ -124,14 +124,8 @@ async def open_process(
         try:
             if confinement is not None:
                 confinement = replace(confinement, seen=(pipe, *map(str, made_of)))
-            job = start(
-                ("/bin/sh", "-c", _OPEN_AND_FORGET, pipe, *argv),
-                cwd=cwd,
-                environment=environment,
-                stdin=their_input,
-                keep=16_000,
-                confinement=confinement,
-            )
+            opening = ("/bin/sh", "-c", _OPEN_AND_FORGET, pipe, *argv)
+            job = start(Command(opening, cwd, environment, confinement, keep=16_000), stdin=their_input)
         except PlanckError as failure:
             wire.end("not started")
             wire.close_output()

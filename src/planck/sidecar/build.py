@@ -15,7 +15,7 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.sidecar.discovery import SidecarError
 from planck.sidecar.project import SidecarProject
-from planck.workspace.process import allowed, run
+from planck.workspace.process import Command, allowed, run
 
 _TIMEOUT = 600.0
 _READY = "ready"
@@ -103,7 +103,7 @@ async def _run_step(argv: list[str], environment: Mapping[str, str], progress: C
         if text := chunk.decode(errors="replace").strip():
             progress(text.splitlines()[-1][:200])
 
-    done = await run(argv, cwd=Path("/"), environment=environment, timeout=_TIMEOUT, on_output=heard)
+    done = await run(Command(argv, Path("/"), environment), timeout=_TIMEOUT, on_output=heard)
     if done.exit_code != 0:
         state = "ran out of time" if done.timed_out else f"failed with exit code {done.exit_code}"
         raise SidecarError(

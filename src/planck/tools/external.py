@@ -25,7 +25,7 @@ from planck.tools.builtin.files import Spills
 from planck.tools.command_outcome import command_outcome
 from planck.tools.template import Template, compile_template
 from planck.workspace.paths import Root, escape
-from planck.workspace.process import allowed, run, shell
+from planck.workspace.process import Command, allowed, run, shell
 from planck.workspace.regular import read_regular
 
 TIMEOUT_MS = 30_000
@@ -72,15 +72,13 @@ class ExternalTool(Tool):
         try:
             timeout_ms = _parse_timeout_ms(args)
             script, values = self._template.fill(args)
+            argv = [*shell(script), self.name, *values]
+            spill = self._spills.file(ctx.call_id) if self._spills else None
             with Root(ctx.workspace).folder(_parse_cwd(args)) as cwd:
                 done = await run(
-                    [*shell(script), self.name, *values],
-                    cwd=cwd,
-                    environment=self._environment,
-                    timeout=timeout_ms / 1000,
-                    spill=self._spills.file(ctx.call_id) if self._spills else None,
-                    on_output=lambda chunk: ctx.progress(chunk.decode(errors="replace")),
-                    confinement=ctx.confinement,
+                    Command(argv, cwd, self._environment, ctx.confinement, spill),
+                    timeout_ms / 1000,
+                    lambda chunk: ctx.progress(chunk.decode(errors="replace")),
                 )
         except PlanckError as failure:
             return failure.err

@@ -2,13 +2,12 @@
 
 The door for every command (`bash`, TOOL.json, git):
 
-    done = await run(shell("ls | wc -l"), cwd=folder, environment=allowed(env), timeout=30.0, spill=file)
+    done = await run(Command(shell("ls | wc -l"), folder, allowed(env), spill=file), timeout=30.0)
     done.output, done.exit_code, done.timed_out, done.containment, done.spilled
 
-    job = start(argv, cwd=folder, environment=allowed(env))     # the same, without waiting
+    job = start(Command(argv, folder, allowed(env)))     # the same, without waiting
     await job.wait(); await job.kill()
 
-`cwd` may be an int: a directory descriptor that was opened by `paths`, so that nobody can swap it.
 Cancelling `run` kills the command and everything it started before the cancellation goes on.
 
 The ladder, probed once by trying it: a PID namespace of its own, which dies with the runtime and takes every
@@ -45,6 +44,23 @@ class ProcessError(PlanckError):
     """A command that could not be started."""
 
 
+class Command(msgspec.Struct, frozen=True):
+    """What is started where, with which rights, and how much of its output is kept."""
+
+    argv: Sequence[str]
+    cwd: Path | int
+    """An int is a directory's descriptor that was opened by `paths`, so that nobody can swap it."""
+    environment: Mapping[str, str]
+    confinement: Confinement | None = None
+    """What it forbids is impossible, or nothing is started."""
+    spill: Path | None = None
+    """Gets the output once it is longer than `keep`; with `spill_all` from its first byte."""
+    spill_all: bool = False
+    keep: int = KEEP_BYTES
+    level: Containment | None = None
+    """Asks for less containment than there is."""
+
+
 class Completed(msgspec.Struct, frozen=True):
     exit_code: int | None
     """128 + N for a command ended by signal N; None if it ran out of time."""
@@ -57,29 +73,11 @@ class Completed(msgspec.Struct, frozen=True):
 
 
 async def run(
-    argv: Sequence[str],
-    *,
-    cwd: Path | int,
-    environment: Mapping[str, str],
-    timeout: float,
-    spill: Path | None = None,
-    keep: int = KEEP_BYTES,
-    on_output: Callable[[bytes], None] | None = None,
-    level: Containment | None = None,
-    confinement: Confinement | None = None,
+    command: Command, timeout: float, on_output: Callable[[bytes], None] | None = None
 ) -> Completed:
     """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
     for _ in range(_ATTEMPTS):
-        job = start(
-            argv,
-            cwd=cwd,
-            environment=environment,
-            spill=spill,
-            keep=keep,
-            on_output=on_output,
-            level=level,
-            confinement=confinement,
-        )
+        job = start(command, on_output)
         try:
             timed_out = not await job.wait(timeout)
         finally:
@@ -94,32 +92,24 @@ async def run(
 
 
 def start(
-    argv: Sequence[str],
-    *,
-    cwd: Path | int,
-    environment: Mapping[str, str],
-    spill: Path | None = None,
-    spill_all: bool = False,
-    keep: int = KEEP_BYTES,
+    command: Command,
     on_output: Callable[[bytes], None] | None = None,
-    level: Containment | None = None,
-    confinement: Confinement | None = None,
+    *,
     stdin: int = subprocess.DEVNULL,
     stdout: int | None = None,
 ) -> "Job":
-    """Spawn on the calling thread, which must be the loop's: the child dies when that thread ends.
+    """Spawns on the calling thread, which must be the loop's: the child dies when that thread ends.
 
-    `spill` gets the output once it is longer than `keep`; with `spill_all` from its first byte.
-    `level` asks for less containment than there is. What `confinement` forbids is impossible, or nothing
-    is started. A long-lived peer gets `stdin` and `stdout`, descriptors that stay the caller's: the output
-    that is kept is then its stderr alone.
+    A long-lived peer gets `stdin` and `stdout`, descriptors that stay the caller's: the output that is kept
+    is then its stderr alone.
     """
+    argv, environment, cwd = command.argv, command.environment, command.cwd
     for word in (*argv, *environment.keys(), *environment.values()):
         if "\0" in word:
             raise ProcessError(
                 ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
             )
-    wrapped = _wrapped(confinement, level)
+    wrapped = _wrapped(command.confinement, command.level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
@@ -140,7 +130,7 @@ def start(
         os.close(write_end)
         if us is not None:
             os.close(us)
-    kept = Kept(keep, spill, spill_all=spill_all)
+    kept = Kept(command.keep, command.spill, spill_all=command.spill_all)
     return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
 
 

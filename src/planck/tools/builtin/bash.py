@@ -1,10 +1,8 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
-from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Spills
@@ -13,31 +11,28 @@ from planck.tools.command_outcome import command_outcome
 from planck.workspace.jobs import Jobs
 from planck.workspace.output import KEEP_BYTES, drop_controls
 from planck.workspace.paths import Root
-from planck.workspace.process import allowed, run, shell, start
+from planck.workspace.process import Command, allowed, run, shell, start
 
 TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
 _PROGRESS_EVERY = 0.1
 _PROGRESS_BYTES = 2_000
-_KILL = re.compile(r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*")
+_KILL = r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*"
 
 
 def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: Jobs) -> Tool:
     env = allowed(environment)
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        command: str = args["command"]
-        if handle := _KILL.fullmatch(command):
+        if handle := re.fullmatch(_KILL, args["command"]):
             return await _kill(jobs, handle[1])
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
-        spill = spills.file(ctx.call_id)
+        background, spill = bool(args.get("background")), spills.file(ctx.call_id)
         with root.folder(args.get("cwd", ".")) as cwd:
-            how = _How(cwd=cwd, environment=env, spill=spill, confinement=ctx.confinement)
-            if args.get("background", False):
-                return await _in_background(jobs, f"bg_{ctx.call_id}", command, how)
-            done = await run(
-                shell(command), timeout=timeout_ms / 1000, on_output=_throttled(ctx.progress), **how
-            )
+            command = Command(shell(args["command"]), cwd, env, ctx.confinement, spill, background)
+            if background:
+                return await _in_background(jobs, f"bg_{ctx.call_id}", command)
+            done = await run(command, timeout_ms / 1000, _throttled(ctx.progress))
         return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
@@ -72,16 +67,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
     )
 
 
-class _How(TypedDict):
-    """What both ways to run a command are told."""
-
-    cwd: int
-    environment: Mapping[str, str]
-    spill: Path | None
-    confinement: Confinement | None
-
-
-async def _in_background(jobs: Jobs, handle: str, command: str, how: _How) -> Outcome:
+async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
     if len(jobs.running) >= jobs.limit:
         return Err(
             ErrorKind.LIMIT_EXCEEDED,
@@ -89,7 +75,7 @@ async def _in_background(jobs: Jobs, handle: str, command: str, how: _How) -> Ou
         )
     if jobs.get(handle) is not None:
         return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} was started already")
-    await jobs.add(handle, start(shell(command), spill_all=True, **how))
+    await jobs.add(handle, start(command))
     return Ok(_started(handle))
 
 

@@ -18,7 +18,7 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import ToolError
 from planck.workspace.paths import Root, WorkspaceError
-from planck.workspace.process import allowed, start
+from planck.workspace.process import Command, allowed, start
 
 SEARCH_TIMEOUT = 20.0
 MAX_SHOWN_LINE = 500
@@ -43,11 +43,11 @@ class Engine:
         self.program = _ripgrep(root, self._environment) if ripgrep else None
         """The path of ripgrep; None: our own worker."""
 
-    async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Found":
+    async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Matches":
         """Files below the folder that `accept` takes, in order of name, without links and ignored ones."""
         records = _Records(_FILE, accept, limit)
         ended = await self._run(self._listing(folder), records)
-        return Found(records.kept, records.full, ended)
+        return Matches(records.kept, records.full, ended)
 
     async def lines(
         self,
@@ -57,15 +57,15 @@ class Engine:
         ignore_case: bool,
         limit: int,
         glob: str,
-    ) -> "Found":
+    ) -> "Matches":
         records = _Records(_LINE, accept, limit)
         ended = await self._run(self._search(start_at, pattern, ignore_case, glob), records)
-        return Found(records.kept, records.full, ended)
+        return Matches(records.kept, records.full, ended)
 
     async def _run(self, argv: list[str], records: "_Records") -> bool:
         """False if the time was up."""
         with self._root.folder() as cwd:
-            job = start(argv, cwd=cwd, environment=self._environment, on_output=records.feed)
+            job = start(Command(argv, cwd, self._environment), on_output=records.feed)
         records.enough = job.end
         try:
             ended = await job.wait(self._timeout)
@@ -92,7 +92,7 @@ class Engine:
         return [*_rg_options(self.program), *options, "-e", pattern, "--", _dotted(start_at)]
 
 
-class Found(msgspec.Struct, frozen=True):
+class Matches(msgspec.Struct, frozen=True):
     places: list[tuple[str, int]]
     """Path and line number, 0 for a file as such."""
     more: bool
@@ -102,13 +102,13 @@ class Found(msgspec.Struct, frozen=True):
 class _Records:
     """Takes the engine's output as it comes and keeps at most `limit` accepted places."""
 
-    def __init__(self, form: "re.Pattern[bytes]", accept: Callable[[str], bool], limit: int) -> None:
+    def __init__(self, form: bytes, accept: Callable[[str], bool], limit: int) -> None:
         self.kept: list[tuple[str, int]] = []
         self.found = False
         """Whether the search began: what the engine says of a pattern comes before, and alone."""
         self.full = False
         self.enough: Callable[[], None] = lambda: None
-        self._form = form
+        self._form = re.compile(form)
         self._accept = accept
         self._limit = limit
         self._rest = b""
@@ -130,8 +130,8 @@ class _Records:
             self.kept.append((path, number))
 
 
-_FILE = re.compile(rb"(?:\./)?([^\0]+)\0()")
-_LINE = re.compile(rb"(?:\./)?([^\0]+)\0(?:(\d+):|binary)[^\n]*\n")
+_FILE = rb"(?:\./)?([^\0]+)\0()"
+_LINE = rb"(?:\./)?([^\0]+)\0(?:(\d+):|binary)[^\n]*\n"
 """ripgrep says `path NUL binary file matches` for what it then leaves out."""
 
 
