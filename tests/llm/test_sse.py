@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planck.llm.provider import ProviderError
-from planck.llm.sse import Lines, Sse
+from planck.llm.sse import JsonLines, Sse
 from planck.records.outcome import ErrorKind
 
 
@@ -67,8 +67,8 @@ def test_the_cuts_between_chunks_change_nothing(pieces: list[bytes], cuts: list[
     assert events(*chunks) == events(stream)
 
 
-@pytest.mark.parametrize("parser", [Sse, Lines])
-def test_an_event_without_an_end_is_bounded(parser: type[Sse] | type[Lines]) -> None:
+@pytest.mark.parametrize("parser", [Sse, JsonLines])
+def test_an_event_without_an_end_is_bounded(parser: type[Sse] | type[JsonLines]) -> None:
     reading = parser(limit=1_000_000)
     for _ in range(19):
         assert reading.feed(b"data: " + b"x" * 50_000) == []
@@ -88,7 +88,7 @@ def test_a_large_event_in_small_chunks_is_searched_once() -> None:
 
 def test_lines_are_split_anywhere_and_the_rest_is_kept() -> None:
     stream = b'{"a":1}\n\n{"b":2}\r\n{"c":'
-    assert Lines().feed(stream) == [b'{"a":1}', b'{"b":2}\r']
-    byte_by_byte = Lines()
+    assert JsonLines().feed(stream) == [b'{"a":1}', b'{"b":2}\r']
+    byte_by_byte = JsonLines()
     chunks = (stream[at : at + 1] for at in range(len(stream)))
     assert [line for chunk in chunks for line in byte_by_byte.feed(chunk)] == [b'{"a":1}', b'{"b":2}\r']

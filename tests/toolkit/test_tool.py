@@ -122,6 +122,51 @@ def test_the_form_of_a_function_is_told_by_how_many_arguments_it_takes() -> None
         made(lambda only: "")
 
 
+def _forms() -> list[Any]:
+    class Odd:
+        def two(self, args: Any, ctx: Any) -> None: ...
+
+        @classmethod
+        def three(cls, agent_id: Any, call_id: Any, args: Any) -> None: ...
+
+        @staticmethod
+        def one(only: Any) -> None: ...
+
+        def __call__(self, args: Any, ctx: Any) -> None: ...
+
+    def keyed(args: Any, ctx: Any, *, must: Any) -> None: ...
+    def keyed_default(args: Any, ctx: Any, *, may: Any = 0) -> None: ...
+    def any_number(*given: Any) -> None: ...
+    def third_default(agent_id: Any, call_id: Any, args: Any = 0, more: Any = 0) -> None: ...
+    def four(a: Any, b: Any, c: Any, d: Any) -> None: ...
+    def positional(args: Any, ctx: Any, /, **rest: Any) -> None: ...
+    @functools.wraps(four)
+    def wrapped(*given: Any) -> None: ...
+
+    plain = [keyed, keyed_default, any_number, third_default, four, positional, wrapped]
+    return [*plain, Odd().two, Odd().three, Odd.one, Odd(), functools.partial(four, 1), print, len, dict]
+
+
+@pytest.mark.parametrize("function", _forms())
+def test_the_form_that_is_told_is_the_one_that_the_signature_has(function: Any) -> None:
+    def takes(count: int) -> bool:
+        try:
+            inspect.signature(function).bind(*range(count))
+        except TypeError:
+            return False
+        except ValueError:
+            return count == 2
+        return True
+
+    if takes(2):
+        assert made(function).execute is function
+    elif takes(3):
+        assert made(function).execute is not function
+    else:
+        with pytest.raises(TypeError, match="must take"):
+            made(function)
+
+
 def test_closure_says_the_form_where_the_signature_does_not() -> None:
     def any_number(*given: Any) -> str:
         return str(len(given))

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import Endpoint
-from planck.llm.exchange import cut, exchange
+from planck.llm.exchange import Exchange, cut
 from planck.llm.http_errors import provider_error
 from planck.llm.parts import concluded, json_object, unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
@@ -53,21 +53,21 @@ class Anthropic:
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         self._endpoint = endpoint
         self._model = model
-        self._transport = transport
-        self._url = f"{endpoint.base_url or ROOT}/v1/messages"
-        self._headers = {
+        url = f"{endpoint.base_url or ROOT}/v1/messages"
+        headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
             "anthropic-version": VERSION,
             **({"x-api-key": endpoint.key} if endpoint.key else {}),
             **endpoint.headers,
         }
+        self._exchange = Exchange(transport, endpoint, url, headers)
         self._tools = ToolBytes(_tool)
         self._wire_key = f"{DIALECT}:{model.model}"
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
-        return exchange(self._transport, self._endpoint, self._url, self._headers, self.body(request), answer)
+        return self._exchange.stream(self.body(request), answer)
 
     def body(self, request: Request) -> list[bytes]:
         """The messages come last: each request of a session is a prefix of the next, markers aside."""

@@ -59,7 +59,7 @@ def snapshot_date() -> str:
 def find(provider: str, model: str, base_url: str = "") -> CatalogModel | None:
     """By the vendor's own name, a dated version as its family; `base_url` finds a compatible vendor."""
     known = _models(_by_address(base_url) or provider if base_url else provider)
-    for name in (model, model.removeprefix("models/"), _DATED.sub("", model)):
+    for name in (model, model.removeprefix("models/"), re.sub(_DATED, "", model)):
         if name in known:
             return known[name]
     return None
@@ -73,7 +73,7 @@ def providers() -> list[str]:
     return list(_snapshot().providers)
 
 
-_DATED = re.compile(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)$")
+_DATED = r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)$"
 
 _Row = tuple[str, int, int, int, list[Price] | None]
 

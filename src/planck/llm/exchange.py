@@ -45,52 +45,57 @@ _FAIR = 256
 """Events of one chunk before others run: whoever watches keeps up, and a burst starves nobody."""
 
 
-async def exchange(
-    transport: Transport,
-    endpoint: Endpoint,
-    url: str,
-    headers: Mapping[str, str],
-    body: Sequence[bytes] | bytes,
-    answer: Answer,
-    splitter: Splitter | None = None,
-) -> AsyncGenerator[Item, None]:
-    """Deltas as they arrive, then the message. Closing it closes the connection."""
-    events = splitter or Sse()
-    response = await transport.send("POST", url, headers, body)
-    async with aclosing(response):
-        if response.status != 200:
-            raise await refusal(response, endpoint)
-        now = asyncio.get_running_loop().time
-        alive = now()
-        checked = splitter is not None
-        counted = answer.usage
-        async for chunk in response.chunks():
-            if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
-                raise await _no_stream(chunk, response, endpoint)
-            silent = True
-            for number, data in enumerate(events.feed(chunk), 1):
-                if number % _FAIR == 0:
-                    await asyncio.sleep(0)
-                for item in _read(answer, data):
-                    silent = False
-                    yield item
-                if answer.usage is not counted:
-                    counted = answer.usage
-                    yield UsageDelta(usage=counted)
+class Exchange:
+    """Calls one model at one address; what differs from call to call is the body and who reads the answer."""
+
+    def __init__(
+        self, transport: Transport, endpoint: Endpoint, url: str, headers: Mapping[str, str]
+    ) -> None:
+        self._transport = transport
+        self._endpoint = endpoint
+        self._url = url
+        self._headers = headers
+
+    async def stream(
+        self, body: Sequence[bytes] | bytes, answer: Answer, splitter: Splitter | None = None
+    ) -> AsyncGenerator[Item, None]:
+        """Yields deltas as they arrive, then the message. Closing it closes the connection."""
+        events = splitter or Sse()
+        response = await self._transport.send("POST", self._url, self._headers, body)
+        async with aclosing(response):
+            if response.status != 200:
+                raise await refusal(response, self._endpoint)
+            now = asyncio.get_running_loop().time
+            alive = now()
+            checked = splitter is not None
+            counted = answer.usage
+            async for chunk in response.chunks():
+                if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
+                    raise await _no_stream(chunk, response, self._endpoint)
+                silent = True
+                for number, data in enumerate(events.feed(chunk), 1):
+                    if number % _FAIR == 0:
+                        await asyncio.sleep(0)
+                    for item in _read(answer, data):
+                        silent = False
+                        yield item
+                    if answer.usage is not counted:
+                        counted = answer.usage
+                        yield UsageDelta(usage=counted)
+                    if answer.ended:
+                        break
+                if not silent:
+                    alive = now()
+                elif now() - alive > _SIGN_OF_LIFE:
+                    alive = now()
+                    yield Status(component="model", state="working", detail="still writing")
                 if answer.ended:
+                    response.release()
                     break
-            if not silent:
-                alive = now()
-            elif now() - alive > _SIGN_OF_LIFE:
-                alive = now()
-                yield Status(component="model", state="working", detail="still writing")
-            if answer.ended:
-                response.release()
-                break
-    if not answer.ended and (rest := events.rest()) is not None:
-        for item in _read_rest(answer, rest):
-            yield item
-    yield answer.message()
+        if not answer.ended and (rest := events.rest()) is not None:
+            for item in _read_rest(answer, rest):
+                yield item
+        yield answer.message()
 
 
 _NO_STREAM = (b"{", b"[", b"<")
@@ -121,7 +126,7 @@ def _read(answer: Answer, data: bytes) -> Sequence[Item]:
     except _UNREADABLE:
         pass
     try:
-        return answer.feed(_ESCAPES.sub(_whole_characters, data))
+        return answer.feed(re.sub(_ESCAPES, _whole_characters, data))
     except _UNREADABLE as error:
         raise ProviderError(
             ErrorKind.STREAM_CUT,
@@ -130,7 +135,7 @@ def _read(answer: Answer, data: bytes) -> Sequence[Item]:
 
 
 _UNREADABLE = (codec.DecodeError, UnicodeDecodeError, RecursionError)
-_ESCAPES = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..|\\.", re.S)
+_ESCAPES = rb"(?s)\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..|\\."
 
 
 def _whole_characters(escape: re.Match[bytes]) -> bytes:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from planck.llm.endpoint import Endpoint
-from planck.llm.exchange import cut, exchange
+from planck.llm.exchange import Exchange, cut
 from planck.llm.gemini_schema import declaration
 from planck.llm.http_errors import provider_error
 from planck.llm.parts import concluded, json_arguments, json_object, unseen, wire_name
@@ -50,22 +50,22 @@ class Google:
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         self._endpoint = endpoint
         self._model = model
-        self._transport = transport
         name = model.model.removeprefix("models/")
         path = f"/v1beta/models/{quote(name, safe='')}:streamGenerateContent?alt=sse"
-        self._url = f"{endpoint.base_url or ROOT}{path}"
-        self._headers = {
+        url = f"{endpoint.base_url or ROOT}{path}"
+        headers = {
             "content-type": "application/json",
             **({"x-goog-api-key": endpoint.key} if endpoint.key else {}),
             **endpoint.headers,
         }
+        self._exchange = Exchange(transport, endpoint, url, headers)
         self._signs_calls = not name.startswith(("gemini-1", "gemini-2"))
         self._tools = ToolBytes(declaration)
         self._wire_key = f"{DIALECT}:{model.model}"
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         answer = _Answer(self._endpoint, self._model.model, f"{_MINTED}{len(request.history.messages)}_")
-        return exchange(self._transport, self._endpoint, self._url, self._headers, self.body(request), answer)
+        return self._exchange.stream(self.body(request), answer)
 
     def body(self, request: Request) -> list[bytes]:
         """The contents come last, so that each request of a session is a prefix of the next."""

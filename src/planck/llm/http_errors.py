@@ -125,11 +125,11 @@ def _google_reasons(error: dict[str, Any]) -> list[Any]:
 
 def _delay(body: bytes) -> str:
     """Google says in the body how long to wait: `"retryDelay": "31s"`."""
-    found = _RETRY_DELAY.search(body)
+    found = re.search(_RETRY_DELAY, body)
     return found[1].decode() if found else ""
 
 
-_RETRY_DELAY = re.compile(rb'"retryDelay":\s*"([0-9.]{1,20}s)"')
+_RETRY_DELAY = rb'"retryDelay":\s*"([0-9.]{1,20}s)"'
 
 
 def _printable(text: str) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import OLLAMA_ROOT, Endpoint
-from planck.llm.exchange import cut, exchange
+from planck.llm.exchange import Exchange, cut
 from planck.llm.http_errors import provider_error, refusal
 from planck.llm.parts import concluded, json_arguments, json_object, unseen
 from planck.llm.provider import Item, ProviderError, Request
-from planck.llm.sse import Lines
+from planck.llm.sse import JsonLines
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport, read_all
 from planck.records import codec
@@ -43,6 +43,7 @@ class Ollama:
         self._transport = transport
         self._root = (endpoint.base_url or OLLAMA_ROOT).removesuffix("/v1")
         self._headers = endpoint.bearer
+        self._exchange = Exchange(transport, endpoint, f"{self._root}/api/chat", self._headers)
         self._tools = ToolBytes(_tool)
         self._wire_key = f"{DIALECT}:{model.model}"
         self._longest: int | None = None
@@ -51,10 +52,7 @@ class Ollama:
         window = await self._window(request)
         answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
         body = self._body(request, window)
-        items = exchange(
-            self._transport, self._endpoint, f"{self._root}/api/chat", self._headers, body, answer, Lines()
-        )
-        async with aclosing(items):
+        async with aclosing(self._exchange.stream(body, answer, JsonLines())) as items:
             async for item in items:
                 yield item
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.exchange import cut, exchange
+from planck.llm.exchange import Exchange, cut
 from planck.llm.http_errors import provider_error
 from planck.llm.parts import concluded, json_text, unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
@@ -36,15 +36,15 @@ class OpenAIChat:
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         self._endpoint = endpoint
         self._model = model
-        self._transport = transport
-        self._url = f"{openai_root(endpoint.base_url)}/chat/completions"
-        self._headers = {"accept": "text/event-stream", **endpoint.bearer}
+        url = f"{openai_root(endpoint.base_url)}/chat/completions"
+        headers = {"accept": "text/event-stream", **endpoint.bearer}
+        self._exchange = Exchange(transport, endpoint, url, headers)
         self._tools = ToolBytes(_tool)
         self._wire_key = f"{DIALECT}:{model.model}"
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
-        return exchange(self._transport, self._endpoint, self._url, self._headers, self.body(request), answer)
+        return self._exchange.stream(self.body(request), answer)
 
     def body(self, request: Request) -> list[bytes]:
         """The messages come last, so that each request of a session is a prefix of the next."""

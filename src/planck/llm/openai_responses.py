@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.exchange import cut, exchange
+from planck.llm.exchange import Exchange, cut
 from planck.llm.http_errors import provider_error
 from planck.llm.parts import concluded, json_text, unseen, wire_id, wire_name
 from planck.llm.provider import Item, Request
@@ -37,9 +37,9 @@ class OpenAIResponses:
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         self._endpoint = endpoint
         self._model = model
-        self._transport = transport
-        self._url = f"{openai_root(endpoint.base_url)}/responses"
-        self._headers = {"accept": "text/event-stream", **endpoint.bearer}
+        url = f"{openai_root(endpoint.base_url)}/responses"
+        headers = {"accept": "text/event-stream", **endpoint.bearer}
+        self._exchange = Exchange(transport, endpoint, url, headers)
         self._tools = ToolBytes(_tool)
         self._wire_key = f"{DIALECT}:{model.model}"
 
@@ -52,9 +52,7 @@ class OpenAIResponses:
             f"call_{len(request.history.messages)}",
             most if isinstance(most, int) else 0,
         )
-        return exchange(
-            self._transport, self._endpoint, self._url, self._headers, self._body(request), answer
-        )
+        return self._exchange.stream(self._body(request), answer)
 
     def _body(self, request: Request) -> list[bytes]:
         """The items come last, so that each request of a session is a prefix of the next."""

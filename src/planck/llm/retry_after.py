@@ -20,8 +20,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 _SAID_NOW = ("retry-after-ms", "x-ms-retry-after-ms", "retry-after")
-_RESETS = re.compile(r"^(x-)?ratelimit-reset(-requests|-tokens|-after)?$|^anthropic-ratelimit-.*-reset$")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+# Compiled when a server asks for a pause.
+_RESETS = r"^(x-)?ratelimit-reset(-requests|-tokens|-after)?$|^anthropic-ratelimit-.*-reset$"
+_DURATION = r"(\d+(?:\.\d+)?)(ms|h|m|s)"
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _EPOCH = 1e9
 """A bare number above it is a Unix time, in seconds or (above `_EPOCH_MS`) in milliseconds."""
@@ -30,7 +31,7 @@ _EPOCH_MS = 1e11
 
 def _candidates(headers: Mapping[str, str]) -> list[tuple[str, str]]:
     said = [(name, headers[name]) for name in _SAID_NOW if name in headers]
-    return said + [(name, value) for name, value in headers.items() if _RESETS.match(name)]
+    return said + [(name, value) for name, value in headers.items() if re.match(_RESETS, name)]
 
 
 def _milliseconds(value: str) -> float | None:
@@ -45,8 +46,8 @@ def _seconds(value: str, date: float | None) -> float | None:
             return number
         at: float | None = number / 1000 if number > _EPOCH_MS else number
     else:
-        units = _DURATION.findall(value)
-        if units and _DURATION.sub("", value).strip() == "":
+        units = re.findall(_DURATION, value)
+        if units and re.sub(_DURATION, "", value).strip() == "":
             return sum(float(amount) * _UNITS[unit] for amount, unit in units)
         at = _moment(value)
     return None if at is None or date is None else at - date

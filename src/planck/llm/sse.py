@@ -62,8 +62,8 @@ class Sse:
         return True
 
 
-class Lines:
-    """The same for newline-delimited JSON."""
+class JsonLines:
+    """Feed it chunks of newline-delimited JSON, get each whole line; `rest` is what came after."""
 
     def __init__(self, limit: int = MAX_EVENT) -> None:
         self._limit = limit

@@ -2,10 +2,13 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from inspect import CO_VARARGS
 from pathlib import Path
+from types import FunctionType, MethodType
 from typing import Any, cast
+
+import msgspec
 
 from planck.records import codec
 from planck.records.authority import Confinement
@@ -28,12 +31,15 @@ class Effect(StrEnum):
     """Anything: a shell command, a program, a peer, a Python function that says nothing of itself."""
 
 
+def unheard(text: str) -> None:
+    """Where nobody watches, progress goes nowhere."""
+
+
 async def unrecorded(fact: View) -> None:
     """Where there is no log (`planck tools call`), a fact goes nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True):
     session_id: str
     agent_id: str
     call_id: str
@@ -41,7 +47,7 @@ class ToolContext:
     dry_run: bool = False
     deadline: float | None = None
     """On the loop's clock; None where nobody waits."""
-    progress: Callable[[str], None] = field(default=lambda text: None)
+    progress: Callable[[str], None] = unheard
     record: Callable[[View], Awaitable[None]] = unrecorded
     """Returns once the fact is durable: a before-image is recorded before the change."""
     confinement: Confinement | None = None
@@ -157,6 +163,14 @@ def _native(function: Execute | Closure) -> Execute:
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Reads the code object of a plain function: 60 signatures a start cost more than making the tools."""
+    method = type(function) is MethodType
+    plain = function.__func__ if type(function) is MethodType else function
+    if type(plain) is FunctionType and not plain.__dict__:  # attributes may stand for another signature
+        code, given = plain.__code__, count + method
+        least = code.co_argcount - len(plain.__defaults__ or ())
+        named = code.co_kwonlyargcount == len(plain.__kwdefaults__ or ())
+        return named and least <= given and (given <= code.co_argcount or bool(code.co_flags & CO_VARARGS))
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:

@@ -86,7 +86,7 @@ class Kept:
 
 # CSI, OSC/DCS/APC/PM/SOS strings (ended by BEL or ST), then two-byte escapes. No body holds a beginning,
 # so that each character is read once.
-_ESCAPES = re.compile(
+_ESCAPES = (
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]{0,4096}(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]?"
@@ -102,7 +102,7 @@ def drop_controls(text: str) -> str:
     if text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _ESCAPES.sub("", text).translate(_CONTROLS)
+    return re.sub(_ESCAPES, "", text).translate(_CONTROLS)
 
 
 def _create(path: Path) -> int | None:

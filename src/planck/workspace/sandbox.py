@@ -6,10 +6,8 @@ what it can't.
 """
 
 import os
-import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -45,7 +43,7 @@ class Sandbox(Protocol):
         """Raises `SandboxError` for rights that it can't enforce."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class Backend(msgspec.Struct, frozen=True):
     sandbox: Sandbox | None
     problems: tuple[str, ...]
     """Why the better ones do not work here, and what to do about it."""
@@ -61,10 +59,10 @@ def wrap(confinement: Confinement) -> Wrapped:
 
 
 @cache
-def find() -> Found:
+def find() -> Backend:
     """The best backend that really confines, tried once per process (about 20 ms)."""
     if not sys.platform.startswith("linux"):
-        return Found(None, (f"there is no backend for {sys.platform} yet",))
+        return Backend(None, (f"there is no backend for {sys.platform} yet",))
     from planck.workspace.bubblewrap import Bubblewrap
     from planck.workspace.landlock import Landlock
 
@@ -77,13 +75,16 @@ def find() -> Found:
         except SandboxError as failure:
             problem = failure.err.message
         if not problem:
-            return Found(sandbox, tuple(problems))
+            return Backend(sandbox, tuple(problems))
         problems.append(problem)
-    return Found(None, tuple(problems))
+    return Backend(None, tuple(problems))
 
 
 def probe(sandbox: Sandbox) -> str:
     """Try each forbidden thing with a real command; the empty text if all of them failed as they must."""
+    import socket
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="planck-probe-") as folder, socket.socket() as listener:
         inside, outside = Path(os.path.realpath(folder), "in"), Path(os.path.realpath(folder), "out")
         inside.mkdir()

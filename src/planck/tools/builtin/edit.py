@@ -1,5 +1,4 @@
 import asyncio
-import difflib
 from typing import Any
 
 from planck.records.outcome import ErrorKind, Ok
@@ -102,6 +101,8 @@ def _nearest(lines: list[str], wanted: str) -> list[tuple[int, str]]:
     first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")[:500]
     if not first:
         return []
+    import difflib  # for a text that is not there
+
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2(first)
     scored = []

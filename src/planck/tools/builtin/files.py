@@ -1,7 +1,6 @@
 """What the file tools share: who has seen which content, the change itself, and where long outputs lie."""
 
 import asyncio
-import difflib
 import hashlib
 import re
 import threading
@@ -92,6 +91,8 @@ def diff(before: bytes | None, after: bytes, path: str) -> str:
     if before is None or max(len(before), len(after)) > 1 << 20:
         return ""
     old, new = (content.decode(errors="replace").splitlines() for content in (before, after))
+    import difflib
+
     text = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=2))
     return text if len(text) <= _MAX_DIFF else text[:_MAX_DIFF] + "\n…"
 

@@ -7,9 +7,9 @@ a second look through the root's own descriptor.
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -40,8 +40,12 @@ class Engine:
         self._root = root
         self._environment = allowed(environment)
         self._timeout = timeout
-        self.program = _ripgrep(root, self._environment) if ripgrep else None
-        """The path of ripgrep; None: our own worker."""
+        self._with_ripgrep = ripgrep
+
+    @cached_property
+    def program(self) -> str | None:
+        """The path of ripgrep, looked for when it is first needed; None: our own worker."""
+        return _ripgrep(self._root, self._environment) if self._with_ripgrep else None
 
     async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Matches":
         """Files below the folder that `accept` takes, in order of name, without links and ignored ones."""
@@ -193,6 +197,8 @@ def _dotted(path: str) -> str:
 
 def _ripgrep(root: Root, environment: Mapping[str, str]) -> str | None:
     beside = Path(sys.executable).parent / "rg"
+    import shutil  # with its compressors 3 ms; most runs never search
+
     for found in (shutil.which("rg", path=environment.get("PATH", "")), str(beside)):
         if found and os.access(found, os.X_OK) and not Path(found).resolve().is_relative_to(root.path):
             return found
