@@ -1,6 +1,6 @@
 """How a failure that ends a command becomes an exit code."""
 
-from planck.headless import ConfigError, Exit, ModelError, SessionError, TeamFileError, UndoError
+from planck.headless import Exit
 from planck.records.outcome import ErrorKind, PlanckError
 
 
@@ -13,6 +13,8 @@ def exit_code(failure: PlanckError) -> Exit:
         return Exit.LOCKED
     if failure.err.kind is ErrorKind.PERMISSION_DENIED:
         return Exit.DENIED
+    from planck.headless import ConfigError, ModelError, SessionError, TeamFileError, UndoError
+
     usage = isinstance(
         failure, UsageError | ConfigError | ModelError | SessionError | TeamFileError | UndoError
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
@@ -16,12 +17,15 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
-from planck.session import undo
 from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.session.session import Session
 from planck.team.member import Member
 from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
+
+if TYPE_CHECKING:
+    from planck.session.undo import Plan as UndoPlan
+    from planck.session.undo import Selection
 
 _MAX_STOPS = 5
 """How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
@@ -200,12 +204,16 @@ class OpenSession:
         await agent.compacted(*made)
         return made[0]
 
-    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+    def undo_plan(self, selection: "Selection") -> "UndoPlan":
         """What taking back a turn, an agent's work or a call would do to the files now."""
+        from planck.session import undo  # most sessions never undo
+
         return undo.plan(self._store, self._wired.workspace, selection, self._wired.redactor())
 
-    async def undo(self, plan: undo.Plan) -> str:
+    async def undo(self, plan: "UndoPlan") -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
+        from planck.session import undo
+
         return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.journal)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:

@@ -3,8 +3,9 @@
 import logging
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from planck.peers.sessions import Sessions
 from planck.records.events import ToolsChanged, View
@@ -20,8 +21,7 @@ if TYPE_CHECKING:  # most runs have no peer: they load nothing of MCP
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Holder:
+class _Holder(msgspec.Struct, frozen=True):
     """The agent behind a set of tools, and what that set waits for."""
 
     names: frozenset[str]

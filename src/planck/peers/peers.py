@@ -5,8 +5,9 @@ A start never delays a turn; a call of a tool that is still on its way waits for
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from planck.config.project import Project
 from planck.peers.handout import Handout
@@ -28,8 +29,7 @@ _COMPACT_TIMEOUT = 120.0
 """Seconds; a turn waits for it, as it would for the model's summary."""
 
 
-@dataclass(frozen=True)
-class PeerReport:
+class PeerReport(msgspec.Struct, frozen=True):
     """One peer, for a listing."""
 
     component: str

@@ -3,13 +3,13 @@
 import re
 
 # C0 but newline and tab, DEL and C1, bidirectional and zero-width controls, fillers, tags, lone surrogates.
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 # CSI, then OSC, DCS, SOS, PM and APC up to their end, then the two-byte escapes. No body holds a beginning:
 # each character is then read once, however many strings begin and never end.
-_SEQUENCES = re.compile(
+_SEQUENCES = (
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
     "|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]+[0-~]|\x1b[0-Z=>^-~]"
@@ -18,7 +18,9 @@ _SEQUENCES = re.compile(
 
 def spell_out(text: str) -> str:
     """Writes each control and invisible character as `\\x1b` or `\\u202e`; newlines and tabs stay."""
-    return _UNSEEN.sub(_escape, text.replace("\r\n", "\n"))
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_UNSEEN, _escape, text.replace("\r\n", "\n"))
 
 
 def make_plain(text: str) -> str:
@@ -27,7 +29,7 @@ def make_plain(text: str) -> str:
     A carriage return begins a new line, so that nothing already shown is overwritten.
     """
     if "\x1b" in text or not text.isascii():
-        text = _SEQUENCES.sub("", text)
+        text = re.sub(_SEQUENCES, "", text)
     return spell_out(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

@@ -24,7 +24,6 @@ from planck.records.events import (
 )
 from planck.records.outcome import ErrorKind
 from planck.records.usage import Usage
-from planck.session import markdown, transfer
 from planck.session.activity import why_blocked
 from planck.session.directory import SessionDirectory, SessionError, id_in, is_same_place, is_valid_name
 from planck.store.directory import list_logs
@@ -112,15 +111,21 @@ class Archive:
     def events(self, id_or_name: str) -> Iterator[bytes]:
         """Yields the export: one JSON line an event."""
         with self._reading(id_or_name) as store:
-            yield from transfer.export(store)
+            from planck.session.transfer import export
+
+            yield from export(store)
 
     def render_markdown(self, id_or_name: str) -> Iterator[str]:
         """Yields the session piece by piece, as a page to read."""
         with self._reading(id_or_name) as store:
-            yield from markdown.render_page(store)
+            from planck.session.markdown import render_page
+
+            yield from render_page(store)
 
     async def import_session(self, file: Path) -> SessionInfo:
         """Takes in what `events` wrote; refused as a whole where it does not add up."""
+        from planck.session import transfer
+
         exported = transfer.read_trailer(file)
         path = self._place_import(exported.meta)
         await transfer.import_log(file, exported, path)
@@ -128,6 +133,8 @@ class Archive:
 
     async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
         """Makes a session that begins with the first `at` events of one (default: all that are sound)."""
+        from planck.session import transfer
+
         with self._reading(id_or_name) as store:
             id, name = self._ids.new(), self._directory.choose_name(name, self._ids)
             meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
@@ -137,9 +144,11 @@ class Archive:
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
+        from planck.session.transfer import delete
+
         path = self._directory.find(id_or_name)
         info = _read_info(path) or SessionInfo(id="", name=path.stem)
-        transfer.delete(path)
+        delete(path)
         shutil.rmtree(self._folder / f"{id_in(path)}.output", ignore_errors=True)
         return info
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planck.config.credentials import Keyring
 from planck.records.ports import Clock, Ids
-from planck.session import undo
 from planck.session.bus import Bus
 from planck.session.directory import SessionDirectory
 from planck.session.journal import SessionJournal
@@ -14,6 +14,10 @@ from planck.store.database import Durability
 from planck.store.memory import MemoryStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store
+
+if TYPE_CHECKING:
+    from planck.session.undo import Plan as UndoPlan
+    from planck.session.undo import Selection
 
 
 class SessionLog:
@@ -87,8 +91,12 @@ class HeldSession:
         self._ids = ids
         self._keys = keys
 
-    def undo_plan(self, selection: undo.Selection) -> undo.Plan:
+    def undo_plan(self, selection: "Selection") -> "UndoPlan":
+        from planck.session import undo  # most sessions never undo
+
         return undo.plan(self._log.store, self._workspace, selection, self._keys.redactor())
 
-    async def undo(self, plan: undo.Plan) -> str:
+    async def undo(self, plan: "UndoPlan") -> str:
+        from planck.session import undo
+
         return await undo.apply(plan, self._workspace, self._ids, self._log.journal)

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,10 +23,12 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
 from planck.tools.command_outcome import command_outcome
-from planck.tools.template import Template, compile_template
 from planck.workspace.paths import Root, escape
 from planck.workspace.process import Command, allowed, run, shell
 from planck.workspace.regular import read_regular
+
+if TYPE_CHECKING:
+    from planck.tools.template import Template
 
 TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 600_000
@@ -101,7 +103,7 @@ class Definition(msgspec.Struct, frozen=True):
     description: str
     command: str
     parameters: dict[str, Any]
-    template: Template
+    template: "Template"
     fingerprint: str
     """SHA-256 of the file: what a user's trust is bound to."""
 
@@ -205,6 +207,8 @@ def _read(path: str, shown: str) -> bytes:
 
 
 def _parse_definition(content: bytes, shown: str) -> Definition:
+    from planck.tools.template import compile_template  # reads bash; most workspaces have no TOOL.json
+
     try:
         data = codec.decode(content)
     except codec.DecodeError as problem:

@@ -1,6 +1,7 @@
 """The ladder of containment: what holds a command and everything it starts, found by trying it."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -74,6 +75,4 @@ def _contains(wrapper: Sequence[str]) -> bool:
 
 def system_program(name: str) -> str | None:
     """By fixed system directories: a `PATH` may lead into the workspace."""
-    import shutil  # with its compressors 3 ms of a start; only a command needs it
-
     return shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")

@@ -7,6 +7,7 @@ a second look through the root's own descriptor.
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -197,8 +198,6 @@ def _dotted(path: str) -> str:
 
 def _ripgrep(root: Root, environment: Mapping[str, str]) -> str | None:
     beside = Path(sys.executable).parent / "rg"
-    import shutil  # with its compressors 3 ms; most runs never search
-
     for found in (shutil.which("rg", path=environment.get("PATH", "")), str(beside)):
         if found and os.access(found, os.X_OK) and not Path(found).resolve().is_relative_to(root.path):
             return found
