@@ -7,7 +7,6 @@ from typing import Any
 
 from planck.agent.agent import Agent, Bounds, Kit
 from planck.agent.seat import Seat
-from planck.config.providers import Unpriced
 from planck.context.compaction import OnRequest, WindowCompactor
 from planck.context.prompt import Prepared
 from planck.headless.open_session import OpenSession
@@ -187,7 +186,7 @@ class Crew:
         scribe = Scribe(journal, spec.id)
         site = Site("session", Path("/"))
         executor = Executor(tools, site, permit=Allowed(), scribe=scribe, clock=self.clock)
-        seat = Seat(spec.model, self.provider, Unpriced(), OnRequest(WindowCompactor(None, 128_000)))
+        seat = Seat(spec.model, self.provider, None, OnRequest(WindowCompactor(None, 128_000)))
         kit = Kit(tools, executor, NameOnly(spec.name, tools))
         return Agent(spec, seat, kit, scribe, ids=self.ids, bounds=Bounds(50))
 

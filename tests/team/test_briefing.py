@@ -2,7 +2,7 @@ import asyncio
 
 from planck.llm.provider import Request
 from planck.records.messages import ToolMessage
-from planck.team.briefing import write_briefing
+from planck.team.briefing import Briefing
 from planck.testing.scripted import Say, Scripted
 from tests.teams import Crew, delegate
 from tests.virtual_time import run_virtual
@@ -23,10 +23,10 @@ async def _delegated() -> tuple[str, str, str]:
     await crew.start()
     running = asyncio.ensure_future(crew.run("go"))
     await at_work.wait()
-    during = write_briefing(crew.team, "lead"), write_briefing(crew.team, "w")
+    during = Briefing(crew.team).brief("lead"), Briefing(crew.team).brief("w")
     finish.set()
     await running
-    after = write_briefing(crew.team, "lead")
+    after = Briefing(crew.team).brief("lead")
     await crew.aclose()
     return (*during, after)
 

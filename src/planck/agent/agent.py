@@ -1,12 +1,12 @@
 """One agent's own things: what a turn reads, and the one way it writes."""
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
-from planck.agent.repeats import Repeats
 from planck.agent.seat import Seat
 from planck.context.prompt import Prepared
 from planck.llm.provider import Request
@@ -28,7 +28,7 @@ from planck.records.events import (
     View,
 )
 from planck.records.history import History
-from planck.records.messages import AssistantMessage
+from planck.records.messages import AssistantMessage, ToolCall
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec
@@ -39,6 +39,8 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import ReadCall, read_calls
 from planck.tools.results import Finished
+
+_TOO_OFTEN = 3
 
 
 class Activity(StrEnum):
@@ -153,7 +155,8 @@ class Agent:
         """Counted, and the facts that say so."""
         self.turn_usage += usage
         self.usage += usage
-        cost, budget = self.seat.tariff.cost_usd(usage), self.bounds.budget
+        tariff, budget = self.seat.tariff, self.bounds.budget
+        cost = tariff.cost_usd(usage) if tariff else None
         spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost)
         if budget is None:
             return (spent,)
@@ -193,6 +196,30 @@ class Agent:
         ids = tuple(e.id for e in self.history.unread.values() if e.kind is Kind.RESPONSE)
         if ids:
             await self.record(Delivery(ids=ids, state="delivered"))
+
+
+class Repeats:
+    """Notices a model that goes in circles; calls that stand beside each other in a step are no circle."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[tuple[str, str, str]] = Counter()
+        self._in_step: set[tuple[str, str, str]] = set()
+
+    def next_step(self) -> None:
+        self._in_step.clear()
+
+    def notice(self, call: ToolCall, output: str) -> str:
+        """What to tell the model with this result; empty as long as it does not go in circles."""
+        key = (call.name, call.arguments, output)
+        self._seen[key] += key not in self._in_step
+        self._in_step.add(key)
+        times = self._seen[key]
+        if times < _TOO_OFTEN:
+            return ""
+        return (
+            f"\n[notice: {call.name} was called with these arguments in {times} steps of this turn and gave "
+            "the same result; do something else, or say what stops you]"
+        )
 
 
 def _tool_end(done: Finished, notice: str = "") -> ToolEnd:

@@ -16,7 +16,7 @@ from planck.toolkit.scribe import Scribe
 class Metered:
     """Counts what a provider's answers cost against a budget that the whole team shares."""
 
-    def __init__(self, provider: Provider, budget: Budget, tariff: Tariff, model: str) -> None:
+    def __init__(self, provider: Provider, budget: Budget, tariff: Tariff | None, model: str) -> None:
         self._provider = provider
         self._budget = budget
         self._tariff = tariff
@@ -27,12 +27,12 @@ class Metered:
         async with aclosing(self._provider.stream(request)) as stream:
             async for item in stream:
                 if isinstance(item, AssistantMessage):
-                    self._budget.spend(self._tariff.cost_usd(item.usage) or 0.0)
+                    self._budget.spend(self._cost_usd(item.usage) or 0.0)
                 yield item
 
     def admit(self) -> None:
         """Raises `budget_exceeded` where no further call may leave."""
-        if self._tariff.cost_usd(Usage(input_tokens=1)) is None:
+        if self._cost_usd(Usage(input_tokens=1)) is None:
             raise ProviderError(
                 ErrorKind.BUDGET_EXCEEDED,
                 f"the price of {self._model} is not known, so a budget can't hold; "
@@ -45,6 +45,9 @@ class Metered:
                 "resume it to go on: each run has a budget of its own",
                 {"spent_usd": self._budget.spent, "limit_usd": self._budget.limit},
             )
+
+    def _cost_usd(self, usage: Usage) -> float | None:
+        return self._tariff.cost_usd(usage) if self._tariff else None
 
 
 class WithinBudget:

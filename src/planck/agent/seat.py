@@ -18,5 +18,6 @@ class Tariff(Protocol):
 class Seat(msgspec.Struct, frozen=True):
     model: ModelSpec
     provider: Provider
-    tariff: Tariff
+    tariff: Tariff | None
+    """None: nothing is known of the price."""
     compactor: Compactor

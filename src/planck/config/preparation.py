@@ -3,7 +3,6 @@
 from planck.config.reload import Resources
 from planck.config.tool_files import ToolFiles
 from planck.context.prompt import Prepared
-from planck.context.teamwork import describe_teamwork
 from planck.records.specs import AgentSpec
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -29,6 +28,4 @@ class Preparation:
         self._files.sync(self._tools, self._spec.tools, self._held)
         if self._resources.skills_of(self._spec) and self._tools.get(self._load_skill.name) is None:
             self._tools.add(self._load_skill)  # what the prompt names can be had
-        return Prepared(
-            self._resources.system(self._spec, describe_teamwork(self._tools.names())), self._tools
-        )
+        return Prepared(self._resources.system(self._spec, self._tools.names()), self._tools)

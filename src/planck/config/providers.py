@@ -12,16 +12,9 @@ from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport, Transport
+from planck.records.outcome import Err, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import ModelSpec
-from planck.records.usage import Usage
-
-
-class Unpriced:
-    """The tariff of a model whose price is not known."""
-
-    def cost_usd(self, usage: Usage) -> None:
-        return None
 
 
 class Providers:
@@ -42,8 +35,9 @@ class Providers:
         access = self.keyring.access(model.provider, entry, self.transport, address(config, model))
         return Authorized(access, _Opener(model, self.transport))
 
-    def price(self, model: ModelSpec) -> CatalogModel | Unpriced:
-        return find_price(self._resources.config, model) or Unpriced()
+    def price(self, model: ModelSpec) -> CatalogModel | None:
+        """What says the price of a model; None where it is not known."""
+        return find_price(self._resources.config, model)
 
     def is_double(self, provider: str) -> bool:
         return provider in self._doubles
@@ -69,6 +63,12 @@ class Providers:
         if provider in self._doubles:
             return ModelSpec(provider=provider, model=model_id)
         return resolve_pair(self._resources.config, provider, model_id, base_url)
+
+    def try_member(self, provider: str, model_id: str, base_url: str) -> ModelSpec | Err:
+        try:
+            return self.resolve_member(provider, model_id, base_url)
+        except PlanckError as failure:
+            return failure.err
 
     @property
     def transport(self) -> HttpTransport:

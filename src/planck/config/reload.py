@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -73,13 +73,13 @@ class Resources:
     def _load(self, standing: Standing) -> Loaded:
         return configuration.load(self.home, self.workspace, self._environ, self._flags, standing)
 
-    def system(self, spec: AgentSpec, teamwork: str = "") -> str:
+    def system(self, spec: AgentSpec, tools: Collection[str]) -> str:
         """The system layer of an agent, as the files are now and the configuration at the last `refresh`."""
         return build_system_prompt(
             spec.name,
             str(self.workspace),
             spec.system_prompt,
-            teamwork,
+            tools,
             agents_md=self.instructions().text,
             skills=skills.describe_skills(list(self.skills_of(spec).values())),
         )

@@ -16,7 +16,8 @@ from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.headless import hooks
 from planck.headless.open_session import OpenSession
-from planck.headless.wiring import Options, SessionPlan, Wiring
+from planck.headless.plan import Options, Runtime, SessionPlan
+from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
@@ -66,7 +67,7 @@ class Planck:
         self._ids = RandomIds()
         self.peers = Peers(project, clock=self._clock)
         self._providers = Providers(project, self._clock, dict(doubles))
-        self._wiring = Wiring(
+        self._runtime = Runtime(
             project,
             providers=self._providers,
             peers=self.peers,
@@ -107,13 +108,13 @@ class Planck:
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         async with AsyncExitStack() as closing:  # one that fails to close leaves no other open
-            closing.push_async_callback(self._wiring.aclose)
+            closing.push_async_callback(self._runtime.aclose)
             for session in self._open:
                 closing.push_async_callback(session.aclose)
 
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
-        plan = self._wiring.plan("", self._spill("check"), self._options(None, None, False, None))
+        plan = SessionPlan(self._runtime, "", self._spill("check"), self._options(None, None, False, None))
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
 
         def problems(reports: list[PeerReport]) -> list[str]:
@@ -148,12 +149,14 @@ class Planck:
         if stored:
             self._check_store()
         id = self._ids.new()
-        plan = self._wiring.plan(id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd))
+        plan = SessionPlan(
+            self._runtime, id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
+        )
         specs = plan.authorise(await self._make_specs(team, model, plan))
         logs = self._logs
         log = logs.create(id, name, self.config.durability) if stored else logs.create_in_memory(id, name)
         with log.close_on_failure():
-            wired = plan.open(log.journal)
+            wired = SessionWiring(plan, log.journal)
             session = await start_session(log, str(self.workspace), planck.__version__, specs, wired.team)
         return self._track(OpenSession(session, wired, self._providers, self._clock))
 
@@ -175,8 +178,8 @@ class Planck:
         log = self._logs.open(id_or_name, self.config.durability)
         with log.close_on_failure():
             options = self._options(mode, max_steps, dry_run, max_budget_usd)
-            plan = self._wiring.plan(log.id, self._spill(log.id), options)
-            wired = plan.open(log.journal, self._providers.resolve(model) if model else None)
+            plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
+            wired = SessionWiring(plan, log.journal, self._providers.resolve(model) if model else None)
             session = await resume_session(log, planck.__version__, wired.team)
         opened = self._track(OpenSession(session, wired, self._providers, self._clock))
         if model:

@@ -72,10 +72,6 @@ def stricter(one: Mode, other: Mode) -> Mode:
     return min(one, other, key=STRICTNESS.index)
 
 
-def holds(names: tuple[str, ...] | None, name: str) -> bool:
-    return names is None or name in names
-
-
 def _names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names)))
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from planck.permissions.authority import holds
 from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
 from planck.records.authority import Authority, Confinement, Mode
 from planck.toolkit.tool import Effect
@@ -42,7 +41,7 @@ def judge(
     args: Mapping[str, Any],
 ) -> Verdict:
     """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies."""
-    if not holds(authority.tools, tool):
+    if authority.tools is not None and tool not in authority.tools:
         return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
     sandboxed = confinable and around.sandbox
     base = _decide_by_mode(authority.mode, effect, sandboxed=sandboxed)

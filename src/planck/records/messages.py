@@ -1,6 +1,6 @@
 """What a model is shown and what it answers, in no vendor's shape."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
@@ -146,13 +146,14 @@ def _part_size(part: Part | Image) -> int:
             return _IMAGE
 
 
-def assign_ids(message: AssistantMessage, new: Callable[[], str]) -> AssistantMessage:
+def assign_ids(message: AssistantMessage, ids: Sequence[str]) -> AssistantMessage:
     """Gives each call an id of ours. Provider ids may be empty or repeated: ours stand in for them then."""
+    fresh = iter(ids)
     seen: set[str] = set()
     parts: list[Part] = []
     for part in message.parts:
         if isinstance(part, ToolCall):
-            id = new()
+            id = next(fresh)
             wire = part.provider_id if part.provider_id and part.provider_id not in seen else id
             seen.add(wire)
             part = msgspec.structs.replace(part, id=id, provider_id=wire)

@@ -8,18 +8,23 @@ from planck.team.team import Team
 _TEXT = 300
 
 
-def write_briefing(team: Team, agent_id: str) -> str:
-    """Returns who is in the team now, and what is not answered yet: given by the agent, then given to it."""
-    names = {member.id: member.name for member in team.members}
-    expected = team.mail.ledger.open.values()
-    given = (envelope for envelope in expected if envelope.sender == agent_id)
-    taken = (envelope for envelope in expected if envelope.receiver == agent_id)
-    lines = [
-        "Your team now: " + ", ".join(f"{m.name} (type {m.spec.type}, id {m.id})" for m in team.members),
-        *_list_envelopes("Not answered yet, given by you", given, names),
-        *_list_envelopes("Not answered yet, given to you", taken, names),
-    ]
-    return "\n".join(lines)
+class Briefing:
+    def __init__(self, team: Team) -> None:
+        self._team = team
+
+    def brief(self, agent_id: str) -> str:
+        """Returns who is in the team now, and what is not answered yet: given by the agent, then to it."""
+        team = self._team
+        names = {member.id: member.name for member in team.members}
+        expected = team.mail.ledger.open.values()
+        given = (envelope for envelope in expected if envelope.sender == agent_id)
+        taken = (envelope for envelope in expected if envelope.receiver == agent_id)
+        lines = [
+            "Your team now: " + ", ".join(f"{m.name} (type {m.spec.type}, id {m.id})" for m in team.members),
+            *_list_envelopes("Not answered yet, given by you", given, names),
+            *_list_envelopes("Not answered yet, given to you", taken, names),
+        ]
+        return "\n".join(lines)
 
 
 def _list_envelopes(title: str, envelopes: Iterable[Envelope], names: dict[str, str]) -> list[str]:

@@ -22,7 +22,7 @@ from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
-from planck.tools.command_outcome import command_outcome
+from planck.tools.results import command_outcome
 from planck.workspace.paths import Root, escape
 from planck.workspace.process import Command, allowed, run, shell
 from planck.workspace.regular import read_regular

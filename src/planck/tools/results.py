@@ -1,6 +1,6 @@
 """Whatever a tool returned, as an outcome that can be stored and a text that a model may read."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -9,6 +9,9 @@ from planck.records.messages import Image, ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Outcome, outcome_of
 from planck.toolkit.truncate import DEFAULT_MAX, repair, truncate
+
+if TYPE_CHECKING:
+    from planck.workspace.process import Completed
 
 _MARKER_ROOM = 1_024
 """A tool that bounds its own output adds a marker and a hint; that is not cut a second time."""
@@ -105,3 +108,21 @@ def _error_text(err: Err) -> str:
     parts += [codec.encode_str(short)] if short else []
     parts += [f"{key}:\n{text}" for key, text in long.items()]
     return bounded("\n".join(parts))
+
+
+def command_outcome(done: "Completed", call_id: str, timeout_ms: int, advice: str = "") -> Outcome:
+    """What a command that ran is to a model: nonzero is no error, running out of time is one."""
+    output = done.output
+    if done.spilled is not None:
+        output = f"{output.rstrip()}\n[the whole output: read path output:{call_id}]"
+    if done.timed_out or done.exit_code is None:
+        return Err(
+            ErrorKind.TIMEOUT,
+            f"the command did not finish within {timeout_ms} ms and was killed with everything it started; "
+            f"give a larger timeout{advice and ', ' + advice}",
+            {"timeout_ms": timeout_ms, "output": output, "containment": str(done.containment)},
+        )
+    code = done.exit_code
+    if code != 0:
+        output = f"{output.rstrip()}\n[exit code {code}]" if output.strip() else f"[exit code {code}]"
+    return Ok({"output": output, "exit_code": code, "ok": code == 0, "containment": str(done.containment)})

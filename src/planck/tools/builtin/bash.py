@@ -7,7 +7,7 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Spills
 from planck.tools.builtin.prose import prose
-from planck.tools.command_outcome import command_outcome
+from planck.tools.results import command_outcome
 from planck.workspace.jobs import Jobs
 from planck.workspace.output import KEEP_BYTES, drop_controls
 from planck.workspace.paths import Root

@@ -1,0 +1,75 @@
+"""What a session will be made of, before its log is there: what is wrong with it shows here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from planck.agent.agent import Bounds
+from planck.config.project import Project
+from planck.config.providers import Providers
+from planck.config.rules import RuleBook
+from planck.headless.kit import SessionTools
+from planck.peers.peers import Peers
+from planck.permissions.approver import Approvals, Approver
+from planck.permissions.authority import authorise, session_ceiling
+from planck.permissions.budget import Budget
+from planck.permissions.gate import Gate
+from planck.records.authority import Mode
+from planck.records.ports import Clock, Ids
+from planck.records.specs import AgentSpec
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What one session was started with."""
+
+    mode: Mode
+    dry_run: bool = False
+    max_steps: int
+    max_budget_usd: float | None = None
+
+
+class Runtime:
+    """What all sessions of a process share."""
+
+    def __init__(
+        self,
+        project: Project,
+        *,
+        providers: Providers,
+        peers: Peers,
+        approver: Approver | None,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self.project = project
+        self.providers = providers
+        self.peers = peers
+        self.approver = approver
+        self.clock = clock
+        self.ids = ids
+
+    async def aclose(self) -> None:
+        await self.peers.aclose()
+        await self.providers.aclose()
+
+
+class SessionPlan:
+    """The tools, the bounds and the gate of one session."""
+
+    def __init__(self, runtime: Runtime, session_id: str, spill: Path, options: Options) -> None:
+        project = runtime.project
+        self.runtime = runtime
+        self.session_id = session_id
+        self.options = options
+        self.tools = SessionTools(project, spill)
+        self.ceiling = session_ceiling(options.mode, project.workspace, project.config.limits.spawn_depth)
+        """What no agent of the session exceeds."""
+        budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
+        self.bounds = Bounds(options.max_steps, budget)
+        approvals = Approvals(runtime.approver) if runtime.approver else None
+        self.gate = Gate(RuleBook(project), ids=runtime.ids, approvals=approvals)
+
+    def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
+        """Gives each member what its file asks for, as far as the ceiling goes."""
+        return authorise(specs, self.ceiling)
