@@ -5,6 +5,8 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
+
 from planck.headless import Origin, Planck, explain_config, show_config
 
 
@@ -17,11 +19,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     origins = explain_config(loaded, options.key)
     if options.json:
-        rows = [
-            {f: getattr(origin, f) for f in ("key", "value", "source", "overruled", "description")}
-            for origin in origins
-        ]
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print(json.dumps(msgspec.to_builtins(origins), indent=2, ensure_ascii=False))
         return 0
     print("\n".join(_lines(origin) for origin in origins))
     return 0

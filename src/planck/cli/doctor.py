@@ -4,6 +4,8 @@ import argparse
 import asyncio
 import json
 
+import msgspec
+
 from planck.cli.terminal import Terminal
 from planck.headless import Exit, Project, run_checks
 from planck.records.visible import make_plain
@@ -15,8 +17,8 @@ def run(options: argparse.Namespace) -> int:
     checks = asyncio.run(run_checks(Project(workspace=options.directory, trust=options.trust)))
     failed = any(check.state == "error" for check in checks)
     if options.json:
-        rows = [{"name": c.name, "state": c.state, "detail": c.detail, "advice": c.advice} for c in checks]
-        print(json.dumps({"ok": not failed, "checks": rows}, indent=2, ensure_ascii=False))
+        rows = {"ok": not failed, "checks": msgspec.to_builtins(checks)}
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
         return Exit.FAILURE if failed else Exit.DONE
     terminal = Terminal()
     for check in checks:

@@ -6,30 +6,39 @@ from collections.abc import Callable
 SIDECAR = ".planck/sidecar"
 _SESSIONS = ("list", "show", "export", "import", "delete", "fork", "tree", "search")
 
-EXAMPLES = {
-    "chat": 'planck "what does this project do?" -m local/qwen3',
-    "run": 'planck run "fix the failing test" -m local/qwen3 --permission-mode full',
-    "demo": "planck demo",
-    "tools": """planck tools call read --args '{"path": "README.md"}'""",
-    "sessions": "planck sessions export calm-fox > calm-fox.ndjson",
-    "teams": "planck teams new crew -m local/qwen3 && planck teams check crew",
-    "undo": "planck undo --agent builder",
-    "config": "planck config explain limits.steps",
-    "models": "planck models test sonnet",
-    "auth": "planck auth login anthropic",
-    "sidecar": "planck sidecar new && planck sidecar status --trust",
-    "mcp": "planck mcp add time -- uvx mcp-server-time",
-    "permissions": 'planck permissions explain --agent orchestrator bash "git push"',
-    "doctor": "planck doctor --json",
-    "skills": "planck skills show pdf-forms",
-}
+_TRUST = "trust this folder's own files in this run"
+_MODES = ("read-only", "ask", "workspace", "full")
+_Add = Callable[[argparse.ArgumentParser], None]
+
+EXAMPLES: dict[str, str] = {}
+OPTIONS: dict[str, _Add] = {}
+"""Both by the command's name, which is that of its function below without the underscore."""
 
 
+def _command(example: str) -> Callable[[_Add], _Add]:
+    def register(add: _Add) -> _Add:
+        name = add.__name__.removeprefix("_")
+        EXAMPLES[name], OPTIONS[name] = example, add
+        return add
+
+    return register
+
+
+def _shared(parser: argparse.ArgumentParser, *, trust: str = "", json: str = "") -> None:
+    """Adds what many commands take, each with its help."""
+    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    for name, text in (("--trust", trust), ("--json", json)):
+        if text:
+            parser.add_argument(name, action="store_true", help=text)
+
+
+@_command('planck "what does this project do?" -m local/qwen3')
 def _chat(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", default="", help="the first thing to say")
     _session(parser)
 
 
+@_command('planck run "fix the failing test" -m local/qwen3 --permission-mode full')
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", help="the task; text on standard input follows it")
     _session(parser)
@@ -53,10 +62,10 @@ def _session(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
     parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
-    parser.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
+    parser.add_argument("--permission-mode", choices=_MODES, default=None)
     parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
     parser.add_argument("--max-budget-usd", type=_amount, default=None, metavar="X")
-    parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+    parser.add_argument("--trust", action="store_true", help=_TRUST)
 
 
 def _given(text: str) -> str:
@@ -87,10 +96,12 @@ def _amount(text: str) -> float:
     return value
 
 
+@_command("planck demo")
 def _demo(parser: argparse.ArgumentParser) -> None:
-    pass
+    """It takes nothing."""
 
 
+@_command("""planck tools call read --args '{"path": "README.md"}'""")
 def _tools(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
     listing = commands.add_parser(
@@ -110,10 +121,10 @@ def _tools(parser: argparse.ArgumentParser) -> None:
     calling.add_argument("--dry-run", action="store_true", help="print the plan, do nothing")
     for command in (listing, showing, calling):
         command.add_argument("--json", action="store_true", help="print JSON")
-        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
+        _shared(command, trust=_TRUST)
 
 
+@_command("planck sessions export calm-fox > calm-fox.ndjson")
 def _sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=(*_SESSIONS, "replay"), metavar="|".join(_SESSIONS))
     parser.add_argument(
@@ -127,22 +138,21 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("ndjson", "markdown"), default="ndjson", help="export: as what")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="search: at most so many hits")
     parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    _shared(parser, json="for programs")
     for option in ("--verify", "--live"):  # of `replay`, so that it can say itself that it is not built
         parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--from", dest="start", help=argparse.SUPPRESS)
 
 
+@_command("planck teams new crew -m local/qwen3 && planck teams check crew")
 def _teams(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "check", "new"))
     parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
     parser.add_argument("-m", "--model", default="", metavar="PROVIDER/MODEL", help="new: its members' model")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    _shared(parser, trust=_TRUST, json="for programs")
 
 
+@_command("planck undo --agent builder")
 def _undo(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--agent", default="", metavar="NAME", help="all that this agent wrote")
@@ -156,32 +166,32 @@ def _undo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
+@_command("planck config explain limits.steps")
 def _config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("show", "explain"), help="the values, or where they come from")
     parser.add_argument("key", nargs="?", default="", help="explain this key only, e.g. permissions.mode")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    _shared(parser, trust="as if this folder were trusted", json="for programs")
 
 
+@_command("planck models test sonnet")
 def _models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "test"))
     parser.add_argument(
         "model", nargs="?", default="", help="test: an alias or PROVIDER/MODEL; default: yours"
     )
     parser.add_argument("--all", action="store_true", help="list: the vendors' models without a key too")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    _shared(parser, json="for programs")
 
 
+@_command("planck auth login anthropic")
 def _auth(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("login", "logout", "status"))
     parser.add_argument("provider", nargs="?", default="", help="a key of `providers`, or a vendor")
     parser.add_argument("--device", action="store_true", help="login: in a browser, by device code")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="status: for programs")
+    _shared(parser, json="status: for programs")
 
 
+@_command("planck sidecar new && planck sidecar status --trust")
 def _sidecar(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", required=True, metavar="status|new|run")
     status = commands.add_parser(
@@ -189,9 +199,7 @@ def _sidecar(parser: argparse.ArgumentParser) -> None:
         help="build and start what a session here would, list the tools, stop",
         epilog="example: planck sidecar status --trust",
     )
-    status.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    status.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
-    status.add_argument("--json", action="store_true", help="for programs")
+    _shared(status, trust=_TRUST, json="for programs")
     new = commands.add_parser(
         "new", help="a working sidecar with a test", epilog="example: planck sidecar new tools/sidecar"
     )
@@ -208,6 +216,7 @@ def _sidecar(parser: argparse.ArgumentParser) -> None:
     running.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
 
 
+@_command("planck mcp add time -- uvx mcp-server-time")
 def _mcp(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(
         dest="action", required=True, metavar="list|add|remove|test|serve", parser_class=_BeforeDashes
@@ -238,16 +247,14 @@ def _mcp(parser: argparse.ArgumentParser) -> None:
         help="offer the tools of a workspace to another agent",
         epilog="example: planck mcp serve -C ~/project --permission-mode workspace",
     )
-    serving.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default=None)
+    serving.add_argument("--permission-mode", choices=_MODES, default=None)
     serving.add_argument(
         "--http", type=_port, default=None, metavar="PORT", help="on this machine; 0: a free one"
     )
     serving.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
-    for command in (listing, testing, serving):
-        command.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-        command.add_argument("--trust", action="store_true", help="trust this folder's own files in this run")
     for command in (listing, testing):
-        command.add_argument("--json", action="store_true", help="for programs")
+        _shared(command, trust=_TRUST, json="for programs")
+    _shared(serving, trust=_TRUST)
 
 
 def _port(text: str) -> int:
@@ -267,6 +274,7 @@ class _BeforeDashes(argparse.ArgumentParser):
         return parsed, rest
 
 
+@_command('planck permissions explain --agent orchestrator bash "git push"')
 def _permissions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
     explain = actions.add_parser(
@@ -278,7 +286,7 @@ def _permissions(parser: argparse.ArgumentParser) -> None:
     explain.add_argument("what", nargs="?", default="", help="a command for bash, JSON arguments for others")
     explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
     explain.add_argument("--team", default="", help="its team; default: the configured one")
-    explain.add_argument("--permission-mode", choices=("read-only", "ask", "workspace", "full"), default="")
+    explain.add_argument("--permission-mode", choices=_MODES, default="")
     trust = actions.add_parser(
         "trust",
         help="let this folder's files run things, exactly as they are",
@@ -288,40 +296,19 @@ def _permissions(parser: argparse.ArgumentParser) -> None:
     untrust = actions.add_parser(
         "untrust", help="take the trust back", epilog="example: planck permissions untrust"
     )
-    for action in (explain, trust, untrust):
-        action.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    explain.add_argument("--trust", action="store_true", help="as if this folder were trusted")
-    explain.add_argument("--json", action="store_true", help="for programs")
+    for action in (trust, untrust):
+        _shared(action)
+    _shared(explain, trust="as if this folder were trusted", json="for programs")
 
 
+@_command("planck doctor --json")
 def _doctor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--trust", action="store_true", help="as if this folder were trusted")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    _shared(parser, trust="as if this folder were trusted", json="for programs")
 
 
+@_command("planck skills show pdf-forms")
 def _skills(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show"))
     parser.add_argument("name", nargs="?", default="", help="the skill to show")
     parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
-    parser.add_argument("--json", action="store_true", help="for programs")
-
-
-OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
-    "chat": _chat,
-    "run": _run,
-    "demo": _demo,
-    "tools": _tools,
-    "sessions": _sessions,
-    "teams": _teams,
-    "undo": _undo,
-    "config": _config,
-    "models": _models,
-    "auth": _auth,
-    "sidecar": _sidecar,
-    "mcp": _mcp,
-    "permissions": _permissions,
-    "doctor": _doctor,
-    "skills": _skills,
-}
+    _shared(parser, json="for programs")

@@ -5,8 +5,10 @@ import asyncio
 import json
 from pathlib import Path
 
+import msgspec
+
 from planck.cli.errors import UsageError
-from planck.headless import Planck, TeamRow, create_team, find_team, list_teams, read_team, read_team_text
+from planck.headless import Planck, create_team, find_team, list_teams, read_team, read_team_text
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -28,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 def _list(planck: Planck, as_json: bool) -> int:
     rows = list_teams(planck.resources.team_dirs())
     if as_json:
-        print(json.dumps([_dict(row) for row in rows], indent=2, ensure_ascii=False))
+        print(json.dumps(msgspec.to_builtins(rows), indent=2, ensure_ascii=False))
         return 0
     for row in rows:
         print(make_plain(f"{row.alias}  {', '.join(row.members)}"))
@@ -66,14 +68,3 @@ def _new(planck: Planck, alias: str, model: str) -> int:
     path = create_team(planck.workspace / ".planck" / "teams", alias, model)
     print(f'{path}\nTry it: planck run --team {alias} "..."')
     return 0
-
-
-def _dict(row: TeamRow) -> dict[str, object]:
-    return {
-        "alias": row.alias,
-        "path": row.path,
-        "name": row.name,
-        "description": row.description,
-        "members": row.members,
-        "problem": row.problem,
-    }

@@ -10,7 +10,6 @@ if TYPE_CHECKING:  # the same as the table below, for checkers; a test compares 
     from planck.config.schema import config_schema
     from planck.config.teams import (
         TeamFileError,
-        TeamRow,
         create_team,
         find_team,
         list_teams,
@@ -25,20 +24,14 @@ if TYPE_CHECKING:  # the same as the table below, for checkers; a test compares 
     from planck.headless.open_session import OpenSession
     from planck.headless.planck import Planck
     from planck.headless.toolbox import Inventory, ToolBox, ToolRow
-    from planck.headless.workbench import (
-        Workbench,
-        make_token,
-        pipe_secret,
-        prepare_sidecar,
-        serve_http,
-        serve_stdio,
-    )
+    from planck.headless.workbench import Workbench, make_token, serve_http, serve_stdio
     from planck.peers.peers import PeerReport
     from planck.peers.plan import add_server, list_servers, remove_server
     from planck.session.archive import Archive, SessionDetail, SessionInfo
     from planck.session.directory import SessionError
     from planck.session.result import Exit, RunResult, make_failure
     from planck.session.undo import Plan, Selection, UndoError
+    from planck.sidecar.exec import pipe_secret, prepare_sidecar
     from planck.sidecar.scaffold import create_sidecar
 
 _NAMES = {
@@ -48,7 +41,7 @@ _NAMES = {
     "planck.config.origins": "Origin explain_config show_config",
     "planck.config.project": "Project",
     "planck.config.schema": "config_schema",
-    "planck.config.teams": "TeamFileError TeamRow create_team find_team list_teams read_team read_team_text",
+    "planck.config.teams": "TeamFileError create_team find_team list_teams read_team read_team_text",
     "planck.context.skills": "Skill read_skill",
     "planck.headless.demo": "open_demo",
     "planck.headless.doctor": "run_checks",
@@ -57,13 +50,14 @@ _NAMES = {
     "planck.headless.open_session": "OpenSession",
     "planck.headless.planck": "Planck",
     "planck.headless.toolbox": "Inventory ToolBox ToolRow",
-    "planck.headless.workbench": "Workbench make_token pipe_secret prepare_sidecar serve_http serve_stdio",
+    "planck.headless.workbench": "Workbench make_token serve_http serve_stdio",
     "planck.peers.peers": "PeerReport",
     "planck.peers.plan": "add_server list_servers remove_server",
     "planck.session.archive": "Archive SessionDetail SessionInfo",
     "planck.session.directory": "SessionError",
     "planck.session.result": "Exit RunResult make_failure",
     "planck.session.undo": "Plan Selection UndoError",
+    "planck.sidecar.exec": "pipe_secret prepare_sidecar",
     "planck.sidecar.scaffold": "create_sidecar",
 }
 """By module: classes and functions, none of them named like a module of this package."""

@@ -34,20 +34,11 @@ def run(
 
     async def go() -> RunResult:
         async with Planck(home, workspace, trust=trust, flags=flags) as planck:
+            limits: Any = {"mode": mode, "max_steps": max_steps, "max_budget_usd": max_budget_usd}
             if resume:
-                session = await planck.resume(
-                    resume, mode=mode, max_steps=max_steps, max_budget_usd=max_budget_usd
-                )
+                session = await planck.resume(resume, **limits)
             else:
-                session = await planck.start(
-                    team,
-                    model=model,
-                    name=name,
-                    mode=mode,
-                    max_steps=max_steps,
-                    max_budget_usd=max_budget_usd,
-                    stored=stored,
-                )
+                session = await planck.start(team, model=model, name=name, stored=stored, **limits)
             return await session.run(prompt, timeout=timeout)
 
     return asyncio.run(go())

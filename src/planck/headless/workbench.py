@@ -1,11 +1,9 @@
-"""Our tools for other agents: what `planck mcp serve` and `planck sidecar run` put behind MCP."""
+"""Our tools for other agents: what `planck mcp serve` puts behind MCP."""
 
 import os
 from collections.abc import AsyncGenerator, Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-from planck.config.load import find_home, read_environment
 from planck.config.project import Project
 from planck.config.rules import RuleBook
 from planck.headless.toolbox import ToolBox
@@ -15,9 +13,6 @@ from planck.permissions.gate import AgentGate, Gate
 from planck.records.authority import Mode
 from planck.records.messages import ToolCall
 from planck.records.specs import ToolSpec
-from planck.sidecar.build import prepare_python
-from planck.sidecar.host import sidecar_argv
-from planck.sidecar.project import read_project
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.journal import Unrecorded
 from planck.toolkit.scribe import Scribe
@@ -51,7 +46,7 @@ class Workbench:
 
 
 async def serve_stdio(bench: Workbench) -> None:
-    """On standard input and output, until the client closes its side."""
+    """Serves on standard input and output, until the client closes its side."""
     from planck.mcp.serve import serve_wire
     from planck.mcp.standard import claim_standard_streams
     from planck.mcp.wire import Wire
@@ -63,22 +58,6 @@ async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable
     from planck.mcp import http
 
     await http.serve_http("planck", bench, port, token, on_ready)
-
-
-async def prepare_sidecar(path: Path, progress: Callable[[str], None], *more: str) -> tuple[str, ...]:
-    """Builds the sidecar at a path if it must be, and returns what runs it in the place of this process."""
-    environ = read_environment()
-    cache = find_home(environ) / "cache" / "sidecars"
-    return sidecar_argv(await prepare_python(read_project(path), cache, environ, progress), path, *more)
-
-
-def pipe_secret(secret: str) -> int:
-    """Opens a descriptor for the program that takes this one's place: everybody can read a command line."""
-    read_end, write_end = os.pipe()
-    os.set_inheritable(read_end, True)
-    with open(write_end, "w") as pipe:
-        pipe.write(secret)
-    return read_end
 
 
 def make_token() -> str:
