@@ -2,9 +2,10 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,6 @@ from planck.workspace.regular import read_regular
 
 __all__ = ["KEYS", "Config", "Limits", "ModelEntry", "Permissions", "ProviderEntry"]
 
-T = TypeVar("T")
 _MAX_BYTES = 4 << 20
 MERGED = ("providers", "permissions", "limits")
 """Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""
@@ -57,10 +57,11 @@ def read_environment() -> Mapping[str, str]:
     return dict(os.environ)  # noqa: TID251 - the one owner of the environment
 
 
-def edit_user_file(home: Path, change: Callable[[dict[str, Any]], T]) -> T:
-    """Change the user's own `config.json`: all else in it stays, and whoever else edits it loses nothing.
+@contextmanager
+def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
+    """Gives what is in the user's own `config.json` to change, and writes it back when the block ends well.
 
-    A header of a server may be a key, so nobody else reads it from then on.
+    Whoever else edits it loses nothing. A server's header may be a key: only the user reads it from then on.
     """
     from planck.workspace.paths import Root
 
@@ -76,9 +77,8 @@ def edit_user_file(home: Path, change: Callable[[dict[str, Any]], T]) -> T:
             ) from None
         if not isinstance(config, dict):
             raise ConfigError(ErrorKind.INVALID_ARGS, f"{str(file)!r} must hold a JSON object; correct it")
-        result = change(config)
+        yield config
         slot.replace(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n", mode & ~0o077)
-    return result
 
 
 def config_files(home: Path, workspace: Path) -> tuple[Path, Path]:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.config.project import Project
@@ -64,22 +63,12 @@ class RuleBook:
     def keep(self, rule: Rule) -> str:
         """Adds a rule to the user's own configuration; returns the place where it holds from now on."""
         try:
-            count = edit_user_file(self._home, _AddRule(rule))
+            with edit_user_file(self._home) as config:
+                rules = config.setdefault("permissions", {}).setdefault("rules", [])
+                rules.append(codec.decode(codec.encode(rule)))
         except (WorkspaceError, ConfigError, AttributeError, TypeError) as problem:
             return f"approved in this session; it could not be kept: {problem}"
-        return f"{self._home / 'config.json'}, rule {count}"
-
-
-class _AddRule:
-    """A change of the user's file that says how many rules there are then."""
-
-    def __init__(self, rule: Rule) -> None:
-        self._rule = rule
-
-    def __call__(self, config: dict[str, Any]) -> int:
-        rules = config.setdefault("permissions", {}).setdefault("rules", [])
-        rules.append(codec.decode(codec.encode(self._rule)))
-        return len(rules)
+        return f"{self._home / 'config.json'}, rule {len(rules)}"
 
 
 def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -76,30 +76,24 @@ def add_server(home: Path, name: str, entry: Mapping[str, Any], environ: Mapping
 
     checked = {key: value for key, value in entry.items() if value}
     read_server(name, checked, environ)
-
-    def change(config: dict[str, Any]) -> None:
+    with edit_user_file(home) as config:
         servers = _servers_in(config)
         if name in servers:
             raise ConfigError(
                 ErrorKind.NOT_UNIQUE, f"there is a server named {name!r}; `planck mcp remove {name}` first"
             )
         servers[name] = checked
-
-    edit_user_file(home, change)
     return home / "config.json"
 
 
 def remove_server(home: Path, name: str) -> Path:
     """Takes it out of the user's own configuration; one that a project names is not there."""
     file = home / "config.json"
-
-    def change(config: dict[str, Any]) -> None:
+    with edit_user_file(home) as config:
         if _servers_in(config).pop(name, None) is None:
             raise ConfigError(
                 ErrorKind.NOT_FOUND, f"{str(file)!r} has no server {name!r}; `planck mcp list` shows them"
             )
-
-    edit_user_file(home, change)
     return file
 
 
