@@ -123,9 +123,7 @@ def _part_text(part: Part) -> str:
 def size(message: Message) -> int:
     """Estimates how many bytes a model is shown; an image counts as many as its usual tokens stand for."""
     match message:
-        case UserMessage():
-            return sum(_part_size(part) for part in message.parts)
-        case AssistantMessage():
+        case UserMessage() | AssistantMessage():
             return sum(_part_size(part) for part in message.parts)
         case ToolMessage():
             return sum(len(r.output.encode()) + _IMAGE * len(r.images) + 40 for r in message.results)

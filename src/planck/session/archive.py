@@ -170,7 +170,15 @@ class Archive:
             with self._reading(info.id) as store:
                 for event in _read_backwards(store):
                     if excerpt := _cut_excerpt(event, wanted):
-                        yield _hit(info, event, excerpt)
+                        yield Hit(
+                            session_id=info.id,
+                            session_name=info.name,
+                            seq=event.seq or 0,
+                            ts=event.ts,
+                            agent_id=event.agent_id,
+                            type=event.type,
+                            excerpt=excerpt,
+                        )
         except StoreError:
             return
 
@@ -304,15 +312,3 @@ def _cut_excerpt(event: Event, wanted: str) -> str:
     text = bytes(event.data).decode(errors="replace")
     at = text.casefold().find(wanted)
     return text[max(0, at - 40) : at + len(wanted) + 60] if at >= 0 else ""
-
-
-def _hit(info: SessionInfo, event: Event, excerpt: str) -> Hit:
-    return Hit(
-        session_id=info.id,
-        session_name=info.name,
-        seq=event.seq or 0,
-        ts=event.ts,
-        agent_id=event.agent_id,
-        type=event.type,
-        excerpt=excerpt,
-    )

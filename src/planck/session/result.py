@@ -39,14 +39,14 @@ class Exit(IntEnum):
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     status: TurnStatus
-    text: str
+    text: str = ""
     session_id: str
     session_name: str
-    usage: Usage
-    cost_usd: float | None
-    duration_ms: int
-    steps: int
-    denials: tuple[dict[str, Any], ...]
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    duration_ms: int = 0
+    steps: int = 0
+    denials: tuple[dict[str, Any], ...] = ()
     errors: tuple[dict[str, Any], ...]
     exit_code: int
 
@@ -113,14 +113,8 @@ def make_failure(
     """Returns the result of a run that could not begin or could not be recorded."""
     return RunResult(
         status=status,
-        text="",
         session_id=session_id,
         session_name=session_name,
-        usage=Usage(),
-        cost_usd=None,
-        duration_ms=0,
-        steps=0,
-        denials=(),
         errors=(_error(None, err.kind, err.message, err.details),),
         exit_code=exit_code,
     )

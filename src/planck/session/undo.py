@@ -138,7 +138,9 @@ class _Story:
                 case FileChanged() as fact:
                     fact = _restore_keys(fact, redactor)
                     facts.append((fact, self.names.get(event.agent_id or "", USER), turn))
-                    self._note(fact)
+                    for call in fact.undoes:
+                        self._mark(call, fact.path, undone=True)
+                    self._undos[fact.call_id, fact.path] = fact.undoes
                 case _:
                     pass
         after: dict[str, FileChanged] = {}
@@ -178,11 +180,6 @@ class _Story:
             if in_scope and start.name not in _QUIET | {*TEAM_TOOLS, *ORCHESTRATOR_TOOLS} | {"write", "edit"}:
                 what = start.args.get("command", "") if isinstance(start.args, dict) else ""
                 yield f"{start.name} {what}".strip() + f"  ({agent}, turn {turn})"
-
-    def _note(self, fact: FileChanged) -> None:
-        for call in fact.undoes:
-            self._mark(call, fact.path, undone=True)
-        self._undos[fact.call_id, fact.path] = fact.undoes
 
     def _mark(self, call: str, path: str, *, undone: bool) -> None:
         """An undo takes calls away from the list; an undo of that undo gives them back."""

@@ -5,7 +5,7 @@ An event's bytes are the record; a hash chain over them shows any change.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,15 +40,13 @@ class SqliteReader:
         check_exists(path)
         disk = disk or Disk()
         try:
-            return cls._connect(path, disk, "ro")
-        except sqlite3.OperationalError as e:
-            wal = Path(f"{path}-wal")
-            if wal.exists() and wal.stat().st_size:
-                raise as_store_error(path, e) from e
-        except sqlite3.Error as e:
-            raise as_store_error(path, e) from e
-        # No room, or no right, for the -shm that readers and a writer share; there is no writer here.
-        try:
+            try:
+                return cls._connect(path, disk, "ro")
+            except sqlite3.OperationalError:
+                wal = Path(f"{path}-wal")
+                if wal.exists() and wal.stat().st_size:
+                    raise
+            # No room, or no right, for the -shm that readers and a writer share; there is no writer here.
             return cls._connect(path, disk, "ro&immutable=1")
         except sqlite3.Error as e:
             raise as_store_error(path, e) from e
@@ -63,29 +61,20 @@ class SqliteReader:
             raise
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
-        try:
-            for event, _ in verified(self._pages(after), after, self._hash_at(after)):
-                if agent_id is None or event.agent_id == agent_id:
-                    yield event
-        except BrokenChain as e:
-            raise self._note_damage(e.seq, e.why) from e
+        for event, _ in self._verify(self._pages(after), after):
+            if agent_id is None or event.agent_id == agent_id:
+                yield event
 
     def raw(self, after: int = 0) -> Iterator[bytes]:
         """Yields the bytes that were stored, for a copy that is the same to the last one."""
-        try:
-            for _, data in verified(self._pages(after), after, self._hash_at(after)):
-                yield data
-        except BrokenChain as e:
-            raise self._note_damage(e.seq, e.why) from e
+        for _, data in self._verify(self._pages(after), after):
+            yield data
 
     def read_back(self, before: int | None = None, limit: int = PAGE) -> list[Event]:
         last = self._head if before is None else before - 1
         first = max(1, last - limit + 1)
         rows = self._rows(first, last - first + 1)
-        try:
-            return [event for event, _ in verified(rows, first - 1, self._hash_at(first - 1))]
-        except BrokenChain as e:
-            raise self._note_damage(e.seq, e.why) from e
+        return [event for event, _ in self._verify(rows, first - 1)]
 
     def blob(self, name: str) -> bytes:
         row = self._query("SELECT bytes FROM blobs WHERE hash = ?", _parse_digest(name))
@@ -148,6 +137,12 @@ class SqliteReader:
         if type(previous) is not bytes or type(data) is not bytes or link(previous, data) != digest:
             self._note_damage(seq, "its bytes do not match the hash chain")
         return seq, digest
+
+    def _verify(self, rows: Iterable[Row], after: int) -> Iterator[tuple[Event, bytes]]:
+        try:
+            yield from verified(rows, after, self._hash_at(after))
+        except BrokenChain as e:
+            raise self._note_damage(e.seq, e.why) from e
 
     def _pages(self, after: int) -> Iterator[Row]:
         while rows := self._rows(after + 1):

@@ -234,14 +234,13 @@ class NewerLog(SqliteReader):
 
     def __init__(self, path: Path, connection: sqlite3.Connection, disk: Disk) -> None:
         super().__init__(path, connection, disk)
-        self._refusal = describe_newer(path, read_version(connection))
-        self._damage = self._refusal
+        self._damage = self._newer = describe_newer(path, read_version(connection))
 
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
-        raise self._refuse()
+        raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
     async def keep(self, blob: bytes) -> str:
-        raise self._refuse()
+        raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
     async def barrier(self) -> None:
         pass
@@ -251,9 +250,6 @@ class NewerLog(SqliteReader):
 
     def checkpoint(self) -> None:
         pass
-
-    def _refuse(self) -> StoreError:
-        return StoreError(self._refusal.kind, self._refusal.message, self._refusal.details)
 
 
 class _Batch:

@@ -10,15 +10,7 @@ import msgspec
 from planck.llm.provider import Item, ProviderError, Request
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
-from planck.records.messages import (
-    AssistantMessage,
-    Message,
-    Part,
-    StopReason,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from planck.records.messages import AssistantMessage, Message, Part, StopReason, Text, Thinking, ToolCall
 from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
 
