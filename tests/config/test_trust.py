@@ -32,7 +32,7 @@ def trust(tmp_path: Path, **more: Any) -> Trust:
 
 def test_what_would_run_is_listed_with_nothing_invisible(tmp_path: Path) -> None:
     folder(tmp_path)
-    standing = trust(tmp_path).standing()
+    standing = trust(tmp_path).examine()
     assert not standing.trusted
     assert standing.content.runs == (
         ".planck/config.json (hooks, tools_dirs)",
@@ -65,14 +65,14 @@ def test_a_changed_file_asks_again(tmp_path: Path, change: Any, this_run: bool) 
     work = folder(tmp_path)
     mine = trust(tmp_path, this_run=this_run)
     if not this_run:
-        mine.give(mine.standing().content)
-    assert mine.standing().trusted
-    assert mine.standing().notice == ""
+        mine.give(mine.examine().content)
+    assert mine.examine().trusted
+    assert mine.examine().notice == ""
     change(work)
-    after = mine.standing()
+    after = mine.examine()
     assert not after.trusted
     assert after.changed
-    assert trust(tmp_path).standing().trusted is False
+    assert trust(tmp_path).examine().trusted is False
 
 
 @pytest.mark.parametrize("content", [b'{"\xff": {}}', b"[" * 99_999, b"[]", b"{"])
@@ -81,13 +81,13 @@ def test_a_list_of_trusted_folders_that_is_broken_trusts_nothing(tmp_path: Path,
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "trust.json").write_bytes(content)
     with pytest.raises(TrustError, match="move it away"):
-        trust(tmp_path).standing()
+        trust(tmp_path).examine()
 
 
 def test_trust_is_for_one_folder_and_can_be_taken_back(tmp_path: Path) -> None:
     work = folder(tmp_path)
     mine = trust(tmp_path)
-    mine.give(mine.standing().content)
+    mine.give(mine.examine().content)
     other = tmp_path / "copy"
     os.rename(work, other)
     assert not Trust(tmp_path / "home", other).holds
@@ -103,7 +103,7 @@ def test_what_nobody_can_have_read_is_trusted_for_one_run_only(tmp_path: Path) -
         (work / ".planck/sidecar" / str(number)).touch()
     mine = trust(tmp_path)
     with pytest.raises(TrustError, match="--trust"):
-        mine.give(mine.standing().content)
+        mine.give(mine.examine().content)
     assert trust(tmp_path, this_run=True).holds
 
 
@@ -112,12 +112,12 @@ def test_a_pipe_or_a_link_among_the_files_neither_blocks_nor_is_followed(tmp_pat
     os.mkfifo(work / ".planck/tools/lint/pipe")
     (work / ".planck/tools/lint/zero").symlink_to("/dev/zero")
     with pytest.raises(TrustError):
-        trust(tmp_path).give(trust(tmp_path).standing().content)
+        trust(tmp_path).give(trust(tmp_path).examine().content)
 
 
 def test_the_home_inside_the_workspace_is_the_users_own(tmp_path: Path) -> None:
     folder(tmp_path)
-    assert "lint" not in str(Trust(tmp_path / "work/.planck", tmp_path / "work").standing().content.runs)
+    assert "lint" not in str(Trust(tmp_path / "work/.planck", tmp_path / "work").examine().content.runs)
 
 
 def test_stored_trust_opens_the_folder_and_still_not_mode_full(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_stored_trust_opens_the_folder_and_still_not_mode_full(tmp_path: Path) -
     (tmp_path / "home").mkdir()
     closed = Planck(tmp_path / "home", work, environ={})
     assert (closed.config.hooks, closed.config.permissions.mode) == ({}, "ask")
-    closed.trust.give(closed.trust.standing().content)
+    closed.trust.give(closed.trust.examine().content)
     open_ = Planck(tmp_path / "home", work, environ={})
     assert (open_.config.tools_dirs, open_.config.permissions.mode) == (["more"], "ask")
     assert any("only you choose it" in notice for notice in open_.notices)

@@ -176,14 +176,14 @@ async def test_a_trusted_file_that_changes_while_a_session_runs_is_not_run(tmp_p
         tools = bench.work / ".planck" / "tools"
         file = write_tool(tools, "touch first", name="lint")
         async with Planck(bench.home, bench.work, environ={"PATH": "/usr/bin:/bin"}) as planck:
-            planck.trust.give(planck.trust.standing().content)
+            planck.trust.give(planck.trust.examine().content)
             session = await planck.start()
             await session.run("go")
             assert (bench.work / "first").exists()
             file.write_text(file.read_text().replace("touch first", "touch second"))
             await session.run("go")
             assert not (bench.work / "second").exists()
-            planck.trust.give(planck.trust.standing().content)
+            planck.trust.give(planck.trust.examine().content)
             await session.run("go")
             assert (bench.work / "second").exists()
     answers = [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "tool"]

@@ -70,13 +70,13 @@ class TerminalApprover:
         except termios.error:
             pass
         self._typed = b""
-        asyncio.get_running_loop().add_reader(0, self._readable)
+        asyncio.get_running_loop().add_reader(0, self._read_typed)
 
     def _end_reading(self) -> None:
         if self._reads:
             asyncio.get_running_loop().remove_reader(0)
 
-    def _readable(self) -> None:
+    def _read_typed(self) -> None:
         try:
             chunk = os.read(0, 4096)
         except OSError:

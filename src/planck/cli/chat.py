@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
-from planck.cli.render import Screen, summary
-from planck.cli.run import Watch, limits, no_model, open_planck, open_session
+from planck.cli.render import Screen, summarise
+from planck.cli.run import Watch, limits, list_ways_to_a_model, open_planck, open_session
 from planck.cli.terminal import Terminal
 from planck.headless import Exit, OpenSession, Planck
 from planck.records.outcome import ErrorKind, PlanckError
@@ -42,7 +42,7 @@ async def _chat(options: argparse.Namespace) -> int:
         except PlanckError as failure:
             if failure.err.details.get("no_model"):
                 terminal.line(f"planck: {failure.err}", wrap=True)
-                terminal.line(no_model(), wrap=True)
+                terminal.line(list_ways_to_a_model(), wrap=True)
                 return Exit.USAGE
             raise
         lines = Lines(planck_.home / "history")
@@ -89,7 +89,7 @@ class Chat:
     async def run(self, first: str) -> int:
         """Until the input ends, /exit, or Ctrl+C twice; what is asked is answered before that."""
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
         loop.add_signal_handler(signal.SIGTERM, self._leave, Exit.SIGTERM)
         self._greet()
         self._lines.start()
@@ -187,18 +187,18 @@ class Chat:
             self._terminal.line(f"planck: {failure.err}", "red", wrap=True)
             self._code = Exit.FAILURE
             return
-        await self._watch.caught_up()
+        await self._watch.catch_up()
         self._screen.done()
         result = self._session.result(head, round((asyncio.get_running_loop().time() - began) * 1000))
         if result.text and not self._terminal.rich:
             self._terminal.answer(result.text)
         for error in result.errors[-1:] if result.exit_code else ():
             self._terminal.line(f"planck: {error['kind']}: {error['message']}", "red", wrap=True)
-        self._terminal.line(f"{result.status} · {summary(result)}", "dim")
+        self._terminal.line(f"{result.status} · {summarise(result)}", "dim")
         if not self._lines.terminal:  # a script learns how its last line went
             self._code = Exit(result.exit_code)
 
-    def _interrupted(self) -> None:
+    def _interrupt(self) -> None:
         if self._work and not self._work.done():
             self._session.interrupt()
             self._warned = False
@@ -247,7 +247,7 @@ class Chat:
             self._terminal.line("nothing to take out: the history is short, or all of it is needed")
 
     async def _cost(self, rest: str) -> None:
-        self._terminal.line(summary(self._session.result(0)))
+        self._terminal.line(summarise(self._session.result(0)))
 
     async def _undo(self, rest: str) -> None:
         from planck.cli.undo import preview, report, selection_of

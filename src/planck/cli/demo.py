@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from planck.cli.render import Screen, summary
+from planck.cli.render import Screen, summarise
 from planck.cli.run import Watch
 from planck.cli.terminal import Terminal
 from planck.headless import open_demo
@@ -34,7 +34,7 @@ async def _demo() -> int:
         screen.done()
         if result.text and not screen.answered:
             terminal.answer(result.text)
-        terminal.line(f"\n{result.status} · {summary(result)}", "dim", wrap=True)
+        terminal.line(f"\n{result.status} · {summarise(result)}", "dim", wrap=True)
         terminal.line(_next(planck.home), wrap=True)
     return result.exit_code
 

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     terminal = Terminal()
     for check in checks:
         mark, style = _MARKS[check.state]
-        print(f"{terminal.styled(mark, style)} {check.name}: {make_plain(check.detail)}")
+        print(f"{terminal.style_text(mark, style)} {check.name}: {make_plain(check.detail)}")
         if check.advice:
             print(f"    {make_plain(check.advice)}")
     return Exit.FAILURE if failed else Exit.DONE

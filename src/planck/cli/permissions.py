@@ -56,15 +56,15 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
 
 
 def _trust(planck: Planck, yes: bool) -> int:
-    standing = planck.trust.standing()
-    if standing.trusted:
+    state = planck.trust.examine()
+    if state.trusted:
         print("this folder is trusted as it is")
         return 0
-    if not standing.content.runs:
+    if not state.content.runs:
         print("this folder has nothing of its own that would run")
         return 0
     print("if you trust this folder, it may use:")
-    for line in standing.content.runs:
+    for line in state.content.runs:
         print(f"  {make_plain(line)}")
     if not yes:
         if not sys.stdin.isatty():
@@ -72,7 +72,7 @@ def _trust(planck: Planck, yes: bool) -> int:
         if input("trust it? type yes: ").strip().lower() != "yes":
             print("not trusted")
             return 1
-    planck.trust.give(standing.content)
+    planck.trust.give(state.content)
     print("trusted, until one of these files changes")
     return 0
 

@@ -198,7 +198,7 @@ class Screen:
         return f"{self._names.get(id, '')}: " if len(self._names) > 1 else ""
 
 
-def summary(result: RunResult) -> str:
+def summarise(result: RunResult) -> str:
     """Steps, tokens, money and time, on one line."""
     usage = result.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     options.begun = False
-    signal.signal(signal.SIGINT, partial(_stopped, Exit.SIGINT))
-    signal.signal(signal.SIGTERM, partial(_stopped, Exit.SIGTERM))
+    signal.signal(signal.SIGINT, partial(_stop, Exit.SIGINT))
+    signal.signal(signal.SIGTERM, partial(_stop, Exit.SIGTERM))
     try:
         prompt = _prompt(options.prompt)
         return asyncio.run(_run(options, prompt))
     except PlanckError as failure:
-        return _not_begun(options, make_failure(failure.err, exit_code(failure)))
+        return _report_unbegun(options, make_failure(failure.err, exit_code(failure)))
     except _Stopped as stopped:
         err = Err(ErrorKind.INTERRUPTED, "stopped by a signal before the run began; start it again")
-        return _not_begun(options, make_failure(err, stopped.exit, TurnStatus.INTERRUPTED))
+        return _report_unbegun(options, make_failure(err, stopped.exit, TurnStatus.INTERRUPTED))
 
 
 def refuse(args: Sequence[str], err: Err) -> int:
@@ -49,7 +49,7 @@ def refuse(args: Sequence[str], err: Err) -> int:
     except argparse.ArgumentError:
         options = argparse.Namespace(output_format="text", directory=".")
     options.begun = options.no_session = False
-    return _not_begun(options, make_failure(err, Exit.USAGE))
+    return _report_unbegun(options, make_failure(err, Exit.USAGE))
 
 
 class _Stopped(KeyboardInterrupt):
@@ -59,11 +59,11 @@ class _Stopped(KeyboardInterrupt):
         self.exit = exit
 
 
-def _stopped(code: Exit, number: int, frame: object) -> NoReturn:
+def _stop(code: Exit, number: int, frame: object) -> NoReturn:
     raise _Stopped(code)
 
 
-def _not_begun(options: argparse.Namespace, result: RunResult) -> int:
+def _report_unbegun(options: argparse.Namespace, result: RunResult) -> int:
     if options.output_format == "stream-json" and not options.begun:
         workspace = str(Path(options.directory).absolute())
         nothing = {"model": "", "tools": [], "agents": [], "version": planck.__version__}
@@ -104,7 +104,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             _write(encode_frame("init", _init(session, planck_), session.id))
             options.begun = True
             watch = Watch(session, lambda event: _write(event.frame()))
-        result = await _until_signal(session, prompt, options.timeout)
+        result = await _run_until_signal(session, prompt, options.timeout)
         if watch:
             await watch.finish()
     return _report(options, result)
@@ -113,7 +113,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 async def _on_terminal(
     session: OpenSession, options: argparse.Namespace, prompt: str, approver: "TerminalApprover | None"
 ) -> int:
-    from planck.cli.render import Screen, summary
+    from planck.cli.render import Screen, summarise
     from planck.cli.terminal import Terminal
 
     terminal = Terminal()
@@ -121,13 +121,13 @@ async def _on_terminal(
         approver.attach(terminal)
     screen = Screen(terminal, session)
     watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
-    result = await _until_signal(session, prompt, options.timeout)
+    result = await _run_until_signal(session, prompt, options.timeout)
     await watch.finish()
     screen.done()
     if result.text and not screen.answered:
         terminal.answer(result.text)
     code = _report(options, result, answered=True)
-    terminal.line(summary(result), "dim")
+    terminal.line(summarise(result), "dim")
     return code
 
 
@@ -179,7 +179,7 @@ def limits(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-async def _until_signal(session: OpenSession, prompt: str, timeout: float | None) -> RunResult:
+async def _run_until_signal(session: OpenSession, prompt: str, timeout: float | None) -> RunResult:
     """The run's result; a signal ends its turn first and decides the exit code, the third leaves at once."""
     loop = asyncio.get_running_loop()
     caught: list[Exit] = []
@@ -226,7 +226,7 @@ class Watch:
         self._task: asyncio.Task[None] = loop.create_task(self._run())
         self._tasks = {self._task} | ({loop.create_task(also())} if also else set())
 
-    async def caught_up(self) -> None:
+    async def catch_up(self) -> None:
         """Returns once everything that is recorded by now was shown."""
         head = self._session.head
         while self._seen < head and not self._task.done():
@@ -234,7 +234,7 @@ class Watch:
             await self._progress.wait()
 
     async def finish(self) -> None:
-        await self.caught_up()
+        await self.catch_up()
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)
@@ -276,10 +276,10 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case _ if result.text and not answered:
             text = make_plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))
-    for line in _complaints(result):
+    for line in _list_complaints(result):
         print(f"planck: {line}", file=sys.stderr)
     if any(error["details"].get("no_model") for error in result.errors):
-        print(no_model(), file=sys.stderr)
+        print(list_ways_to_a_model(), file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         print(
             f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}",
@@ -288,8 +288,8 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
     return result.exit_code
 
 
-def _complaints(result: RunResult) -> list[str]:
-    """What went wrong, each with its kind and what to do next."""
+def _list_complaints(result: RunResult) -> list[str]:
+    """Returns what went wrong, each with its kind and what to do next."""
     last = [
         fit_line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
     ]
@@ -305,8 +305,8 @@ def _complaints(result: RunResult) -> list[str]:
     return last + [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
 
 
-def no_model() -> str:
-    """Every way to a model, for who has none yet."""
+def list_ways_to_a_model() -> str:
+    """Returns every way to a model, for who has none yet."""
     return """\
 Ways to get a model:
   local  start Ollama or llama.cpp: at its usual port it is found

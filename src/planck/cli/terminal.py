@@ -44,10 +44,10 @@ class Terminal:
         """One line on standard error, cut to the width where it is a terminal."""
         text = make_plain(text)
         if self.live:
-            text = _wrapped(text, self.width - 1) if wrap else _cut(text, self.width - 1)
+            text = _wrap(text, self.width - 1) if wrap else _cut(text, self.width - 1)
         self._answering = False
         self._erase()
-        self.err.write(self.styled(text, style) + "\n")
+        self.err.write(self.style_text(text, style) + "\n")
         self._redraw()
 
     def parts(self, *parts: tuple[str, str]) -> None:
@@ -59,7 +59,7 @@ class Terminal:
             if len(text) > left:
                 text = text[: max(left - 1, 0)] + "…"
             left -= len(text)
-            shown += self.styled(text, style)
+            shown += self.style_text(text, style)
             if left <= 0:
                 break
         self._answering = False
@@ -108,7 +108,7 @@ class Terminal:
             self.err.write(below)
         self.err.flush()
 
-    def styled(self, text: str, style: str) -> str:
+    def style_text(self, text: str, style: str) -> str:
         code = _STYLES.get(style, style)
         if not code or not text or not self.color or not self.err.isatty():
             return text
@@ -119,7 +119,7 @@ def _cut(text: str, width: int) -> str:
     return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in text.split("\n"))
 
 
-def _wrapped(text: str, width: int) -> str:
+def _wrap(text: str, width: int) -> str:
     """Between words; a path or an address that is too long stays whole."""
     import textwrap
 

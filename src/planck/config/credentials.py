@@ -68,18 +68,18 @@ class CredentialFile:
                 ErrorKind.AUTH_READ_FAILED,
                 f"cannot read {str(self.path)!r}: {problem.strerror}; check its owner and mode",
             ) from None
-        return self._decoded(content)
+        return self._decode(content)
 
     def put(self, provider: str, saved: Saved | None) -> None:
         """Save an entry, or with None forget it; the others stay, also against other processes."""
-        with self._locked():
+        with self._hold_lock():
             entries = self.read()
             entries.pop(provider, None)
             if saved is not None:
                 entries[provider] = saved
             self._write(codec.encode({"version": 1, "providers": entries}))
 
-    def _decoded(self, content: bytes) -> dict[str, Saved]:
+    def _decode(self, content: bytes) -> dict[str, Saved]:
         try:
             return codec.decode_as(content, _File).providers
         except codec.DecodeError:
@@ -98,7 +98,7 @@ class CredentialFile:
             raise self._unwritable(str(problem)) from None
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -122,7 +122,7 @@ class _File(msgspec.Struct, frozen=True):
     version: int = 1
 
 
-def variables(entry: ProviderEntry) -> tuple[str, ...]:
+def key_variables(entry: ProviderEntry) -> tuple[str, ...]:
     """The names under which the environment may hold this provider's key."""
     if entry.withhold_key or (entry.type in KEYLESS and not entry.identifier):
         return ()
@@ -164,18 +164,18 @@ class Keyring:
 
     def source(self, name: str, entry: ProviderEntry) -> str:
         """Where the key comes from: the variable's name, `file`, `sign-in`, or nothing."""
-        if variable := self._variable(entry):
+        if variable := self._find_variable(entry):
             return variable
-        saved = self._saved(name, entry)
+        saved = self._find_saved(name, entry)
         return ("sign-in" if saved.access_token else "file") if saved else ""
 
     def access(self, name: str, entry: ProviderEntry, transport: Transport, base_url: str) -> "KeyAccess":
         return KeyAccess(self, name, entry, transport, base_url)
 
-    def _variable(self, entry: ProviderEntry) -> str:
-        return next((name for name in variables(entry) if self._environ.get(name)), "")
+    def _find_variable(self, entry: ProviderEntry) -> str:
+        return next((name for name in key_variables(entry) if self._environ.get(name)), "")
 
-    def _saved(self, name: str, entry: ProviderEntry) -> Saved | None:
+    def _find_saved(self, name: str, entry: ProviderEntry) -> Saved | None:
         """What the file has for a provider that may have it: not for an address from a project's file."""
         if entry.withhold_key or (entry.type in KEYLESS and not entry.identifier and not entry.oauth):
             return None
@@ -183,9 +183,9 @@ class Keyring:
 
     def endpoint(self, name: str, entry: ProviderEntry, base_url: str) -> tuple[Endpoint, Saved | None]:
         key, headers, saved = "", dict(entry.headers), None
-        if variable := self._variable(entry):
+        if variable := self._find_variable(entry):
             key = self._environ[variable]
-        elif saved := self._saved(name, entry):
+        elif saved := self._find_saved(name, entry):
             key = saved.key
             if saved.access_token:
                 headers["authorization"] = f"Bearer {saved.access_token}"
@@ -198,7 +198,7 @@ class Keyring:
     def lock(self, name: str) -> asyncio.Lock:
         return self._renewing.setdefault(name, asyncio.Lock())
 
-    def expired(self, saved: Saved) -> bool:
+    def is_expired(self, saved: Saved) -> bool:
         return bool(saved.expires) and saved.expires <= add_seconds(self._clock.now(), _EARLY)
 
     def save(self, name: str, grant: Grant) -> Saved:
@@ -229,10 +229,10 @@ class KeyAccess:
         if not endpoint.secrets and not endpoint.base_url and self._entry.type in _VARIABLES:
             raise ProviderError(
                 ErrorKind.NOT_AUTHENTICATED,
-                f"there is no key for {self._name!r}: set {' or '.join(variables(self._entry))}, "
+                f"there is no key for {self._name!r}: set {' or '.join(key_variables(self._entry))}, "
                 f"or run `planck auth login {self._name}`",
             )
-        if saved and saved.access_token and self._ring.expired(saved):
+        if saved and saved.access_token and self._ring.is_expired(saved):
             return await self.renew(endpoint) or endpoint
         return endpoint
 
@@ -243,13 +243,13 @@ class KeyAccess:
                 return self._now[0]
             found = self._read()
             if found[0].secrets == refused.secrets:
-                if not await self._refreshed(found[1]):
+                if not await self._refresh(found[1]):
                     return None
                 found = self._read()
             self._now = found
             return found[0]
 
-    async def _refreshed(self, saved: Saved | None) -> bool:
+    async def _refresh(self, saved: Saved | None) -> bool:
         if saved is None or not saved.refresh_token or self._entry.oauth is None:
             return False
         try:
@@ -297,7 +297,7 @@ def status(ring: Keyring, providers: Mapping[str, ProviderEntry]) -> list[dict[s
                 "has_api_key": entry.has_api_key,
                 "authenticated": bool(source) or not entry.has_api_key,
                 "source": source,
-                "variables": list(variables(entry)),
+                "variables": list(key_variables(entry)),
                 "device_code": entry.oauth is not None and not entry.withhold_key,
             }
         )

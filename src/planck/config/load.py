@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry
-from planck.config.trust import Standing
+from planck.config.trust import TrustState
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
 from planck.records.nearest import did_you_mean, nearest
@@ -90,24 +90,24 @@ def load(
     workspace: Path,
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
-    standing: Standing,
+    state: TrustState,
 ) -> Loaded:
     """Merge the layers; an untrusted project's file may only narrow."""
     notices: list[str] = []
-    trusted = standing.trusted
+    trusted = state.trusted
     user_file, project_file = config_files(home, workspace)
     user = Layer(str(user_file), _read(user_file, notices))
     # What is taken over is what was hashed for the trust, not what the file holds a moment later.
-    seen = standing.content.config
+    seen = state.content.config
     project = Layer(
         str(project_file), _read(project_file, notices, seen) if project_file != user_file else {}
     )
-    above = (Layer("environment", _from_environment(environ, notices)), Layer("flags", dict(flags)))
+    above = (Layer("environment", _read_variables(environ, notices)), Layer("flags", dict(flags)))
     narrowing: dict[str, Any] = {}
     if project.values and not trusted:
         narrowing = project.values
         project = Layer(project.source, {})
-    elif _mode_of(project.values) == Mode.FULL:
+    elif _find_mode(project.values) == Mode.FULL:
         notices.append(f"{project_file}: mode 'full' is ignored; only you choose it, with --permission-mode")
         project.values["permissions"].pop("mode")
     layers = (user, project, *above)
@@ -145,10 +145,10 @@ def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str
             f"{str(path)!r} must hold a JSON object, like {{}}; correct it or move it away",
         )
     raw.pop("$schema", None)
-    return _known(raw, str(path), notices)
+    return _keep_known(raw, str(path), notices)
 
 
-def _known(raw: dict[str, Any], place: str, notices: list[str]) -> dict[str, Any]:
+def _keep_known(raw: dict[str, Any], place: str, notices: list[str]) -> dict[str, Any]:
     """The keys that we know, inside providers, models, permissions and limits too; a notice for others."""
     found = _pick(raw, KEYS, place, "", notices)
     for key, fields in (("permissions", Permissions), ("limits", Limits)):
@@ -189,7 +189,7 @@ _TEXTS = frozenset(
 _LISTS = frozenset({"skills_dirs", "teams_dirs", "tools_dirs"})
 
 
-def _from_environment(environ: Mapping[str, str], notices: list[str]) -> dict[str, Any]:
+def _read_variables(environ: Mapping[str, str], notices: list[str]) -> dict[str, Any]:
     """Texts as they are, lists of directories as JSON or separated by `:`, all else as JSON."""
     variables = {f"PLANCK_{key.upper()}": key for key in KEYS}
     for name in environ:
@@ -197,11 +197,11 @@ def _from_environment(environ: Mapping[str, str], notices: list[str]) -> dict[st
             near = nearest(name.removeprefix("PLANCK_").lower(), [key.lower() for key in KEYS])
             if near:  # other programs may have variables of that prefix: only a near miss is worth a line
                 notices.append(f"{name} is no variable of ours; did you mean 'PLANCK_{near[0].upper()}'?")
-    found = {key: _parsed(name, key, environ[name]) for name, key in variables.items() if environ.get(name)}
-    return _known(found, "environment", notices)
+    found = {key: _parse(name, key, environ[name]) for name, key in variables.items() if environ.get(name)}
+    return _keep_known(found, "environment", notices)
 
 
-def _parsed(name: str, key: str, text: str) -> Any:
+def _parse(name: str, key: str, text: str) -> Any:
     if key in _TEXTS:
         return text
     try:
@@ -231,13 +231,13 @@ def _convert(raw: Mapping[str, Any], layers: Iterable[Layer]) -> Config:
     try:
         return msgspec.convert(raw, Config)
     except msgspec.ValidationError as failure:
-        where, what = _culprit(layers, failure)
+        where, what = _find_culprit(layers, failure)
         raise ConfigError(
             ErrorKind.INVALID_ARGS, f"{where}: {what}; `planck config explain` shows each key and its shape"
         ) from None
 
 
-def _culprit(layers: Iterable[Layer], failure: msgspec.ValidationError) -> tuple[str, str]:
+def _find_culprit(layers: Iterable[Layer], failure: msgspec.ValidationError) -> tuple[str, str]:
     """The place that is wrong by itself, so that the message can name it."""
     for layer in layers:
         for key, value in layer.values.items():
@@ -262,7 +262,7 @@ def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:
     return msgspec.structs.replace(config, providers=providers)
 
 
-def _mode_of(project: Mapping[str, Any]) -> Any:
+def _find_mode(project: Mapping[str, Any]) -> Any:
     asked = project.get("permissions")
     return asked.get("mode") if isinstance(asked, dict) else None
 
@@ -278,7 +278,7 @@ def _narrowing_rules(project: Mapping[str, Any]) -> list[Any]:
 def _narrow(config: Config, project: Mapping[str, Any]) -> tuple[Config, dict[str, Any]]:
     """Take from an untrusted project what takes rights away: a stricter mode, lower limits."""
     taken: dict[str, Any] = {}
-    mode = _mode_of(project)
+    mode = _find_mode(project)
     if mode in tuple(Mode) and stricter(Mode(mode), config.permissions.mode) is not config.permissions.mode:
         permissions = msgspec.structs.replace(config.permissions, mode=Mode(mode))
         config = msgspec.structs.replace(config, permissions=permissions)

@@ -47,20 +47,20 @@ def resolve(config: Config, name: str) -> ModelSpec:
         )
     for entry in config.models:
         if entry.id == name:
-            return _from_entry(config, entry)
+            return _resolve_entry(config, entry)
     provider, _, model = name.partition("/")
     if not model:
         raise _not_found(f"{name!r} is no alias in `models`; write PROVIDER/MODEL, or add it there.")
     known = provider_entry(config, provider)
     entries = [entry for entry in config.models if entry.provider == provider and entry.model == model]
     if entries:
-        return _from_entry(config, entries[0])
-    found = _in_catalog(provider, known, model)
+        return _resolve_entry(config, entries[0])
+    found = _find_in_catalog(provider, known, model)
     if not model:
         raise _not_found(f"Say which model of {provider!r} it is to be; `planck models list` shows them.")
     if found is None and not known.base_url and known.type not in KEYLESS:
         raise _not_found(f"Add {model!r} to `models`, or a `base_url` to {provider!r}.")
-    return _spec(known, found, ModelEntry(id="", model=model, provider=provider))
+    return _make_spec(known, found, ModelEntry(id="", model=model, provider=provider))
 
 
 def _not_found(hint: str) -> ModelError:
@@ -75,7 +75,7 @@ def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "
             entry.provider,
             provider_entry(config, entry.provider).type,
         ):
-            return _from_entry(config, entry)
+            return _resolve_entry(config, entry)
     if base_url and model_id and provider in KEYLESS and provider not in config.providers:
         return ModelSpec(provider=provider, model=model_id, base_url=base_url, context_window=_LOCAL_WINDOW)
     return resolve(config, f"{provider}/{model_id}")
@@ -83,7 +83,7 @@ def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "
 
 def available(config: Config, current: ModelSpec) -> list[ModelSpec]:
     """The models that a team's members may use: the configured ones, and the one in use."""
-    found = [_from_entry(config, entry) for entry in config.models]
+    found = [_resolve_entry(config, entry) for entry in config.models]
     return found if current.label in {model.label for model in found} else [current, *found]
 
 
@@ -105,7 +105,7 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
 def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
     """The entry that says what a model costs; None for any server that is not a vendor's own."""
     try:
-        return _in_catalog(model.provider, provider_entry(config, model.provider), model.model)
+        return _find_in_catalog(model.provider, provider_entry(config, model.provider), model.model)
     except ModelError:
         return None
 
@@ -142,7 +142,7 @@ async def list_models(
     config: Config, ring: Keyring, transport: Transport, *, everything: bool = False
 ) -> list[ModelRow]:
     """Returns the configured models, those of local servers, and the catalog's of vendors with a key."""
-    rows = [_make_row(config, ring, _from_entry(config, entry), "config") for entry in config.models]
+    rows = [_make_row(config, ring, _resolve_entry(config, entry), "config") for entry in config.models]
     servers = [(name, entry) for name, entry in config.providers.items() if entry.type in KEYLESS]
     found = await asyncio.gather(
         *(discover(transport, entry.type, entry.base_url, name) for name, entry in servers)
@@ -179,7 +179,7 @@ class ModelTest(msgspec.Struct, frozen=True):
 async def test_model(config: Config, model: ModelSpec, provider: Provider, clock: Clock) -> ModelTest:
     """Sends one small request to the model: whether key, address and name are right."""
     began = clock.monotonic()
-    outcome = await _answer(provider)
+    outcome = await _ask(provider)
     took = round((clock.monotonic() - began) * 1000)
     if isinstance(outcome, Err):
         error = outcome.envelope()["error"]
@@ -189,7 +189,7 @@ async def test_model(config: Config, model: ModelSpec, provider: Provider, clock
     return ModelTest(model.label, True, outcome.text.strip(), took, outcome.usage, cost)
 
 
-async def _answer(provider: Provider) -> AssistantMessage | Err:
+async def _ask(provider: Provider) -> AssistantMessage | Err:
     told = History()
     told.apply(
         Envelope(id="t", kind=Kind.PROMPT, sender="user", receiver="t", text="Answer with the word: ok")
@@ -210,12 +210,12 @@ async def _answer(provider: Provider) -> AssistantMessage | Err:
     return last
 
 
-def _from_entry(config: Config, entry: ModelEntry) -> ModelSpec:
+def _resolve_entry(config: Config, entry: ModelEntry) -> ModelSpec:
     known = provider_entry(config, entry.provider)
-    return _spec(known, _in_catalog(entry.provider, known, entry.model), entry)
+    return _make_spec(known, _find_in_catalog(entry.provider, known, entry.model), entry)
 
 
-def _spec(provider: ProviderEntry, found: CatalogModel | None, entry: ModelEntry) -> ModelSpec:
+def _make_spec(provider: ProviderEntry, found: CatalogModel | None, entry: ModelEntry) -> ModelSpec:
     """What the user says, then what the catalog knows, then a guess."""
     output = min(found.max_output, _MOST_OUTPUT) if found and provider.type == "anthropic" else 0
     return ModelSpec(
@@ -223,7 +223,9 @@ def _spec(provider: ProviderEntry, found: CatalogModel | None, entry: ModelEntry
         model=entry.model,
         id=entry.id,
         name=entry.name or (found.name if found else ""),
-        context_window=entry.context_window or (found.context_window if found else 0) or _guess(provider),
+        context_window=entry.context_window
+        or (found.context_window if found else 0)
+        or _guess_window(provider),
         max_output=entry.max_output or output,
         base_url=provider.base_url,
         params=entry.params,
@@ -232,11 +234,11 @@ def _spec(provider: ProviderEntry, found: CatalogModel | None, entry: ModelEntry
     )
 
 
-def _guess(provider: ProviderEntry) -> int:
+def _guess_window(provider: ProviderEntry) -> int:
     return _LOCAL_WINDOW if provider.type in KEYLESS else _UNKNOWN_WINDOW
 
 
-def _in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel | None:
+def _find_in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel | None:
     if not provider.base_url:
         return catalog.find(provider.type, model)
     # The vendor at that address; else a gateway of the user's, which bills for the model that it names.
@@ -246,7 +248,7 @@ def _in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel 
 
 def _make_row(config: Config, ring: Keyring, model: ModelSpec, source: str) -> ModelRow:
     entry = provider_entry(config, model.provider)
-    known = _in_catalog(model.provider, entry, model.model)
+    known = _find_in_catalog(model.provider, entry, model.model)
     price = known.prices[0] if known and known.prices else None
     return ModelRow(
         provider=model.provider,

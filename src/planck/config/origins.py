@@ -24,7 +24,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 def show_config(config: Config) -> dict[str, Any]:
     """Returns the effective configuration without secrets."""
-    values: dict[str, Any] = _redacted(msgspec.to_builtins(config))
+    values: dict[str, Any] = _redact(msgspec.to_builtins(config))
     for entry in values["providers"].values():
         entry.pop("withhold_key")
     return values
@@ -32,17 +32,17 @@ def show_config(config: Config) -> dict[str, Any]:
 
 def explain_config(loaded: Loaded, key: str = "") -> list[Origin]:
     """Returns where every key comes from, or one (`limits` or `limits.steps`)."""
-    wanted = [k for k in _keys(loaded) if not key or k == key or k.startswith(f"{key}.")]
+    wanted = [k for k in _list_keys(loaded) if not key or k == key or k.startswith(f"{key}.")]
     if not wanted:
         raise ConfigError(
             ErrorKind.NOT_FOUND,
-            f"{key!r} is no key of the configuration{did_you_mean(key, _keys(loaded))}; "
+            f"{key!r} is no key of the configuration{did_you_mean(key, _list_keys(loaded))}; "
             "`planck config explain` lists them",
         )
-    return [_origin(loaded, k) for k in wanted]
+    return [_find_origin(loaded, k) for k in wanted]
 
 
-def _keys(loaded: Loaded) -> list[str]:
+def _list_keys(loaded: Loaded) -> list[str]:
     values = show_config(loaded.config)
     found: list[str] = []
     for key in KEYS:
@@ -53,7 +53,7 @@ def _keys(loaded: Loaded) -> list[str]:
     return found
 
 
-def _origin(loaded: Loaded, key: str) -> Origin:
+def _find_origin(loaded: Loaded, key: str) -> Origin:
     top, _, part = key.partition(".")
     sources = [layer.origin(top) for layer in loaded.layers if _says(layer.values, top, part)]
     value = show_config(loaded.config)[top]
@@ -71,12 +71,12 @@ def _says(values: dict[str, Any], top: str, part: str) -> bool:
     return not part or (isinstance(values[top], dict) and part in values[top])
 
 
-def _redacted(value: Any, name: str = "") -> Any:
+def _redact(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
         hidden = name in ("headers", "env")
-        return {k: "…" if hidden and isinstance(v, str) else _redacted(v, k) for k, v in value.items()}
+        return {k: "…" if hidden and isinstance(v, str) else _redact(v, k) for k, v in value.items()}
     if isinstance(value, list):
-        return [_redacted(item) for item in value]
+        return [_redact(item) for item in value]
     if isinstance(value, str) and value and any(word in name.lower() for word in _SECRET):
         return "…"
     return value

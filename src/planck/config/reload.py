@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from planck.config import load as configuration
 from planck.config.load import Config, ConfigError, Loaded
-from planck.config.trust import Standing, Trust, trust_file
+from planck.config.trust import Trust, TrustState, trust_file
 from planck.context import agents_md, skills
 from planck.context.prompt import build_system_prompt
 from planck.context.skills import Catalog, Place, Skill
@@ -35,7 +35,7 @@ class Resources:
         self._environ = environ
         self._flags = flags
         self._trust = trust
-        self.loaded = self._load(trust.seen)
+        self.loaded = self._load(trust.state)
         self.problem = ""
         """Why the newest state of the configuration is not the one in force."""
         self._user_home = Path(environ.get("HOME") or Path.home())
@@ -64,14 +64,14 @@ class Resources:
             return
         self._stamps = stamps
         try:
-            self.loaded = self._load(self._trust.standing())
+            self.loaded = self._load(self._trust.examine())
             self.problem = ""
         except ConfigError as failure:
             self.problem = failure.err.message
             log.warning("the configuration is kept as it was: %s", failure.err.message)
 
-    def _load(self, standing: Standing) -> Loaded:
-        return configuration.load(self.home, self.workspace, self._environ, self._flags, standing)
+    def _load(self, state: TrustState) -> Loaded:
+        return configuration.load(self.home, self.workspace, self._environ, self._flags, state)
 
     def system(self, spec: AgentSpec, tools: Collection[str]) -> str:
         """The system layer of an agent, as the files are now and the configuration at the last `refresh`."""
@@ -105,28 +105,30 @@ class Resources:
     def _skill_places(self) -> tuple[Place, ...]:
         usual = [self.workspace / name for name in (".planck/skills", ".agents/skills", ".claude/skills")]
         usual += [self.home / "skills", *(self._user_home / n / "skills" for n in (".agents", ".claude"))]
-        return tuple(self._place(path) for path in self._directories(self.config.skills_dirs, usual))
+        return tuple(
+            self._make_place(path) for path in self._choose_directories(self.config.skills_dirs, usual)
+        )
 
     def tool_dirs(self) -> list[Path]:
         """In order; those inside the project are the project's own: only for a folder that is trusted."""
         usual = [self.workspace / ".planck" / "tools", self.home / "tools"]
-        return self._directories(self.config.tools_dirs, usual)
+        return self._choose_directories(self.config.tools_dirs, usual)
 
     def team_dirs(self) -> list[Path]:
         usual = [self.workspace / ".planck" / "teams", self.home / "teams"]
-        return self._directories(self.config.teams_dirs, usual)
+        return self._choose_directories(self.config.teams_dirs, usual)
 
-    def _directories(self, configured: Iterable[str], usual: Iterable[Path]) -> list[Path]:
+    def _choose_directories(self, configured: Iterable[str], usual: Iterable[Path]) -> list[Path]:
         """What the configuration names instead of the usual places; relative to the workspace, or `~`."""
-        named = [self.workspace / self._expanded(name) for name in configured]
+        named = [self.workspace / self._expand(name) for name in configured]
         return list(dict.fromkeys(named or usual))
 
-    def _expanded(self, name: str) -> Path:
+    def _expand(self, name: str) -> Path:
         if name == "~" or name.startswith("~/"):
             return self._user_home / name[2:]
         return Path(name).expanduser()
 
-    def _place(self, path: Path) -> Place:
+    def _make_place(self, path: Path) -> Place:
         if path.is_relative_to(self.workspace):
             return Place(path, "project", self.workspace)
         return Place(path, "home")

@@ -94,7 +94,7 @@ def describe_key(key: str) -> str:
     text = ""
     for part in key.split("."):
         text = found.get(part, {}).get("description", text)
-        found = _properties(found.get(part, {}))
+        found = _find_properties(found.get(part, {}))
     return text
 
 
@@ -109,15 +109,15 @@ def config_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {"$schema": {"type": "string"}, **body["properties"]},
-        "$defs": {name: _closed(part) for name, part in components.items()},
+        "$defs": {name: _close(part) for name, part in components.items()},
     }
 
 
-def _closed(part: dict[str, Any]) -> dict[str, Any]:
+def _close(part: dict[str, Any]) -> dict[str, Any]:
     return {**part, "additionalProperties": False} if "properties" in part else part
 
 
-def _properties(entry: dict[str, Any]) -> dict[str, Any]:
+def _find_properties(entry: dict[str, Any]) -> dict[str, Any]:
     reference = entry.get("$ref") or next((e["$ref"] for e in entry.get("allOf", ()) if "$ref" in e), "")
     if not reference:
         return {}

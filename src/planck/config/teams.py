@@ -100,7 +100,7 @@ def load_team(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = T
         )
     if problems:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
-    members = [(_with_prompt(entry, path.parent), _model(entry, resolve)) for entry in file.members]
+    members = [(_read_prompt(entry, path.parent), _resolve_model(entry, resolve)) for entry in file.members]
     members.sort(key=lambda member: member[0].type != "orchestrator")
     return Template(path, file, tuple(members))
 
@@ -138,7 +138,7 @@ def make_members(template: Template, ids: Ids) -> list[AgentSpec]:
     ]
 
 
-def _with_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
+def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
     """A prompt that is a `.md` or `.txt` path is read from the team's folder, and from nowhere else."""
     text = entry.system_prompt
     if not text.endswith((".md", ".txt")) or "\n" in text:
@@ -156,7 +156,7 @@ def _with_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
         ) from None
 
 
-def _model(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
+def _resolve_model(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
     model = resolve(entry.provider, entry.model_id, entry.base_url)
     return msgspec.structs.replace(model, params={**model.params, **entry.opts}) if entry.opts else model
 
@@ -206,12 +206,12 @@ def check_team(
             window = resolve(entry.provider, entry.model_id, entry.base_url).context_window
         except PlanckError as failure:
             problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.full_message}")
-        problems += [_unknown(who, "tool", name, tools) for name in entry.tools if name not in tools]
-        problems += [_unknown(who, "skill", name, skills) for name in entry.skills if name not in skills]
+        problems += [_name_unknown(who, "tool", name, tools) for name in entry.tools if name not in tools]
+        problems += [_name_unknown(who, "skill", name, skills) for name in entry.skills if name not in skills]
         if entry.compactor not in compactors:
-            problems.append(_unknown(who, "compactor", entry.compactor, compactors))
+            problems.append(_name_unknown(who, "compactor", entry.compactor, compactors))
         try:
-            prompt = _with_prompt(entry, path.parent).system_prompt
+            prompt = _read_prompt(entry, path.parent).system_prompt
         except TeamFileError as failure:
             problems.append(f"{who}: {failure.err.message}")
             continue
@@ -256,5 +256,5 @@ _PROMPTS = {
 }
 
 
-def _unknown(who: str, what: str, name: str, known: Collection[str]) -> str:
+def _name_unknown(who: str, what: str, name: str, known: Collection[str]) -> str:
     return f"{who}: unknown {what} {name!r}{did_you_mean(name, known)}"

@@ -66,7 +66,7 @@ class ToolFiles:
         self._spill = spill
         self._built_in = built_in
         self._seen = self._stamps()
-        self._tools = self._loaded()
+        self._tools = self._load_tools()
 
     @property
     def tools(self) -> dict[str, Tool]:
@@ -74,7 +74,7 @@ class ToolFiles:
         seen = self._stamps()
         if seen != self._seen:
             self._seen = seen
-            self._tools = self._loaded()
+            self._tools = self._load_tools()
         return self._tools
 
     def sync(self, agent: ToolSet, granted: Collection[str], held: dict[str, Tool]) -> None:
@@ -89,7 +89,7 @@ class ToolFiles:
                 agent.arrive(tool)
                 held[name] = tool
 
-    def _loaded(self) -> dict[str, Tool]:
+    def _load_tools(self) -> dict[str, Tool]:
         found = external_tools(self._resources, self._environ, self._spill, self._built_in)
         return {tool.name: tool for tool in found.tools}
 

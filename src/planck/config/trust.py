@@ -45,7 +45,7 @@ class Content(msgspec.Struct, frozen=True):
     """Those of them that hold a sidecar."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class TrustState(msgspec.Struct, frozen=True):
     trusted: bool
     content: Content
     changed: tuple[str, ...] = ()
@@ -70,38 +70,40 @@ class Trust:
         self._home = home
         self._workspace = workspace
         self._key = os.path.realpath(workspace)
-        self._this_run = examine(workspace, home) if this_run else None
-        self._seen = Standing(True, self._this_run) if self._this_run else None
+        self._this_run = read_content(workspace, home) if this_run else None
+        self._state = TrustState(True, self._this_run) if self._this_run else None
 
     @property
-    def seen(self) -> Standing:
+    def state(self) -> TrustState:
         """The last examination; where there was none yet, the first."""
-        return self._seen or self.standing()
+        return self._state or self.examine()
 
-    def standing(self) -> Standing:
+    def examine(self) -> TrustState:
         """By the files as they are now: a change asks again, in the middle of a run too."""
-        content = examine(self._workspace, self._home)
-        accepted = self._this_run.hashes if self._this_run else _stored(self._home).get(self._key)
+        content = read_content(self._workspace, self._home)
+        accepted = self._this_run.hashes if self._this_run else _read_stored(self._home).get(self._key)
         if accepted is None:
-            self._seen = Standing(False, content)
-            return self._seen
+            return self._keep(TrustState(False, content))
         differing = {path for path, _ in accepted.items() ^ content.hashes.items()}
         changed = tuple(sorted(map(spell_out, differing)))
         sound = not content.unsound or self._this_run is not None
-        self._seen = Standing(not changed and sound, content, changed)
-        return self._seen
+        return self._keep(TrustState(not changed and sound, content, changed))
+
+    def _keep(self, state: TrustState) -> TrustState:
+        self._state = state
+        return state
 
     def files(self) -> Iterator[Path]:
         """Those that it is for and that end it by a change: a sidecar's are taken over as they are saved."""
         # The folders are those of the last examination: the file that names others is one of the files.
-        content = self.seen.content
+        content = self.state.content
         own = [self._workspace / name for name in (FOLDERS[1], *content.sidecars)]
-        files = _files(self._workspace, content.folders)
+        files = _list_files(self._workspace, content.folders)
         return islice((path for path in files if not any(map(path.is_relative_to, own))), MAX_FILES + 1)
 
     @property
     def holds(self) -> bool:
-        return self.standing().trusted
+        return self.examine().trusted
 
     def give(self, seen: Content) -> None:
         """For good, for exactly what was seen."""
@@ -109,18 +111,18 @@ class Trust:
             raise TrustError(
                 ErrorKind.LIMIT_EXCEEDED, f"can't be trusted for good: {seen.unsound}; pass --trust each time"
             )
-        _store(self._home, {**_stored(self._home), self._key: seen.hashes})
+        _store(self._home, {**_read_stored(self._home), self._key: seen.hashes})
 
     def take_back(self) -> bool:
         """False where there was none."""
-        stored = _stored(self._home)
+        stored = _read_stored(self._home)
         had = stored.pop(self._key, None) is not None
         if had:
             _store(self._home, stored)
         return had
 
 
-def examine(workspace: Path, home: Path) -> Content:
+def read_content(workspace: Path, home: Path) -> Content:
     """Reads, and starts nothing. The home itself is the user's own, also where it lies in the workspace."""
     hashes: dict[str, str] = {}
     runs: list[str] = []
@@ -128,8 +130,8 @@ def examine(workspace: Path, home: Path) -> Content:
     left = MAX_BYTES
     own = workspace / FILES[0]
     config = _read(own, left)
-    folders = _named_folders(workspace, config[1], "tools_dirs", "teams_dirs", "sidecar")
-    for path in _files(workspace, folders):
+    folders = _find_named_folders(workspace, config[1], "tools_dirs", "teams_dirs", "sidecar")
+    for path in _list_files(workspace, folders):
         if path.is_relative_to(home):
             continue
         relative = str(path.relative_to(workspace))
@@ -140,20 +142,20 @@ def examine(workspace: Path, home: Path) -> Content:
             break
         left -= len(content)
         hashes[relative] = hashlib.sha256(content).hexdigest()
-        runs += (spell_out(text) for text in _meaning(relative, content))
+        runs += (spell_out(text) for text in _describe(relative, content))
     return Content(
         hashes,
         unsound,
         tuple(runs),
         None if config[0] else config[1],
         tuple(folders),
-        tuple(_named_folders(workspace, config[1], "sidecar")),
+        tuple(_find_named_folders(workspace, config[1], "sidecar")),
     )
 
 
-def _files(workspace: Path, folders: Iterable[str]) -> Iterator[Path]:
+def _list_files(workspace: Path, folders: Iterable[str]) -> Iterator[Path]:
     for name in FILES:
-        if _says_something(workspace / name):
+        if _has_content(workspace / name):
             yield workspace / name
     for name in (*FOLDERS, *folders):
         if (workspace / name).is_symlink():
@@ -163,7 +165,7 @@ def _files(workspace: Path, folders: Iterable[str]) -> Iterator[Path]:
                 yield Path(folder, entry)
 
 
-def _says_something(path: Path) -> bool:
+def _has_content(path: Path) -> bool:
     """An empty file may be a sandbox's, there so that a command can't make it."""
     try:
         return os.lstat(path).st_size > 0
@@ -171,9 +173,9 @@ def _says_something(path: Path) -> bool:
         return False
 
 
-def _named_folders(workspace: Path, config: bytes, *keys: str) -> list[str]:
+def _find_named_folders(workspace: Path, config: bytes, *keys: str) -> list[str]:
     """Folders of the workspace that these keys of its own configuration name."""
-    values = _object(config)
+    values = _decode(config)
     named: list[Any] = []
     for key in keys:
         value = values.get(key)
@@ -198,16 +200,16 @@ def _read(path: Path, left: int) -> tuple[str, bytes]:
     return ("is too large", b"") if len(content) > left else ("", content)
 
 
-def _meaning(relative: str, content: bytes) -> Iterator[str]:
+def _describe(relative: str, content: bytes) -> Iterator[str]:
     parts = relative.split("/")
     if relative == ".planck/config.json":
-        keys = [key for key in _object(content) if key not in NARROWING]
+        keys = [key for key in _decode(content) if key not in NARROWING]
         yield f"{relative}" + (f" ({', '.join(map(str, keys))})" if keys else " (beyond narrowing)")
     elif relative == ".mcp.json":
-        servers = _object(content).get("mcpServers")
+        servers = _decode(content).get("mcpServers")
         yield f"{relative} (MCP servers {', '.join(map(str, servers)) if isinstance(servers, dict) else '?'})"
     elif parts[-1] == "TOOL.json":
-        found = _object(content)
+        found = _decode(content)
         yield f"tool {found.get('name', parts[-2])} ({relative}): {str(found.get('command', '?'))[:200]}"
     elif relative.startswith(".planck/sidecar/") and parts[-1] in ("sidecar.py", "pyproject.toml"):
         yield f"the sidecar ({relative})"
@@ -215,7 +217,7 @@ def _meaning(relative: str, content: bytes) -> Iterator[str]:
         yield relative
 
 
-def _object(content: bytes) -> dict[str, Any]:
+def _decode(content: bytes) -> dict[str, Any]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
@@ -230,7 +232,7 @@ def trust_file(home: Path) -> Path:
     return home / _FILE
 
 
-def _stored(home: Path) -> dict[str, dict[str, str]]:
+def _read_stored(home: Path) -> dict[str, dict[str, str]]:
     try:
         return codec.decode_as(trust_file(home).read_bytes(), dict[str, dict[str, str]])
     except FileNotFoundError:

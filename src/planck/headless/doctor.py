@@ -31,7 +31,7 @@ class Check(msgspec.Struct, frozen=True):
 
 async def run_checks(project: Project) -> list[Check]:
     """Runs every check; sends nothing to a model, and starts nothing of the project's."""
-    checks = [_runtime(), _platform(), _home(project.home)]
+    checks = [_check_runtime(), _check_platform(), _check_home(project.home)]
     try:
         planck_ = Planck.of(project)
     except ConfigError as failure:
@@ -40,11 +40,11 @@ async def run_checks(project: Project) -> list[Check]:
             Check("configuration", "error", failure.err.message, "correct the file that is named"),
         ]
     async with planck_:
-        model = await _model(planck_)
-        return [*checks, model, *_configured(planck_)]
+        model = await _check_model(planck_)
+        return [*checks, model, *_check_configured(planck_)]
 
 
-def _configured(planck_: Planck) -> Iterator[Check]:
+def _check_configured(planck_: Planck) -> Iterator[Check]:
     resources = planck_.resources
     sources = ", ".join(layer.source for layer in resources.loaded.layers) or "built-in values only"
     yield Check("configuration", "ok", sources)
@@ -53,9 +53,9 @@ def _configured(planck_: Planck) -> Iterator[Check]:
     for row in planck_.auth.status():
         if row["authenticated"] and row["source"]:
             yield Check(f"key of {row['provider']}", "ok", f"from {row['source']}")
-    yield _containment()
-    yield _sandbox()
-    yield _sessions(planck_.sessions_dir)
+    yield _check_containment()
+    yield _check_sandbox()
+    yield _check_sessions(planck_.sessions_dir)
     found = resources.instructions()
     yield Check("AGENTS.md", "ok", ", ".join(map(str, found.paths)) or "none")
     skills = resources.skills()
@@ -72,7 +72,7 @@ def _configured(planck_: Planck) -> Iterator[Check]:
     yield Check("hooks", "ok", ", ".join(hooks.parse(planck_.config.hooks)[0]) or "none")
 
 
-def _runtime() -> Check:
+def _check_runtime() -> Check:
     detail = (
         f"planck {planck.__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
     )
@@ -80,7 +80,7 @@ def _runtime() -> Check:
     return Check("runtime", "error" if old else "ok", detail, "use Python 3.11 or newer" if old else "")
 
 
-def _platform() -> Check:
+def _check_platform() -> Check:
     if sys.platform.startswith("linux"):
         return Check("platform", "ok", platform.platform(terse=True))
     if sys.platform == "darwin":
@@ -90,7 +90,7 @@ def _platform() -> Check:
     return Check("platform", "error", sys.platform, "this platform is not supported; use Linux or macOS")
 
 
-def _home(home: Path) -> Check:
+def _check_home(home: Path) -> Check:
     if not home.exists():
         return Check("home", "ok", f"{home} (made when it is needed)")
     if home.stat().st_mode & 0o022:
@@ -98,7 +98,7 @@ def _home(home: Path) -> Check:
     return Check("home", "ok", str(home))
 
 
-async def _model(planck_: Planck) -> Check:
+async def _check_model(planck_: Planck) -> Check:
     advice = "pass -m PROVIDER/MODEL or set default_model; `planck run` without one lists all ways"
     try:
         model = await planck_.model()
@@ -107,14 +107,14 @@ async def _model(planck_: Planck) -> Check:
     return Check("model", "ok", f"{model.label} ({model.provider}, window {model.context_window:,} tokens)")
 
 
-def _containment() -> Check:
+def _check_containment() -> Check:
     level = containment.containment()
     weak = level is containment.Containment.PROCESS_GROUP
     advice = "install util-linux's unshare and setpriv: a command's children may survive it" if weak else ""
     return Check("containment of commands", "warning" if weak else "ok", str(level), advice)
 
 
-def _sandbox() -> Check:
+def _check_sandbox() -> Check:
     found = sandbox.find()
     if found.sandbox is not None:
         return Check("sandbox", "ok", str(found.sandbox.level))
@@ -122,7 +122,7 @@ def _sandbox() -> Check:
     return Check("sandbox", "warning", "; ".join(found.problems), advice)
 
 
-def _sessions(folder: Path) -> Check:
+def _check_sessions(folder: Path) -> Check:
     there = next((path for path in (folder, *folder.parents) if path.exists()), Path("/"))
     if not os.access(there, os.W_OK):
         return Check(

@@ -45,27 +45,27 @@ def explain_call(
     """`what` is a command for bash, and JSON arguments for any other tool."""
     chosen = Mode(mode) if mode else planck.config.permissions.mode
     session = session_ceiling(chosen, planck.workspace, planck.config.limits.spawn_depth)
-    spec = _member(planck, agent, team, session)
+    spec = _find_member(planck, agent, team, session)
     authority = effective_authority(spec, session)
     loaded = planck.resources.loaded
     rules = RuleBook(planck.project)
     around = rules.surroundings(authority.mode)
-    effect, confinable = _kind(planck, tool)
-    verdict = judge(authority, around, tool, effect, confinable, _arguments(tool, what))
+    effect, confinable = _find_kind(planck, tool)
+    verdict = judge(authority, around, tool, effect, confinable, _read_arguments(tool, what))
     return Explanation(
         str(verdict.decision),
         verdict.why,
         f"{spec.name} ({spec.role})",
         tool,
         str(chosen),
-        "--permission-mode" if mode else _mode_source(loaded),
+        "--permission-mode" if mode else _find_mode_source(loaded),
         authority,
         verdict.confinement,
         around.no_sandbox or str(found.level if (found := find().sandbox) else ""),
     )
 
 
-def _member(planck: Planck, agent: str, team: str, session: Authority) -> AgentSpec:
+def _find_member(planck: Planck, agent: str, team: str, session: Authority) -> AgentSpec:
     team = team or planck.config.default_team
     nobody = ModelSpec(provider="", model="")
     members = [AgentSpec(id="", type="orchestrator", name="orchestrator", role="orchestrator", model=nobody)]
@@ -81,7 +81,7 @@ def _member(planck: Planck, agent: str, team: str, session: Authority) -> AgentS
     )
 
 
-def _kind(planck: Planck, tool: str) -> tuple[Effect, bool]:
+def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool]:
     if tool in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS):
         return Effect.TEAM, False
     entry = ToolBox(planck.project).inventory().find(tool)
@@ -93,7 +93,7 @@ def _kind(planck: Planck, tool: str) -> tuple[Effect, bool]:
     raise ExplainError(entry.kind, entry.message)
 
 
-def _arguments(tool: str, what: str) -> dict[str, Any]:
+def _read_arguments(tool: str, what: str) -> dict[str, Any]:
     if tool == "bash":
         return {"command": what}
     try:
@@ -103,7 +103,7 @@ def _arguments(tool: str, what: str) -> dict[str, Any]:
     return args if isinstance(args, dict) else {}
 
 
-def _mode_source(loaded: Loaded) -> str:
+def _find_mode_source(loaded: Loaded) -> str:
     source = "built-in"
     for layer in loaded.layers:
         permissions = layer.values.get("permissions")

@@ -87,7 +87,7 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of files that were left out, wholly or in part."""
-        untrusted = () if self.resources.loaded.trusted else (self.trust.seen.notice,)
+        untrusted = () if self.resources.loaded.trusted else (self.trust.state.notice,)
         return (
             *(notice for notice in untrusted if notice),
             *self.resources.loaded.notices,

@@ -133,22 +133,29 @@ class ToolBox:
                 taken.add(tool.name)
                 entries.append(ToolRow(tool, f"{peer.component} {peer.name}"))
         problems += [
-            Problem(PEER, Err(ErrorKind.PEER_FAILED, f"{report.component} {report.name!r}: {_state(report)}"))
+            Problem(
+                PEER,
+                Err(ErrorKind.PEER_FAILED, f"{report.component} {report.name!r}: {_describe_state(report)}"),
+            )
             for report in peers.report()
             if report.state != "connected"
         ]
         entries += [entry for entry in own.entries if not entry.trusted]
-        return Inventory(entries, problems, [*self._untrusted(), *peers.plan.notices])
+        return Inventory(entries, problems, [*self._list_trust_notices(), *peers.plan.notices])
 
-    def _untrusted(self) -> list[str]:
-        standing = self._project.trust.seen
-        peers = any(path.startswith((".mcp.json", ".planck/sidecar/")) for path in standing.content.hashes)
-        return [standing.notice] if peers and standing.notice else []
+    def _list_trust_notices(self) -> list[str]:
+        state = self._project.trust.state
+        peers = any(path.startswith((".mcp.json", ".planck/sidecar/")) for path in state.content.hashes)
+        return [state.notice] if peers and state.notice else []
 
     async def call(self, name: str, args: str, *, dry_run: bool = False) -> Finished | Err:
-        """Run one tool without a question; confinement and trust hold."""
+        """Runs one tool without a question; confinement and trust hold."""
         async with self.find(name) as entry:
-            return _unknown(entry, args) if isinstance(entry, Err) else await self._run(entry, args, dry_run)
+            return (
+                _refuse_unknown(entry, args)
+                if isinstance(entry, Err)
+                else await self._run(entry, args, dry_run)
+            )
 
     async def _run(self, entry: ToolRow, args: str, dry_run: bool) -> Finished | Err:
         name = entry.tool.name
@@ -167,11 +174,11 @@ class ToolBox:
             return await anext(results)
 
 
-def _state(report: PeerReport) -> str:
+def _describe_state(report: PeerReport) -> str:
     return report.detail or f"it is not ready after {_PATIENCE:g} s, but {report.state}"
 
 
-def _unknown(unknown: Err, args: str) -> Err:
+def _refuse_unknown(unknown: Err, args: str) -> Err:
     """As the executor has it: arguments that can't be read come first."""
     try:
         arguments.parse(args)
