@@ -10,7 +10,7 @@ from planck.permissions.policy import Surroundings
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
 from planck.records.authority import Mode
-from planck.workspace.paths import WorkspaceError, inside
+from planck.workspace.paths import WorkspaceError, is_inside
 from planck.workspace.sandbox import find
 
 SECRETS = (
@@ -113,7 +113,7 @@ def _missing_sandbox(workspace: Path, home: Path, environ: Mapping[str, str], mo
         return ""
     real = os.path.realpath(workspace)
     for place in (environ.get("HOME") or str(Path.home()), str(home)):
-        if inside(os.path.realpath(place), (real,)):
+        if is_inside(os.path.realpath(place), (real,)):
             return f"the workspace {real!r} holds {place!r}; work in a folder of the project"
     if not found.sandbox.writes:
         return f"{found.sandbox.level} runs only what writes nothing; {'; '.join(found.problems)}"

@@ -11,7 +11,7 @@ import msgspec
 from planck.context import frontmatter
 from planck.context.texts import MAX_BYTES, read_text
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.paths import Root, WorkspaceError, escape, inside
+from planck.workspace.paths import Root, WorkspaceError, escape, is_inside
 
 Scope = Literal["project", "home"]
 MAX_SKILLS = 512
@@ -161,7 +161,7 @@ def _join_words(fields: dict[str, Any], key: str) -> str:
 
 def _read_file(skill: Skill, path: str) -> str:
     """Reads a file of a skill, opened beneath its folder (and, a project's, beneath the project)."""
-    if skill.within and not inside(os.path.realpath(skill.folder), [os.path.realpath(skill.within)]):
+    if skill.within and not is_inside(os.path.realpath(skill.folder), [os.path.realpath(skill.within)]):
         raise SkillError(
             ErrorKind.OUTSIDE_WORKSPACE,
             f"skill {skill.name!r} is a link that leads out of {str(skill.within)!r}",

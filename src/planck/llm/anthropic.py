@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import Endpoint
-from planck.llm.exchange import Exchange, cut
+from planck.llm.exchange import Exchange, cut_error
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_object, unseen, wire_id, wire_name
+from planck.llm.parts import conclude, describe_unseen, json_object, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -91,22 +91,24 @@ class Anthropic:
     def _encode(self, message: Message) -> bytes:
         match message:
             case UserMessage():
-                return _wrap("user", [self._shown(part) for part in message.parts] or [_text(_EMPTY)])
+                return _wrap("user", [self._encode_part(part) for part in message.parts] or [_text(_EMPTY)])
             case ToolMessage():
                 return _wrap("user", [self._result(result) for result in message.results])
             case AssistantMessage():
                 ours = message.dialect == DIALECT and message.model == self._model.model
-                return _wrap("assistant", [block for part in message.parts if (block := _said(part, ours))])
+                return _wrap(
+                    "assistant", [block for part in message.parts if (block := _encode_said(part, ours))]
+                )
 
-    def _shown(self, part: Text | Image) -> dict[str, Any]:
+    def _encode_part(self, part: Text | Image) -> dict[str, Any]:
         if isinstance(part, Text):
             return _text(part.text if part.text.strip() else _EMPTY)
-        return _image(part) if self._model.images else _text(unseen(part))
+        return _image(part) if self._model.images else _text(describe_unseen(part))
 
     def _result(self, result: ToolResult) -> dict[str, Any]:
         text = _text(result.output if result.output.strip() else _NO_OUTPUT)
         block = {"type": "tool_result", "tool_use_id": wire_id(result.provider_id or result.id)}
-        return {**block, "is_error": not result.ok, "content": [text, *map(self._shown, result.images)]}
+        return {**block, "is_error": not result.ok, "content": [text, *map(self._encode_part, result.images)]}
 
 
 _OURS = frozenset({"model", "messages", "tools", "system", "stream"})
@@ -162,7 +164,7 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": source}
 
 
-def _said(part: Part, ours: bool) -> dict[str, Any] | None:
+def _encode_said(part: Part, ours: bool) -> dict[str, Any] | None:
     match part:
         case Text():
             return _text(part.text) if part.text.strip() else None
@@ -170,10 +172,10 @@ def _said(part: Part, ours: bool) -> dict[str, Any] | None:
             call = {"type": "tool_use", "id": wire_id(part.provider_id or part.id)}
             return {**call, "name": wire_name(part.name), "input": json_object(part.arguments)}
         case Thinking():
-            return _thought(part) if ours else None
+            return _encode_thought(part) if ours else None
 
 
-def _thought(part: Thinking) -> dict[str, Any] | None:
+def _encode_thought(part: Thinking) -> dict[str, Any] | None:
     if part.data:
         return {"type": "redacted_thinking", "data": part.data}
     if part.signature:
@@ -280,13 +282,13 @@ class _Answer:
 
     def message(self) -> AssistantMessage:
         if not self.ended or self._stop is None:
-            raise cut()
+            raise cut_error()
         stop = _STOPS.get(self._stop, StopReason.END)
         if stop is StopReason.END and any(block.half_a_call for block in self._blocks.values()):
-            raise cut()
+            raise cut_error()
         blocks = sorted(self._blocks.items())
         parts = [part for at, block in blocks if (part := _part(block, f"{self._fallback_id}_{at}"))]
-        return concluded(parts, stop, DIALECT, self._model, self.usage)
+        return conclude(parts, stop, DIALECT, self._model, self.usage)
 
     def _start(self, index: int, block: _Block) -> Sequence[Item]:
         self._blocks[index] = _Open(block)

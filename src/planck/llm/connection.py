@@ -156,7 +156,7 @@ class HttpResponse:
             if self._error is not None:
                 raise self._error
             if self._connection is None:
-                raise _cut("the answer was closed before its end was read")
+                raise _cut_error("the answer was closed before its end was read")
             await self._wait()
         chunks, self._chunks, self._buffered = self._chunks, [], 0
         if self._paused:
@@ -188,10 +188,10 @@ class HttpResponse:
         except httptools.HttpParserUpgrade:
             pass
         except (httptools.HttpParserError, httptools.HttpParserCallbackError) as error:
-            self._broken(f"what is not HTTP/1.1 ({error})")
+            self._break_off(f"what is not HTTP/1.1 ({error})")
         self._dry = 0 if self._buffered > before else self._dry + len(data)
         if self._dry > _DRY_BYTES and not self._complete:
-            self._broken(f"more than {_DRY_BYTES} bytes without an answer in them")
+            self._break_off(f"more than {_DRY_BYTES} bytes without an answer in them")
         if self._deadline is not None:
             self._drop()
         elif self._buffered > _HIGH_WATER and not self._paused and not self._complete:
@@ -206,7 +206,9 @@ class HttpResponse:
             if self._until_close and error is None:
                 self._complete = True
             else:
-                self._error = _cut(f"{self._origin} ended its answer before the end; it can be tried again")
+                self._error = _cut_error(
+                    f"{self._origin} ended its answer before the end; it can be tried again"
+                )
         if self._deadline is not None:
             self._deadline.cancel()
         self._wake()
@@ -253,12 +255,12 @@ class HttpResponse:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def _broken(self, what: str) -> None:
+    def _break_off(self, what: str) -> None:
         """The server left the protocol; what it said before, complete, still counts."""
         self.reusable = False
         if not self._complete and self._error is None:
             message = f"{self._origin} sent {what}"
-            self._error = _cut(message) if self._has_head else network_error(message)
+            self._error = _cut_error(message) if self._has_head else network_error(message)
         self._close()
 
     def _drop(self) -> None:
@@ -294,7 +296,7 @@ def network_error(message: str) -> ProviderError:
     return ProviderError(ErrorKind.NETWORK, message)
 
 
-def _cut(message: str) -> ProviderError:
+def _cut_error(message: str) -> ProviderError:
     return ProviderError(ErrorKind.STREAM_CUT, message)
 
 
@@ -307,14 +309,14 @@ def request_head(method: str, origin: Origin, target: str, headers: Mapping[str,
     lines += [f"{name}: {value}" for name, value in {**_ALWAYS, **headers}.items()]
     if origin.proxy is not None and origin.proxy.userinfo and not origin.tls:
         lines.append(_proxy_authorization(origin.proxy))
-    return _checked(lines)
+    return _join_checked(lines)
 
 
 def connect_head(origin: Origin, proxy: Origin) -> bytes:
     lines = [f"CONNECT {origin.authority} HTTP/1.1", f"host: {origin.authority}"]
     if proxy.userinfo:
         lines.append(_proxy_authorization(proxy))
-    return _checked(lines)
+    return _join_checked(lines)
 
 
 def _proxy_authorization(proxy: Origin) -> str:
@@ -324,7 +326,7 @@ def _proxy_authorization(proxy: Origin) -> str:
     return f"proxy-authorization: Basic {b64encode(unquote_to_bytes(proxy.userinfo)).decode()}"
 
 
-def _checked(lines: list[str]) -> bytes:
+def _join_checked(lines: list[str]) -> bytes:
     """No value of ours or of the user's may end a line."""
     for line in lines:
         if "\r" in line or "\n" in line or "\0" in line:

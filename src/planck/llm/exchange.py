@@ -143,7 +143,7 @@ def _whole_characters(escape: re.Match[bytes]) -> bytes:
     return rb"\ufffd" if len(escape[0]) == len(rb"\ufffd") else escape[0]
 
 
-def cut() -> ProviderError:
+def cut_error() -> ProviderError:
     return ProviderError(
         ErrorKind.STREAM_CUT, "the answer ended before the model finished; it can be tried again"
     )

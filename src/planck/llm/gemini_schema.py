@@ -39,7 +39,7 @@ def declaration(tool: ToolSpec) -> dict[str, Any]:
 def _clean(schema: Any, root: dict[str, Any], seen: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(schema, dict):  # `true`: anything goes
         raise _Inexpressible
-    schema, seen = _resolved(schema, root, seen)
+    schema, seen = _resolve(schema, root, seen)
     out = {key: value for key, value in schema.items() if key in _KEPT}
     _alternatives(schema, root, seen, out)
     _type(out)
@@ -60,7 +60,7 @@ def _clean(schema: Any, root: dict[str, Any], seen: tuple[str, ...]) -> dict[str
     return out
 
 
-def _resolved(
+def _resolve(
     schema: dict[str, Any], root: dict[str, Any], seen: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """References and `allOf` written out in place."""
@@ -68,9 +68,9 @@ def _resolved(
         if ref in seen:
             raise _Inexpressible
         target, seen = _target(ref, root), (*seen, ref)
-        return _resolved({**target, **{k: v for k, v in schema.items() if k != "$ref"}}, root, seen)
+        return _resolve({**target, **{k: v for k, v in schema.items() if k != "$ref"}}, root, seen)
     for branch in schema.get("allOf", ()):
-        merged, seen = _resolved(branch, root, seen)
+        merged, seen = _resolve(branch, root, seen)
         own = {key: value for key, value in schema.items() if key != "allOf"}
         properties = {**merged.get("properties", {}), **own.get("properties", {})}
         required = [*merged.get("required", ()), *own.get("required", ())]

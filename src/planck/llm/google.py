@@ -7,10 +7,10 @@ from urllib.parse import quote
 import msgspec
 
 from planck.llm.endpoint import Endpoint
-from planck.llm.exchange import Exchange, cut
+from planck.llm.exchange import Exchange, cut_error
 from planck.llm.gemini_schema import declaration
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_arguments, json_object, unseen, wire_name
+from planck.llm.parts import conclude, describe_unseen, json_arguments, json_object, wire_name
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -89,23 +89,25 @@ class Google:
     def _encode(self, message: Message) -> bytes:
         match message:
             case UserMessage():
-                return _wrap("user", [self._shown(part) for part in message.parts] or [{"text": _EMPTY}])
+                return _wrap(
+                    "user", [self._encode_part(part) for part in message.parts] or [{"text": _EMPTY}]
+                )
             case ToolMessage():
-                images = [self._shown(image) for result in message.results for image in result.images]
+                images = [self._encode_part(image) for result in message.results for image in result.images]
                 return _wrap("user", [*map(_result, message.results), *images])
             case AssistantMessage():
                 ours = message.dialect == DIALECT and message.model == self._model.model
-                return _wrap("model", self._said(message, ours))
+                return _wrap("model", self._encode_said(message, ours))
 
-    def _shown(self, part: Text | Image) -> dict[str, Any]:
+    def _encode_part(self, part: Text | Image) -> dict[str, Any]:
         if isinstance(part, Text):
             return {"text": part.text or _EMPTY}
-        return _image(part) if self._model.images else {"text": unseen(part)}
+        return _image(part) if self._model.images else {"text": describe_unseen(part)}
 
-    def _said(self, message: AssistantMessage, ours: bool) -> list[dict[str, Any]]:
+    def _encode_said(self, message: AssistantMessage, ours: bool) -> list[dict[str, Any]]:
         if ours:
-            return _signed(message.parts)
-        parts = [_spoken(part) for part in message.parts if not isinstance(part, Thinking)]
+            return _encode_signed(message.parts)
+        parts = [_encode_unsigned(part) for part in message.parts if not isinstance(part, Thinking)]
         if self._signs_calls:
             for part in parts:
                 if "functionCall" in part:
@@ -174,7 +176,7 @@ def _with_id(id: str, body: dict[str, Any]) -> dict[str, Any]:
     return body if not id or id.startswith(_MINTED) else {"id": id, **body}
 
 
-def _signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
+def _encode_signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """A signature without text belongs to the part after it; at the end, to an empty text of its own."""
     out: list[dict[str, Any]] = []
     signature = ""
@@ -185,7 +187,7 @@ def _signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
             elif part.signature:
                 signature = part.signature
             continue
-        spoken = _spoken(part)
+        spoken = _encode_unsigned(part)
         if signature:
             spoken["thoughtSignature"] = signature
             signature = ""
@@ -197,7 +199,7 @@ def _signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
     return out
 
 
-def _spoken(part: Text | ToolCall) -> dict[str, Any]:
+def _encode_unsigned(part: Text | ToolCall) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"text": part.text}
     call = {"name": wire_name(part.name), "args": json_object(part.arguments)}
@@ -292,14 +294,14 @@ class _Answer:
         parts = candidate.content.parts if candidate.content else None
         items = [item for part in parts or () if (item := self._part(part))]
         if candidate.finish_reason:
-            self._finished(candidate.finish_reason, candidate.finish_message)
+            self._finish(candidate.finish_reason, candidate.finish_message)
         return items
 
     def message(self) -> AssistantMessage:
         if self._stop is None:
-            raise cut()
+            raise cut_error()
         self._flush()
-        return concluded(self._parts, self._stop, DIALECT, self._model, self.usage)
+        return conclude(self._parts, self._stop, DIALECT, self._model, self.usage)
 
     def _part(self, part: _WirePart) -> Item | None:
         if part.function_call:
@@ -340,7 +342,7 @@ class _Answer:
             if text:
                 self._parts.append(Text(text))
 
-    def _finished(self, reason: str, message: str | None) -> None:
+    def _finish(self, reason: str, message: str | None) -> None:
         if reason in _MALFORMED:
             raise ProviderError(
                 ErrorKind.STREAM_CUT,

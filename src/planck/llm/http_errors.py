@@ -29,15 +29,15 @@ async def refusal(response: Response, endpoint: Endpoint) -> ProviderError:
 
 def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoint: Endpoint) -> ProviderError:
     """`status` 0 is an error inside a stream that began well."""
-    code, said = _said(body)
-    kind = _kind(status, code, said, passes=bool(_delay(body)) and b"PerDay" not in body)
+    code, said = _parse_error(body)
+    kind = _kind(status, code, said, passes=bool(_find_delay(body)) and b"PerDay" not in body)
     said = _printable(redact(said, endpoint.secrets)) or "no explanation"
     where = f"{endpoint.name!r} answered {status}" if status else f"{endpoint.name!r} broke off"
     details: dict[str, Any] = {"provider": endpoint.name, "status": status}
     if code:
         details["code"] = _printable(redact(code, endpoint.secrets))
     message = f"{where}: {said}{_HINTS.get(kind) or _hint(status)}"
-    asked = {"retry-after": delay, **headers} if (delay := _delay(body)) else headers
+    asked = {"retry-after": delay, **headers} if (delay := _find_delay(body)) else headers
     return ProviderError(kind, message, details, retry_after=retry_after(asked))
 
 
@@ -81,26 +81,26 @@ def _kind(status: int, code: str, said: str, *, passes: bool = False) -> ErrorKi
     """`passes`: it says when to come back, as Google does for a minute's quota, in the words for a day's."""
     text = f"{code} {said}"
     if status in (0, 400, 402, 429):
-        if status == 402 or (_has(_QUOTA, text) and not passes):
+        if status == 402 or (_matches(_QUOTA, text) and not passes):
             return ErrorKind.USAGE_LIMIT_REACHED
-        if status == 429 or (status == 0 and _has(_RATE, text)):
+        if status == 429 or (status == 0 and _matches(_RATE, text)):
             return ErrorKind.RATE_LIMITED
-    if status in (401, 403) or (status in (0, 400) and _has(_AUTH, code)):
+    if status in (401, 403) or (status in (0, 400) and _matches(_AUTH, code)):
         return ErrorKind.NOT_AUTHENTICATED
-    if status in (503, 529) or (status in (0, 500) and _has(_BUSY, text)):
+    if status in (503, 529) or (status in (0, 500) and _matches(_BUSY, text)):
         return ErrorKind.OVERLOADED
-    if status == 413 or (status in (0, 400, 422, 500) and _has(_OVERFLOW, text)):
+    if status == 413 or (status in (0, 400, 422, 500) and _matches(_OVERFLOW, text)):
         return ErrorKind.CONTEXT_OVERFLOW
-    if status in (0, 400, 404, 422) and _has(_NO_MODEL, text):
+    if status in (0, 400, 404, 422) and _matches(_NO_MODEL, text):
         return ErrorKind.MODEL_NOT_SUPPORTED
     return ErrorKind.PROVIDER_HTTP_ERROR
 
 
-def _has(pattern: str, text: str) -> bool:
+def _matches(pattern: str, text: str) -> bool:
     return re.search(pattern, text, re.I | re.S) is not None
 
 
-def _said(body: bytes) -> tuple[str, str]:
+def _parse_error(body: bytes) -> tuple[str, str]:
     """Code and message out of any vendor's error object; the body itself where it is none."""
     try:
         found = codec.decode(body)
@@ -123,7 +123,7 @@ def _google_reasons(error: dict[str, Any]) -> list[Any]:
     return [part.get("reason") for part in found if isinstance(part, dict)]
 
 
-def _delay(body: bytes) -> str:
+def _find_delay(body: bytes) -> str:
     """Google says in the body how long to wait: `"retryDelay": "31s"`."""
     found = re.search(_RETRY_DELAY, body)
     return found[1].decode() if found else ""

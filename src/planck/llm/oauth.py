@@ -84,9 +84,9 @@ async def invite(transport: Transport, client: Client) -> Invitation:
     if status != 200:
         raise AuthError(
             ErrorKind.SESSION_START_FAILED,
-            f"{client.device_url!r} answered {_said(status, answer)}; try again",
+            f"{client.device_url!r} answered {_describe_refusal(status, answer)}; try again",
         )
-    return _typed(answer, Invitation, client.device_url)
+    return _convert(answer, Invitation, client.device_url)
 
 
 async def accept(
@@ -161,10 +161,10 @@ async def _post(transport: Transport, url: str, fields: dict[str, str]) -> tuple
 
 
 def _grant(answer: dict[str, Any], client: Client) -> Grant:
-    grant = _typed(answer, Grant, client.token_url)
+    grant = _convert(answer, Grant, client.token_url)
     if not grant.access_token:
         raise AuthError(ErrorKind.INVALID_RESPONSE, f"{client.token_url!r} sent an empty token; try again")
-    account = grant.account_id or _claimed(answer.get("id_token")) or _claimed(grant.access_token)
+    account = grant.account_id or _read_account(answer.get("id_token")) or _read_account(grant.access_token)
     if client.needs_account and not account:
         raise AuthError(
             ErrorKind.NO_ACCOUNT_ID,
@@ -173,7 +173,7 @@ def _grant(answer: dict[str, Any], client: Client) -> Grant:
     return msgspec.structs.replace(grant, account_id=account)
 
 
-def _claimed(token: Any) -> str:
+def _read_account(token: Any) -> str:
     """The account in a JWT's own words; unverified, since it only says which header to send back."""
     parts = token.split(".") if isinstance(token, str) else []
     if len(parts) != 3:
@@ -186,7 +186,7 @@ def _claimed(token: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _typed(answer: dict[str, Any], type_: type[T], url: str) -> T:
+def _convert(answer: dict[str, Any], type_: type[T], url: str) -> T:
     known = {key: value for key, value in answer.items() if value is not None}
     try:
         return msgspec.convert(known, type_, strict=False)
@@ -204,10 +204,10 @@ def _shape(problem: msgspec.ValidationError) -> str:
 def _token_failure(client: Client, status: int, answer: dict[str, Any]) -> AuthError:
     return AuthError(
         ErrorKind.TOKEN_REQUEST_FAILED,
-        f"{client.token_url!r} answered {_said(status, answer)}; try again, or sign in again",
+        f"{client.token_url!r} answered {_describe_refusal(status, answer)}; try again, or sign in again",
     )
 
 
-def _said(status: int, answer: dict[str, Any]) -> str:
+def _describe_refusal(status: int, answer: dict[str, Any]) -> str:
     error = answer.get("error")
     return f"{status} {error[:80]!r}" if isinstance(error, str) else str(status)

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import OLLAMA_ROOT, Endpoint
-from planck.llm.exchange import Exchange, cut
+from planck.llm.exchange import Exchange, cut_error
 from planck.llm.http_errors import provider_error, refusal
-from planck.llm.parts import concluded, json_arguments, json_object, unseen
+from planck.llm.parts import conclude, describe_unseen, json_arguments, json_object
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.sse import JsonLines
 from planck.llm.tool_bytes import ToolBytes
@@ -120,7 +120,7 @@ class Ollama:
     def _user(self, parts: Sequence[Text | Image]) -> dict[str, Any]:
         seen = [part.data for part in parts if isinstance(part, Image) and self._model.images]
         said = [
-            part.text if isinstance(part, Text) else unseen(part)
+            part.text if isinstance(part, Text) else describe_unseen(part)
             for part in parts
             if isinstance(part, Text) or not self._model.images
         ]
@@ -225,7 +225,7 @@ class _Answer:
         line = _decode(data)
         if line.error:
             raise provider_error(0, {}, data, self._endpoint)
-        items = self._said(line.message) if line.message is not None else []
+        items = self._feed_said(line.message) if line.message is not None else []
         if line.done:
             self.ended = True
             self._stop = StopReason.LENGTH if line.done_reason == "length" else StopReason.END
@@ -234,12 +234,12 @@ class _Answer:
 
     def message(self) -> AssistantMessage:
         if not self.ended:
-            raise cut()
+            raise cut_error()
         parts: list[Part] = [Thinking("".join(self._thinking))] if self._thinking else []
         parts += [Text("".join(self._text)), *self._calls]
-        return concluded(parts, self._stop, DIALECT, self._model, self.usage)
+        return conclude(parts, self._stop, DIALECT, self._model, self.usage)
 
-    def _said(self, said: _Said) -> list[Item]:
+    def _feed_said(self, said: _Said) -> list[Item]:
         items: list[Item] = []
         if said.thinking:
             self._thinking.append(said.thinking)

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.exchange import Exchange, cut
+from planck.llm.exchange import Exchange, cut_error
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_text, unseen, wire_id, wire_name
+from planck.llm.parts import conclude, describe_unseen, json_text, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -88,7 +88,7 @@ class OpenAIChat:
         if isinstance(part, Text):
             return {"type": "text", "text": part.text}
         if not self._model.images:
-            return {"type": "text", "text": unseen(part)}
+            return {"type": "text", "text": describe_unseen(part)}
         url = f"data:{part.media_type};base64,{part.data}"
         return {"type": "image_url", "image_url": {"url": url}}
 
@@ -226,12 +226,12 @@ class _Answer:
 
     def message(self) -> AssistantMessage:
         if not self._finish:
-            raise cut()
+            raise cut_error()
         parts: list[Part] = [Thinking("".join(self._thinking))] if self._thinking else []
         parts.append(Text("".join(self._text)))
         parts += [call.build(f"{self._fallback_id}_{n}") for n, call in enumerate(self._calls)]
         stop = StopReason.REFUSAL if self._refused else _STOPS.get(self._finish, StopReason.END)
-        return concluded(parts, stop, DIALECT, self._model, self.usage)
+        return conclude(parts, stop, DIALECT, self._model, self.usage)
 
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.exchange import Exchange, cut
+from planck.llm.exchange import Exchange, cut_error
 from planck.llm.http_errors import provider_error
-from planck.llm.parts import concluded, json_text, unseen, wire_id, wire_name
+from planck.llm.parts import conclude, describe_unseen, json_text, wire_id, wire_name
 from planck.llm.provider import Item, Request
 from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
@@ -94,7 +94,7 @@ class OpenAIResponses:
         if isinstance(part, Text):
             return {"type": "input_text", "text": part.text}
         if not self._model.images:
-            return {"type": "input_text", "text": unseen(part)}
+            return {"type": "input_text", "text": describe_unseen(part)}
         url = f"data:{part.media_type};base64,{part.data}"
         return {"type": "input_image", "image_url": url, "detail": "auto"}
 
@@ -248,7 +248,7 @@ class _Answer:
             case "response.output_text.delta" | "response.refusal.delta":
                 return self._text(_delta(data))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                return self._thought(_delta(data))
+                return self._feed_thought(_delta(data))
             case "response.output_item.done":
                 done = _item_done(data)
                 index = len(self._items) if done.output_index is None else done.output_index
@@ -265,20 +265,20 @@ class _Answer:
 
     def message(self) -> AssistantMessage:
         if not self.ended:
-            raise cut()
+            raise cut_error()
         parts: list[Part] = []
         for index in sorted({*self._items, *self._texts}):
             if item := self._items.get(index):
                 parts += self._parts(item, index)
             else:
                 parts.append(Text("".join(self._texts[index])))
-        return concluded(parts, self._stop, DIALECT, self._model, self.usage)
+        return conclude(parts, self._stop, DIALECT, self._model, self.usage)
 
     def _text(self, event: _Delta) -> Sequence[Item]:
         self._texts.setdefault(event.output_index, []).append(event.delta)
         return (TextDelta(text=event.delta),) if event.delta else ()
 
-    def _thought(self, event: _Delta) -> Sequence[Item]:
+    def _feed_thought(self, event: _Delta) -> Sequence[Item]:
         at = (event.output_index, event.summary_index)
         gap = "\n\n" if at != self._summary and event.summary_index else ""
         self._summary = at
@@ -299,7 +299,7 @@ class _Answer:
     def _parts(self, item: _OutputItem, index: int) -> list[Part]:
         match item.type:
             case "message":
-                return [self._said(content) for content in item.content or ()]
+                return [self._read_said(content) for content in item.content or ()]
             case "function_call":
                 id = item.call_id or item.id or f"{self._fallback_id}_{index}"
                 return [ToolCall("", id, item.name or "", item.arguments or "{}")]
@@ -309,7 +309,7 @@ class _Answer:
                 return [Thinking(text, item.id or "", item.encrypted_content or "")]
         return []
 
-    def _said(self, content: _Content) -> Part:
+    def _read_said(self, content: _Content) -> Part:
         if content.refusal:
             self._stop = StopReason.REFUSAL
         return Text(content.text or content.refusal or "")

@@ -13,7 +13,7 @@ from planck.records.usage import Usage
 _WHOLE = (StopReason.END, StopReason.TOOL_CALLS)
 
 
-def concluded(
+def conclude(
     parts: Sequence[Part], stop: StopReason, dialect: str, model: str, usage: Usage
 ) -> AssistantMessage:
     """The message of a stream that ended properly; one cut short by length, refusal or filter loses every
@@ -73,6 +73,6 @@ _SAFE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def unseen(image: Image) -> str:
+def describe_unseen(image: Image) -> str:
     """What stands for an image that the model has no eyes for."""
     return f"[an image ({image.media_type}) that this model can't see]"

@@ -118,7 +118,7 @@ class _Watchdog:
             item = await anext(stream)
         except asyncio.CancelledError:
             if task is not None and self._cancelling >= 0 and task.uncancel() <= self._cancelling:
-                raise self._stalled() from None
+                raise self._stall_error() from None
             raise
         except StopAsyncIteration:
             raise ProviderError(ErrorKind.STREAM_CUT, "the stream ended without a message") from None
@@ -140,7 +140,7 @@ class _Watchdog:
             self._cancelling = self._task.cancelling()
             self._task.cancel()
 
-    def _stalled(self) -> ProviderError:
+    def _stall_error(self) -> ProviderError:
         return ProviderError(
             ErrorKind.STREAM_CUT,
             f"the server has sent nothing for {self._timeout:g} s; it can be tried again",

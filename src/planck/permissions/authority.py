@@ -8,7 +8,7 @@ import msgspec
 
 from planck.records.authority import STRICTNESS, Authority, Mode
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, Role
-from planck.workspace.paths import inside
+from planck.workspace.paths import is_inside
 
 
 def grant(parent: Authority, role: Role, tools: Iterable[str], skills: Iterable[str]) -> Authority:
@@ -83,6 +83,8 @@ def _common(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple
 
 
 def _common_roots(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    roots = [root for root in one if inside(root, other)] + [root for root in other if inside(root, one)]
+    roots = [root for root in one if is_inside(root, other)] + [
+        root for root in other if is_inside(root, one)
+    ]
     # Compared by text: roots are canonical when they enter an authority; `..` in one is nobody's subfolder.
     return _names(root for root in roots if ".." not in root.split("/"))

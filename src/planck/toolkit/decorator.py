@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, overload
 import msgspec
 
 from planck.records.outcome import Err, ErrorKind
-from planck.toolkit.docstring import described
+from planck.toolkit.docstring import parse_docstring
 from planck.toolkit.tool import Closure, Effect, Execute, Outcome, Tool, ToolContext, is_async, outcome_of
 
 
@@ -40,7 +40,7 @@ def tool(
     """Make a tool of a function; a parameter `ctx`, or one annotated `ToolContext`, gets the context."""
 
     def make(function: Callable[..., Any]) -> Tool:
-        summary, parameter_texts = described(inspect.getdoc(function) or "")
+        summary, parameter_texts = parse_docstring(inspect.getdoc(function) or "")
         label = name or getattr(function, "__name__", "")
         if not label:
             raise TypeError(f"{function!r} has no name; write @tool(name=...)")
@@ -64,7 +64,7 @@ def _execute(function: Callable[..., Any], takes: "_Parameters") -> Execute:
         if isinstance(bound, Err):
             return bound
         value = function(*bound.args, **bound.kwargs)
-        return _awaited(value) if inspect.isawaitable(value) else outcome_of(value)
+        return _await_outcome(value) if inspect.isawaitable(value) else outcome_of(value)
 
     async def call_async(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         bound = takes.bind(args, ctx)
@@ -73,7 +73,7 @@ def _execute(function: Callable[..., Any], takes: "_Parameters") -> Execute:
     return call_async if is_async(function) else call
 
 
-async def _awaited(value: Awaitable[Any]) -> Outcome:
+async def _await_outcome(value: Awaitable[Any]) -> Outcome:
     return outcome_of(await value)
 
 
@@ -166,7 +166,7 @@ def _schema(
     own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))
     properties = {}
     for parameter in parameters:
-        entry = _inlined(own["properties"][parameter.name], definitions, ())
+        entry = _inline(own["properties"][parameter.name], definitions, ())
         entry = _in_written_order(entry, list(_choices(hints.get(parameter.name))))
         if text := texts.get(parameter.name) or _annotated_text(hints.get(parameter.name)):
             entry = {**entry, "description": text}
@@ -210,20 +210,20 @@ def _default(parameter: inspect.Parameter) -> dict[str, Any]:
         return {}
 
 
-def _inlined(schema: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
+def _inline(schema: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
     """Without references, which some vendors refuse; only a type that contains itself keeps one."""
     if isinstance(schema, list):
-        return [_inlined(item, definitions, inside) for item in schema]
+        return [_inline(item, definitions, inside) for item in schema]
     if not isinstance(schema, dict):
         return schema
     reference = schema.get("$ref", "").removeprefix("#/$defs/") if isinstance(schema.get("$ref"), str) else ""
     if not reference:
-        plain = {key: _inlined(value, definitions, inside) for key, value in schema.items()}
+        plain = {key: _inline(value, definitions, inside) for key, value in schema.items()}
         return {"type": "string", **plain} if _is_text_enum(plain) else plain
     if reference in inside or _recursive(reference, definitions):
         return schema
     rest = {key: value for key, value in schema.items() if key != "$ref"}
-    return {**_inlined(definitions[reference], definitions, (*inside, reference)), **rest}
+    return {**_inline(definitions[reference], definitions, (*inside, reference)), **rest}
 
 
 def _is_text_enum(schema: dict[str, Any]) -> bool:

@@ -11,8 +11,8 @@ _GOOGLE_ENTRY = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$", re.DOTALL
 _NUMPY_ENTRY = re.compile(r"^\*{0,2}(\w+)\s*(?::[^\n]*)?(?:\n(.*))?$", re.DOTALL)
 
 
-def described(doc: str) -> tuple[str, dict[str, str]]:
-    """The text before the first section, and a text for each parameter that has one."""
+def parse_docstring(doc: str) -> tuple[str, dict[str, str]]:
+    """Returns the text before the first section, and a text for each parameter that has one."""
     ends = [found.start() for pattern in (_SECTION, _FIELD) if (found := pattern.search(doc))]
     return doc[: min(ends, default=len(doc))].strip(), _google(doc) | _numpy(doc) | _sphinx(doc)
 
@@ -25,7 +25,7 @@ def _google(doc: str) -> dict[str, str]:
         if line.strip() and not line.startswith((" ", "\t")):
             break
         body.append(line)
-    return _entries(_outdented(body), _GOOGLE_ENTRY)
+    return _entries(_outdent(body), _GOOGLE_ENTRY)
 
 
 def _numpy(doc: str) -> dict[str, str]:
@@ -38,7 +38,7 @@ def _numpy(doc: str) -> dict[str, str]:
 
 
 def _sphinx(doc: str) -> dict[str, str]:
-    return {name: _joined(text) for name, text in _SPHINX.findall(doc)}
+    return {name: _join(text) for name, text in _SPHINX.findall(doc)}
 
 
 def _entries(lines: list[str], shape: re.Pattern[str]) -> dict[str, str]:
@@ -50,13 +50,13 @@ def _entries(lines: list[str], shape: re.Pattern[str]) -> dict[str, str]:
         elif entries and line.strip():
             entries[-1] += "\n" + line
     matches = [match for entry in entries if (match := shape.match(entry))]
-    return {match[1]: text for match in matches if (text := _joined(match[2] or ""))}
+    return {match[1]: text for match in matches if (text := _join(match[2] or ""))}
 
 
-def _outdented(lines: list[str]) -> list[str]:
+def _outdent(lines: list[str]) -> list[str]:
     depth = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return [line[depth:] for line in lines]
 
 
-def _joined(text: str) -> str:
+def _join(text: str) -> str:
     return " ".join(text.split())

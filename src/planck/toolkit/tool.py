@@ -84,8 +84,8 @@ class Tool:
         self.name = name
         self.description = description
         self.parameters = dict(parameters)
-        self.execute = _native(execute)
-        self.dry_run = self._plan if dry_run is None else _native(dry_run)
+        self.execute = _as_execute(execute)
+        self.dry_run = self._plan if dry_run is None else _as_execute(dry_run)
         self.effect = effect
         self.timeout = timeout
         self.max_arguments = max_arguments
@@ -124,10 +124,10 @@ def closure(function: Closure) -> Execute:
 
     def call(args: dict[str, Any], ctx: ToolContext) -> Outcome | Awaitable[Outcome]:
         value = function(ctx.agent_id, ctx.call_id, args)
-        return _awaited(value) if inspect.isawaitable(value) else _closed(value)
+        return _await_closure(value) if inspect.isawaitable(value) else _read_closure(value)
 
     async def call_async(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        return _closed(await function(ctx.agent_id, ctx.call_id, args))
+        return _read_closure(await function(ctx.agent_id, ctx.call_id, args))
 
     return call_async if is_async(function) else call
 
@@ -154,7 +154,7 @@ def outcome_of(value: Any) -> Outcome:
             return Ok({"output": codec.encode_str(value)})
 
 
-def _native(function: Execute | Closure) -> Execute:
+def _as_execute(function: Execute | Closure) -> Execute:
     if _takes(function, 2):
         return cast(Execute, function)
     if _takes(function, 3):
@@ -180,11 +180,11 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
-async def _awaited(value: Awaitable[Any]) -> Outcome:
-    return _closed(await value)
+async def _await_closure(value: Awaitable[Any]) -> Outcome:
+    return _read_closure(await value)
 
 
-def _closed(value: Any) -> Outcome:
+def _read_closure(value: Any) -> Outcome:
     if not isinstance(value, tuple):  # a list is a value, whatever it begins with
         return outcome_of(value)
     match value:

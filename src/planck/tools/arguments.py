@@ -30,7 +30,7 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
         return {}
     value = _load(text)
     if not isinstance(value, dict):
-        raise _refused(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
+        raise _refusal(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)
     if "\\u" in text or not text.isascii():
@@ -40,7 +40,7 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
 
 def validate(tool: Tool, args: dict[str, Any]) -> None:
     """`ToolError` with every path that is wrong, what was expected there, and near names for a typo."""
-    validator = compiled(tool)
+    validator = compile_schema(tool)
     checked = {key: value for key, value in args.items() if key not in tool.always} if tool.always else args
     if not validator.is_valid(checked):
         problems = [
@@ -58,10 +58,10 @@ def _load(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise _refused(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
+        raise _refusal(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as problem:
         around = text[max(0, problem.pos - 20) : problem.pos + 20]
-        raise _refused(
+        raise _refusal(
             f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}"
         ) from None
 
@@ -71,27 +71,27 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _refused(f"the key {twice[:100]!r} occurs twice; send it once")
+        raise _refusal(f"the key {twice[:100]!r} occurs twice; send it once")
     return found
 
 
 def _constant(text: str) -> Any:
-    raise _refused(f"{text} is not a JSON number")
+    raise _refusal(f"{text} is not a JSON number")
 
 
 def _integer(text: str) -> int:
     if len(text) > _MAX_DIGITS + 1:
-        raise _refused(f"the integer {text[:30]}… has {len(text)} digits, at most {_MAX_DIGITS} are accepted")
+        raise _refusal(f"the integer {text[:30]}… has {len(text)} digits, at most {_MAX_DIGITS} are accepted")
     value = int(text)
     if not -(1 << 63) <= value < 1 << 64:
-        raise _refused(f"the integer {text} does not fit into 64 bits")
+        raise _refusal(f"the integer {text} does not fit into 64 bits")
     return value
 
 
 def _number(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise _refused(f"the number {text[:30]} is too large")
+        raise _refusal(f"the number {text[:30]} is too large")
     return value
 
 
@@ -111,18 +111,18 @@ def _check_depth(value: Any) -> None:
         ]
         if not level:
             return
-    raise _refused(f"the arguments are nested deeper than {MAX_DEPTH} levels")
+    raise _refusal(f"the arguments are nested deeper than {MAX_DEPTH} levels")
 
 
 def _check_characters(value: Any) -> None:
     try:
         codec.encode(value)
     except UnicodeEncodeError:
-        raise _refused("the arguments hold half of a surrogate pair, which is no character") from None
+        raise _refusal("the arguments hold half of a surrogate pair, which is no character") from None
 
 
-def compiled(tool: Tool) -> Any:
-    """The validator of a tool's parameters; `ToolError` where they are no JSON Schema."""
+def compile_schema(tool: Tool) -> Any:
+    """Returns the validator of a tool's parameters; `ToolError` where they are no JSON Schema."""
     cached = _VALIDATORS.get(id(tool.parameters))
     if cached is None or cached[0] is not tool.parameters:
         if len(_VALIDATORS) > 4096:
@@ -186,5 +186,5 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
     return (f"{path}: {message}{hint}" if path else f"{message}{hint}"), where
 
 
-def _refused(message: str) -> ToolError:
+def _refusal(message: str) -> ToolError:
     return ToolError(ErrorKind.INVALID_ARGS, message)

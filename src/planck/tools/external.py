@@ -128,7 +128,7 @@ def from_file(
     try:
         content = _read(os.path.expanduser(path), shown)
         tool = ExternalTool(_parse_definition(content, shown), shown, environment or {}, spill)
-        arguments.compiled(tool)
+        arguments.compile_schema(tool)
         return Ok(tool)
     except PlanckError as failure:
         return _locate(failure.err, shown)

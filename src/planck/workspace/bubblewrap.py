@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, system_program
-from planck.workspace.paths import inside
+from planck.workspace.paths import is_inside
 from planck.workspace.sandbox import SandboxError, Wrapped
 
 _PRIVATE = ("/tmp", "/run", "/var/tmp")
@@ -90,7 +90,7 @@ class Stubs:
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._made: list[str] = []
-        self._locks = [lock for root in roots if (lock := _locked(root)) is not None]
+        self._locks = [lock for root in roots if (lock := _lock(root)) is not None]
 
     def expect(self, path: str) -> None:
         self._made.append(path)
@@ -128,7 +128,7 @@ def _is_stub(path: str, found: os.stat_result) -> bool:
     return stat.S_ISREG(found.st_mode) and (stat.S_IMODE(found.st_mode), found.st_size) == (_STUB_FILE, 0)
 
 
-def _locked(root: str) -> int | None:
+def _lock(root: str) -> int | None:
     """Never waits: a command could hold the lock to stop us, and then all it keeps is an empty folder."""
     try:
         fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -166,24 +166,24 @@ def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
-        yield from _absent(path, root, stubs)
+        yield from _keep_absent(path, root, stubs)
         return
     except OSError as problem:
-        raise _unprotected(path, str(problem.strerror)) from None
+        raise _protection_error(path, str(problem.strerror)) from None
     if _is_stub(path, found):
         yield from _stub(path, stubs)  # left by a command that still runs, or by a runtime that was killed
         return
     if stat.S_ISLNK(found.st_mode):
-        raise _unprotected(path, "it is a link, which a command could replace")
+        raise _protection_error(path, "it is a link, which a command could replace")
     if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
         yield from ("--ro-bind", path, path)
     else:
-        raise _unprotected(path, "it is no file and no folder")
+        raise _protection_error(path, "it is no file and no folder")
     if stat.S_ISREG(found.st_mode) and path.endswith("/.git"):
         yield from _git_folder(path, root)
 
 
-def _absent(path: str, root: str, stubs: Stubs) -> Iterator[str]:
+def _keep_absent(path: str, root: str, stubs: Stubs) -> Iterator[str]:
     if not os.access(root, os.W_OK):
         return  # then nobody can make it
     stubs.make(path)
@@ -204,9 +204,9 @@ def _git_folder(path: str, root: str) -> Iterator[str]:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             word, _, target = file.read(4096).partition(":")
     except OSError as problem:
-        raise _unprotected(path, str(problem.strerror)) from None
+        raise _protection_error(path, str(problem.strerror)) from None
     folder = os.path.realpath(os.path.join(os.path.dirname(path), target.strip()))
-    if word == "gitdir" and os.path.isdir(folder) and inside(folder, (root,)) and folder != root:
+    if word == "gitdir" and os.path.isdir(folder) and is_inside(folder, (root,)) and folder != root:
         yield from ("--ro-bind", folder, folder)
 
 
@@ -233,14 +233,14 @@ def _outermost(places: Iterable[str]) -> list[str]:
     """Nothing can be mounted on a link in a folder that is shown already: a venv's interpreter is one."""
     kept: list[str] = []
     for place in sorted(set(places)):
-        if not inside(place, kept):
+        if not is_inside(place, kept):
             kept.append(place)
     return kept
 
 
 def _to_be_shown(place: str) -> bool:
     """In a private place, but not all of it, and nothing that could be talked to."""
-    if not inside(place, _PRIVATE) or place in _PRIVATE:
+    if not is_inside(place, _PRIVATE) or place in _PRIVATE:
         return False
     try:
         return not stat.S_ISSOCK(os.stat(place).st_mode)
@@ -250,13 +250,13 @@ def _to_be_shown(place: str) -> bool:
 
 def _masks(places: Sequence[str], roots: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
     for place in sorted(set(places)):
-        if inside(place, _PRIVATE) and not inside(place, (*roots, *seen)):
+        if is_inside(place, _PRIVATE) and not is_inside(place, (*roots, *seen)):
             continue  # nobody sees it anyway
         try:
             found = os.stat(place)
         except OSError:
             continue  # what we can't see, a command of the same user can't
-        if place in roots or any(inside(root, (place,)) for root in roots):
+        if place in roots or any(is_inside(root, (place,)) for root in roots):
             continue  # the workspace itself: the user chose it
         yield from ("--tmpfs", place) if stat.S_ISDIR(found.st_mode) else ("--ro-bind", "/dev/null", place)
 
@@ -269,7 +269,9 @@ def _sockets(roots: Sequence[str]) -> list[str]:
     except OSError:
         return []
     return [
-        path for path in (f"/{path}" for path in paths) if not inside(path, roots) and _is_open_socket(path)
+        path
+        for path in (f"/{path}" for path in paths)
+        if not is_inside(path, roots) and _is_open_socket(path)
     ]
 
 
@@ -283,7 +285,7 @@ def _is_open_socket(path: str) -> bool:
 def _names_of_hosts() -> Iterator[str]:
     """`/etc/resolv.conf` is often a link into `/run`, which is private."""
     target = os.path.realpath("/etc/resolv.conf")
-    if inside(target, _PRIVATE) and os.path.isfile(target):
+    if is_inside(target, _PRIVATE) and os.path.isfile(target):
         yield from ("--ro-bind", target, target)
 
 
@@ -304,7 +306,7 @@ def _require_sound(root: str) -> None:
         )
 
 
-def _unprotected(path: str, why: str) -> SandboxError:
+def _protection_error(path: str, why: str) -> SandboxError:
     return SandboxError(
         ErrorKind.SANDBOX_UNAVAILABLE, f"{path!r} can't be protected: {why}; no command is run"
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, containment, wrapper
-from planck.workspace.paths import inside
+from planck.workspace.paths import is_inside
 from planck.workspace.sandbox import SandboxError, Wrapped
 
 _HIDDEN = ("/tmp", "/var/tmp", "/run", "/dev", "/boot", "/lost+found")
@@ -58,9 +58,9 @@ class Landlock:
 
 def _readable(path: str, hidden: Sequence[str]) -> Iterator[str]:
     """The largest subtrees without anything hidden in them; a right can't be taken away again below."""
-    if inside(path, hidden):
+    if is_inside(path, hidden):
         return
-    if not any(inside(place, (path,)) for place in hidden):
+    if not any(is_inside(place, (path,)) for place in hidden):
         yield path
         return
     try:

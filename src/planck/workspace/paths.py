@@ -44,7 +44,7 @@ class Root:
         root._protected = confinement.mode is not Mode.FULL
         if root._protected:
             root._writable = confinement.writable
-            root._masked = tuple(place for place in confinement.masked if inside(place, (str(self.path),)))
+            root._masked = tuple(place for place in confinement.masked if is_inside(place, (str(self.path),)))
         return root
 
     @contextmanager
@@ -74,7 +74,7 @@ class Root:
     def writing(self, path: str, *, create: bool = True) -> Iterator["Slot"]:
         """The place of a file to be written: its directory held open, missing parents made, links refused."""
         with self._fd() as root:
-            relative = _as_listed(root, self.relative(path))
+            relative = _find_spelling(root, self.relative(path))
             parent, name = os.path.split(relative.rstrip("/"))
             if name in ("", ".", "..") or relative.endswith("/"):
                 raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
@@ -133,17 +133,17 @@ class Root:
         """The path as text relative to the root; touches no file."""
         if "\0" in path:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"a path can't hold a NUL character: {path!r}")
-        if len(os.fsencode(_encodable(path))) > 4095:
+        if len(os.fsencode(_require_encodable(path))) > 4095:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"the path is too long: {path[:80]!r}…")
         if path.startswith("~") or re.match(r"\$\{?HOME\b", path):
-            raise self._outside(path, "no home is ever expanded")
+            raise self._outside_error(path, "no home is ever expanded")
         if path.startswith("/"):
             inside = self._below_root(path)
             if inside is None:
-                raise self._outside(path)
+                raise self._outside_error(path)
             path = inside
         if os.path.normpath(path or ".").split("/")[0] == "..":
-            raise self._outside(path)
+            raise self._outside_error(path)
         return path or "."
 
     def _below_root(self, path: str) -> str | None:
@@ -167,13 +167,13 @@ class Root:
             os.close(fd)
 
     def _open(self, root: int, path: str, flags: int) -> int:
-        relative = _as_listed(root, self.relative(path))
+        relative = _find_spelling(root, self.relative(path))
         try:
             return open_beneath(root, relative, flags)
         except OSError as problem:
             if problem.errno == errno.ENOTDIR and not flags & os.O_DIRECTORY:
                 problem.errno = errno.ENOENT  # there is nothing below a file
-            raise self._failure(root, path, relative, problem, ErrorKind.READ_FAILED) from None
+            raise self._open_error(root, path, relative, problem, ErrorKind.READ_FAILED) from None
 
     def _open_parent(self, root: int, parent: str, path: str, create: bool) -> int:
         flags = os.O_RDONLY | os.O_DIRECTORY
@@ -181,7 +181,7 @@ class Root:
             return open_beneath(root, parent, flags)
         except OSError as problem:
             if problem.errno != errno.ENOENT or not create:
-                raise self._failure(root, path, parent, problem, ErrorKind.WRITE_FAILED) from None
+                raise self._open_error(root, path, parent, problem, ErrorKind.WRITE_FAILED) from None
         held = os.dup(root)
         steps = [step for step in parent.split("/") if step not in ("", ".")]
         for depth, step in enumerate(steps, 1):
@@ -197,7 +197,7 @@ class Root:
                 deeper = open_beneath(root, "/".join(steps[:depth]), flags)
             except OSError as problem:
                 step = "/".join(steps[:depth])
-                raise self._failure(root, path, step, problem, ErrorKind.WRITE_FAILED) from None
+                raise self._open_error(root, path, step, problem, ErrorKind.WRITE_FAILED) from None
             finally:
                 os.close(held)
             held = deeper
@@ -212,30 +212,32 @@ class Root:
             )
 
     def _refuse_masked(self, fd: int, path: str, name: str = "") -> None:
-        if self._masked and inside(f"{self.place(fd, path)}/{name}".rstrip("/"), self._masked):
+        if self._masked and is_inside(f"{self.place(fd, path)}/{name}".rstrip("/"), self._masked):
             raise WorkspaceError(
                 ErrorKind.PERMISSION_DENIED,
                 f"{path!r} holds secrets; only the user looks at it (mode `full`)",
             )
 
     def _require_writable(self, fd: int, path: str) -> None:
-        if self._writable is not None and not inside(self.place(fd, os.path.dirname(path)), self._writable):
+        if self._writable is not None and not is_inside(
+            self.place(fd, os.path.dirname(path)), self._writable
+        ):
             raise WorkspaceError(
                 ErrorKind.PERMISSION_DENIED,
                 f"{path!r} may be read but not written; writable: {list(self._writable)}",
             )
 
-    def _outside(self, path: str, why: str = "") -> WorkspaceError:
+    def _outside_error(self, path: str, why: str = "") -> WorkspaceError:
         why = f"{why and '; '}{why}; use a path relative to {str(self.path)!r}"
         return WorkspaceError(ErrorKind.OUTSIDE_WORKSPACE, f"{path!r} is outside the workspace{why}")
 
-    def _failure(
+    def _open_error(
         self, root: int, path: str, relative: str, problem: OSError, kind: ErrorKind
     ) -> WorkspaceError:
         if problem.errno == errno.EXDEV:
-            return self._outside(path, _link_note(root, relative))
+            return self._outside_error(path, _link_note(root, relative))
         if problem.errno == errno.ELOOP:
-            return self._outside(path, "its links form a loop or leave the workspace")
+            return self._outside_error(path, "its links form a loop or leave the workspace")
         if problem.errno == errno.ENOENT:
             return WorkspaceError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; look with list_dir or glob")
         if problem.errno == errno.ENOTDIR:
@@ -272,7 +274,7 @@ class Slot:
         except FileNotFoundError:
             return None
         except OSError as problem:
-            raise self._refused(problem) from None
+            raise self._write_error(problem) from None
         try:
             found = _require_regular(fd, self.path, ErrorKind.WRITE_FAILED)
             if found.st_size > limit:
@@ -295,29 +297,29 @@ class Slot:
             if self._found is None:
                 self._create(temporary)
             elif self._found != self._now():
-                raise self._conflict()
+                raise self._conflict_error()
             else:
                 os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         except OSError as problem:
-            raise self._refused(problem) from None
+            raise self._write_error(problem) from None
         finally:
             _remove(temporary, self._folder)
 
     def remove(self) -> None:
         """Take away what `read` found, and nothing that came since."""
         if self._found is None or self._found != self._now():
-            raise self._conflict()
+            raise self._conflict_error()
         try:
             os.unlink(self._name, dir_fd=self._folder)
         except OSError as problem:
-            raise self._refused(problem) from None
+            raise self._write_error(problem) from None
 
     def _create(self, temporary: str) -> None:
         """A link fails where a rename would overwrite."""
         try:
             os.link(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         except FileExistsError:
-            raise self._conflict() from None
+            raise self._conflict_error() from None
         except OSError as problem:
             if problem.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
                 raise
@@ -329,7 +331,7 @@ class Slot:
         except FileNotFoundError:
             return None
 
-    def _conflict(self) -> WorkspaceError:
+    def _conflict_error(self) -> WorkspaceError:
         return WorkspaceError(
             ErrorKind.EDIT_CONFLICT, f"{self.path!r} was changed by another program meanwhile; read it again"
         )
@@ -347,7 +349,7 @@ class Slot:
             except FileExistsError:
                 continue
             except OSError as problem:
-                raise self._refused(problem) from None
+                raise self._write_error(problem) from None
             break
         try:
             with os.fdopen(fd, "wb", closefd=True) as file:
@@ -357,7 +359,7 @@ class Slot:
                     os.fchmod(file.fileno(), mode)
         except OSError as problem:
             _remove(name, self._folder)
-            raise self._refused(problem) from None
+            raise self._write_error(problem) from None
         return name
 
     def _keep_owner(self, fd: int) -> None:
@@ -369,7 +371,7 @@ class Slot:
         except OSError:
             pass  # only root can give files away; the content and the mode are what we promise
 
-    def _refused(self, problem: OSError) -> WorkspaceError:
+    def _write_error(self, problem: OSError) -> WorkspaceError:
         if problem.errno in (errno.ELOOP, errno.EMLINK) and is_link(self._name, self._folder):
             target = os.readlink(self._name, dir_fd=self._folder)
             outside = os.path.isabs(target) or os.path.normpath(target).startswith("..")
@@ -380,7 +382,7 @@ class Slot:
         return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} can't be written: {problem.strerror}")
 
 
-def inside(path: str, roots: Iterable[str]) -> bool:
+def is_inside(path: str, roots: Iterable[str]) -> bool:
     """Whether a canonical path is one of the roots or below one, by text."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
@@ -389,7 +391,7 @@ def protected_name(relative: str) -> str | None:
     """The protected component of a path, if any, at any depth: a nested repository counts too."""
     steps = [step for step in relative.split("/") if step not in ("", ".")]
     for step in steps:
-        name = _folded(step)
+        name = _fold(step)
         if name in PROTECTED:
             return name
     return None
@@ -399,7 +401,7 @@ def escape(name: str) -> str:
     """A file name as text that can be stored, shown and given back: odd bytes and controls as `\\xNN`."""
     if name.isprintable():
         return name
-    return "".join(_shown(char) for char in name)
+    return "".join(_escape_char(char) for char in name)
 
 
 def unescape(path: str) -> str:
@@ -410,18 +412,18 @@ def unescape(path: str) -> str:
     return os.fsdecode(raw)
 
 
-def _shown(char: str) -> str:
+def _escape_char(char: str) -> str:
     if char.isprintable():
         return char
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     # Linux file systems tell the twins apart; macOS takes them for the same file.
     return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
 
 
-def _encodable(path: str) -> str:
+def _require_encodable(path: str) -> str:
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
@@ -429,7 +431,7 @@ def _encodable(path: str) -> str:
     return path
 
 
-def _as_listed(root: int, relative: str) -> str:
+def _find_spelling(root: int, relative: str) -> str:
     """A name that was listed escaped, as it really is; one that is there literally stays."""
     raw = unescape(relative)
     if raw == relative:

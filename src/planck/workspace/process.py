@@ -109,12 +109,12 @@ def start(
             raise ProcessError(
                 ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
             )
-    wrapped = _wrapped(command.confinement, command.level)
+    wrapped = _wrap_for(command.confinement, command.level)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
-    us = _ourselves() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
+    us = _open_own_proc() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
         process = subprocess.Popen(
-            [*wrapped.prefix, *_first(wrapped.level, look=us is not None), *argv],
+            [*wrapped.prefix, *_first_process(wrapped.level, look=us is not None), *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
             stdin=stdin if us is None else us,
@@ -125,7 +125,7 @@ def start(
     except OSError as problem:
         wrapped.release()
         os.close(read_end)
-        raise _not_started(argv, problem) from problem
+        raise _start_error(argv, problem) from problem
     finally:
         os.close(write_end)
         if us is not None:
@@ -230,14 +230,14 @@ class Job:
             self._close_pipe()
             return
         if not self.begun:
-            chunk = self._past_the_mark(chunk)
+            chunk = self._skip_setup(chunk)
         if self._muted or not chunk:
             return
         self._kept.add(chunk)
         if self._on_output is not None:
             self._on_output(chunk)
 
-    def _past_the_mark(self, chunk: bytes) -> bytes:
+    def _skip_setup(self, chunk: bytes) -> bytes:
         """Nothing before the command can begin; from the mark on, what the command says."""
         self._setting_up += chunk
         words, mark, rest = self._setting_up.partition(_MARK)
@@ -343,14 +343,14 @@ _FIXED = {
 """Nobody is there to page, to type or to edit."""
 
 
-def _wrapped(confinement: Confinement | None, level: Containment | None) -> Wrapped:
+def _wrap_for(confinement: Confinement | None, level: Containment | None) -> Wrapped:
     if confinement is not None and confinement.mode is not Mode.FULL:
         return wrap(confinement)
     level = level or containment()
     return Wrapped(tuple(wrapper(level)), level, lambda: None)
 
 
-def _first(level: Containment, *, look: bool) -> tuple[str, ...]:
+def _first_process(level: Containment, *, look: bool) -> tuple[str, ...]:
     """Sets the limits, then stays as the namespace's PID 1: a command in that place is deaf to TERM and reaps
     nothing. (A `preexec_fn` costs 2 ms more and is unsafe with threads; `prlimit` from outside is too late.)
     """
@@ -369,7 +369,7 @@ def _counts_apart() -> bool:
     return sys.platform.startswith("linux") and numbers >= [5, 14]
 
 
-def _ourselves() -> int | None:
+def _open_own_proc() -> int | None:
     """Our own folder in /proc, which tells a child in whatever namespace whether we live."""
     try:
         return os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -423,7 +423,7 @@ def _kill_children(pid: int) -> bool:
     return killed
 
 
-def _not_started(argv: Sequence[str], problem: OSError) -> ProcessError:
+def _start_error(argv: Sequence[str], problem: OSError) -> ProcessError:
     if isinstance(problem, FileNotFoundError | NotADirectoryError | PermissionError):
         return ProcessError(ErrorKind.COMMAND_FAILED, f"can't start {argv[0]!r}: {problem}")
     if problem.errno == 7:  # E2BIG

@@ -32,7 +32,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
             command = Command(shell(args["command"]), cwd, env, ctx.confinement, spill, background)
             if background:
                 return await _in_background(jobs, f"bg_{ctx.call_id}", command)
-            done = await run(command, timeout_ms / 1000, _throttled(ctx.progress))
+            done = await run(command, timeout_ms / 1000, _Progress(ctx.progress).hear)
         return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
@@ -76,28 +76,29 @@ async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
     if jobs.get(handle) is not None:
         return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} was started already")
     await jobs.add(handle, start(command))
-    return Ok(_started(handle))
+    return Ok(_describe_started(handle))
 
 
-def _throttled(progress: Callable[[str], None]) -> Callable[[bytes], None]:
-    """A few times a second, and the end of each burst only: `yes` writes gigabytes."""
-    loop = asyncio.get_running_loop()
-    following = loop.time()
-    waiting = bytearray()
+class _Progress:
+    """Passes output on a few times a second, and the end of each burst only: `yes` writes gigabytes."""
 
-    def tell(chunk: bytes) -> None:
-        nonlocal following
+    def __init__(self, progress: Callable[[str], None]) -> None:
+        self._progress = progress
+        self._now = asyncio.get_running_loop().time
+        self._next = self._now()
+        self._waiting = bytearray()
+
+    def hear(self, chunk: bytes) -> None:
+        waiting = self._waiting
         waiting.extend(chunk[-_PROGRESS_BYTES:])
         del waiting[:-_PROGRESS_BYTES]
-        if loop.time() >= following:
-            following = loop.time() + _PROGRESS_EVERY
-            progress(drop_controls(waiting.decode(errors="replace")))
+        if self._now() >= self._next:
+            self._next = self._now() + _PROGRESS_EVERY
+            self._progress(drop_controls(waiting.decode(errors="replace")))
             waiting.clear()
 
-    return tell
 
-
-def _started(handle: str) -> dict[str, Any]:
+def _describe_started(handle: str) -> dict[str, Any]:
     call_id = handle.removeprefix("bg_")
     output = (
         f"Started in the background as {handle}. See its output with read path output:{call_id}; "

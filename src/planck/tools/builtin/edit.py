@@ -19,13 +19,13 @@ def edit_tool(root: Root, seen: Seen) -> Tool:
             async with seen.alone(slot.place):
                 old = await asyncio.to_thread(slot.read, MAX_FILE)
                 seen.refuse_change(ctx.agent_id, slot, old[0] if old else None)
-                content, count = await asyncio.to_thread(_edited, old, args)
+                content, count = await asyncio.to_thread(_apply_edit, old, args)
                 await replace(slot, old, content, seen, ctx)
         return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         old = root.peek(args["path"], MAX_FILE)
-        content, count = _edited(old, args)
+        content, count = _apply_edit(old, args)
         change = diff(old[0] if old else b"", content, args["path"])
         plan = f"Would edit {args['path']} ({_times(count)}).\n{change}".rstrip()
         return Ok({"output": plan, "dry_run": True, "tool": "edit", "args": args})
@@ -54,7 +54,7 @@ def edit_tool(root: Root, seen: Seen) -> Tool:
     )
 
 
-def _edited(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[bytes, int]:
+def _apply_edit(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[bytes, int]:
     """Only the bytes that are replaced change, whatever the encoding and the line ends of the rest."""
     path: str = args["path"]
     if old is None:

@@ -26,14 +26,14 @@ def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
         path: str = args["path"]
         window = _Window(max(1, int(args.get("offset", 1))), int(args.get("limit", MAX_LINES)))
         if path.startswith(_OUTPUT):
-            return Ok(_spilled(spills.file(path.removeprefix(_OUTPUT)), path, window))
+            return Ok(_show_spilled(spills.file(path.removeprefix(_OUTPUT)), path, window))
         with root.under(ctx.confinement).reading(path) as fd:
             size = os.fstat(fd).st_size
             if size > MAX_FILE:
                 return Ok(_page(fd, path, window, size))
             content = _whole(fd, size)
             seen.note(ctx.agent_id, root.place(fd, path), content)
-            return Ok(_shown(content, path, window))
+            return Ok(_show(content, path, window))
 
     return Tool(
         "read",
@@ -99,7 +99,7 @@ def _line_text(line: bytes, whole_length: int | None) -> str:
     return f"{line[:MAX_LINE].decode(errors='ignore')}…[line cut, showing up to {MAX_LINE} of {length} bytes]"
 
 
-def _spilled(file: Path | None, path: str, window: _Window) -> dict[str, Any]:
+def _show_spilled(file: Path | None, path: str, window: _Window) -> dict[str, Any]:
     try:
         if file is None:
             raise FileNotFoundError
@@ -124,7 +124,7 @@ def _whole(fd: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _shown(content: bytes, path: str, window: _Window) -> dict[str, Any]:
+def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:
     if media_type := image_type(content):
         if len(content) > MAX_IMAGE:
             raise ToolError(

@@ -51,7 +51,7 @@ class Engine:
     async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Matches":
         """Files below the folder that `accept` takes, in order of name, without links and ignored ones."""
         records = _Records(_FILE, accept, limit)
-        ended = await self._run(self._listing(folder), records)
+        ended = await self._run(self._list_argv(folder), records)
         return Matches(records.kept, records.full, ended)
 
     async def lines(
@@ -64,7 +64,7 @@ class Engine:
         glob: str,
     ) -> "Matches":
         records = _Records(_LINE, accept, limit)
-        ended = await self._run(self._search(start_at, pattern, ignore_case, glob), records)
+        ended = await self._run(self._search_argv(start_at, pattern, ignore_case, glob), records)
         return Matches(records.kept, records.full, ended)
 
     async def _run(self, argv: list[str], records: "_Records") -> bool:
@@ -83,18 +83,18 @@ class Engine:
             )
         return ended
 
-    def _listing(self, folder: str) -> list[str]:
+    def _list_argv(self, folder: str) -> list[str]:
         if self.program is None:
-            return _worker({"start": folder})
-        return [*_rg_options(self.program), "--files", "--null", "--", _dotted(folder)]
+            return _worker_argv({"start": folder})
+        return [*_rg_options(self.program), "--files", "--null", "--", _dot(folder)]
 
-    def _search(self, start_at: str, pattern: str, ignore_case: bool, glob: str) -> list[str]:
+    def _search_argv(self, start_at: str, pattern: str, ignore_case: bool, glob: str) -> list[str]:
         if self.program is None:
-            return _worker({"start": start_at, "pattern": pattern, "ignore_case": ignore_case})
+            return _worker_argv({"start": start_at, "pattern": pattern, "ignore_case": ignore_case})
         options = ["--null", "--crlf", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
         if glob and not set(glob) & set("/,{}:"):
             options += ["--type-clear=planck", f"--type-add=planck:{glob}", "-tplanck"]  # -g would unignore
-        return [*_rg_options(self.program), *options, "-e", pattern, "--", _dotted(start_at)]
+        return [*_rg_options(self.program), *options, "-e", pattern, "--", _dot(start_at)]
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -149,14 +149,14 @@ def read_lines(root: Root, places: list[tuple[str, int]]) -> list[tuple[str, int
     for path, numbers in by_file.items():
         try:
             with root.reading(path) as fd:
-                found = _numbered(fd, numbers)
+                found = _pick_lines(fd, numbers)
         except WorkspaceError:
             continue
         shown += [(path, number, text) for number, text in found]
     return shown
 
 
-def _numbered(fd: int, numbers: list[int]) -> list[tuple[int, str]]:
+def _pick_lines(fd: int, numbers: list[int]) -> list[tuple[int, str]]:
     wanted, last = set(numbers), max(numbers)
     found = []
     with os.fdopen(os.dup(fd), "rb") as file:
@@ -165,11 +165,11 @@ def _numbered(fd: int, numbers: list[int]) -> list[tuple[int, str]]:
             number += 1
             read += len(line)
             if number in wanted:
-                found.append((number, _shortened(line)))
+                found.append((number, _shorten(line)))
     return found
 
 
-def _shortened(line: bytes) -> str:
+def _shorten(line: bytes) -> str:
     line = line.rstrip(b"\r\n")
     text = line[:MAX_SHOWN_LINE].decode(errors="replace")
     return text if len(line) <= MAX_SHOWN_LINE else f"{text}…[{len(line)} bytes]"
@@ -187,12 +187,12 @@ def _rg_options(rg: str) -> list[str]:
     ]
 
 
-def _worker(request: dict[str, object]) -> list[str]:
+def _worker_argv(request: dict[str, object]) -> list[str]:
     worker = Path(__file__).with_name("search_worker.py")
     return [sys.executable, "-I", "-S", str(worker), codec.encode_str(request)]
 
 
-def _dotted(path: str) -> str:
+def _dot(path: str) -> str:
     return path if path in (".", "") else f"./{path}"
 
 
