@@ -1,22 +1,55 @@
-"""What files give one agent, taken in anew at each of its turns: AGENTS.md, skills and TOOL.json tools."""
+"""What files give an agent, taken in anew at each of its turns: AGENTS.md, skills and TOOL.json tools."""
 
-from planck.config.reload import Resources
-from planck.config.tool_files import ToolFiles
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from planck.config.project import Project
+from planck.config.reload import stamps
+from planck.config.tool_files import external_tools
 from planck.context.prompt import Prepared
-from planck.records.specs import AgentSpec
+from planck.records.specs import EVERY_TOOL, AgentSpec
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
+
+
+class ToolFiles:
+    """The TOOL.json tools of a session; the files are read again only when one of them changed."""
+
+    def __init__(self, project: Project, spill: Path, built_in: Collection[str]) -> None:
+        self.resources = project.resources
+        self._environ = project.environ
+        self._spill = spill
+        self._built_in = built_in
+        self._seen: Any = None
+        self._tools: dict[str, Tool] = {}
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        self.resources.refresh()  # a file that changed is not the one that was trusted
+        seen = self._stamps()
+        if seen != self._seen:
+            self._seen = seen
+            found = external_tools(self.resources, self._environ, self._spill, self._built_in)
+            self._tools = {tool.name: tool for tool in found.tools}
+        return self._tools
+
+    def _stamps(self) -> tuple[Any, ...]:
+        files: list[Path] = []
+        for folder in self.resources.tool_dirs():
+            try:
+                files += sorted(entry / "TOOL.json" for entry in folder.iterdir())
+            except OSError:
+                continue
+        return (tuple(files), stamps(files), self.resources.loaded.trusted)
 
 
 class Preparation:
     """Prepares the turns of one agent."""
 
-    def __init__(
-        self, spec: AgentSpec, tools: ToolSet, resources: Resources, files: ToolFiles, load_skill: Tool
-    ) -> None:
+    def __init__(self, spec: AgentSpec, tools: ToolSet, files: ToolFiles, load_skill: Tool) -> None:
         self._spec = spec
         self._tools = tools
-        self._resources = resources
         self._files = files
         self._load_skill = load_skill
         self._held = {name: tool for name, tool in files.tools.items() if tools.get(name) is tool}
@@ -24,8 +57,20 @@ class Preparation:
 
     def prepare_turn(self) -> Prepared:
         """Takes in what changed on disk since the last turn: tools of files come and go in the set."""
-        self._resources.refresh()
-        self._files.sync(self._tools, self._spec.tools, self._held)
-        if self._resources.skills_of(self._spec) and self._tools.get(self._load_skill.name) is None:
+        resources = self._files.resources
+        self._take_files()
+        if resources.skills_of(self._spec) and self._tools.get(self._load_skill.name) is None:
             self._tools.add(self._load_skill)  # what the prompt names can be had
-        return Prepared(self._resources.system(self._spec, self._tools.names()), self._tools)
+        return Prepared(resources.system(self._spec, self._tools.names()), self._tools)
+
+    def _take_files(self) -> None:
+        granted = self._spec.tools
+        now = {n: tool for n, tool in self._files.tools.items() if n in granted or EVERY_TOOL in granted}
+        for name, tool in list(self._held.items()):
+            if now.get(name) is not tool:
+                self._tools.remove(name)
+                del self._held[name]
+        for name, tool in now.items():
+            if name not in self._held and self._tools.get(name) is None:
+                self._tools.arrive(tool)
+                self._held[name] = tool

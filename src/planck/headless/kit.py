@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from planck.config.preparation import Preparation
+from planck.config.preparation import Preparation, ToolFiles
 from planck.config.project import Project
-from planck.config.tool_files import ToolFiles
 from planck.context.plan import make_plan_tool
 from planck.context.skill_tools import Skills, make_skill_tools
 from planck.records.specs import AgentSpec
@@ -28,7 +27,7 @@ class SessionTools:
             make_plan_tool(),
         )
         self._built_in = {tool.name: tool for tool in built_in}
-        self._files = ToolFiles(resources, environ, spill, list(self._built_in))
+        self._files = ToolFiles(project, spill, list(self._built_in))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -42,7 +41,7 @@ class SessionTools:
         return [there[name] for name in spec.tools if name in there]
 
     def prepare(self, spec: AgentSpec, tools: ToolSet) -> Preparation:
-        return Preparation(spec, tools, self._resources, self._files, self._built_in["load_skill"])
+        return Preparation(spec, tools, self._files, self._built_in["load_skill"])
 
     def skills_for(self, agent_id: str) -> Skills:
         return self._resources.skills_of(self._specs[agent_id])

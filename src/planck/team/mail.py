@@ -9,7 +9,6 @@ from planck.records.events import USER, Delivery, Envelope, Kind, View, Wait
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
-from planck.team.ledger import Ledger
 from planck.team.member import Member
 from planck.team.settlement import Answer, Settlement, answer_ask, join_settlements, report_task
 from planck.team.waits import Waits
@@ -18,6 +17,25 @@ from planck.toolkit.tool import Outcome
 
 GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
 NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
+
+
+class Ledger:
+    """Keeps the tasks and asks that somebody still waits for: a fold over envelopes and deliveries."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Envelope] = {}
+
+    def apply(self, fact: View) -> None:
+        match fact:
+            case Envelope(kind=Kind.ASK | Kind.TASK):
+                self.open[fact.id] = fact
+            case Envelope(kind=Kind.RESPONSE, correlation_id=str() as answered):
+                self.open.pop(answered, None)
+            case Delivery(state="answered" | "expired" | "dead"):
+                for id in fact.ids:
+                    self.open.pop(id, None)
+            case _:
+                pass
 
 
 class Mail:
