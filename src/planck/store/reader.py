@@ -61,9 +61,12 @@ class SqliteReader:
             raise
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
-        for event, _ in self._verify(self._pages(after), after):
-            if agent_id is None or event.agent_id == agent_id:
-                yield event
+        try:  # not by `_verify`: a generator less is 0.1 us of 2.7 for each event that a resume reads
+            for event, _ in verified(self._pages(after), after, self._hash_at(after)):
+                if agent_id is None or event.agent_id == agent_id:
+                    yield event
+        except BrokenChain as e:
+            raise self._note_damage(e.seq, e.why) from e
 
     def raw(self, after: int = 0) -> Iterator[bytes]:
         """Yields the bytes that were stored, for a copy that is the same to the last one."""
