@@ -6,7 +6,7 @@ times or cancels a call of it. Others put calls into a queue and ask for the end
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp import Client
@@ -34,6 +34,8 @@ from planck.toolkit.tool import Outcome
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from planck.mcp.peer import Peer
+
 log = logging.getLogger(__name__)
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else its warnings land on the user's terminal
 
@@ -42,25 +44,17 @@ _LIST_GAP = 0.2
 """Seconds between two lists: a peer that tells of changes without end is asked no more often."""
 
 
-class ConnectionListener(Protocol):
-    def connected(self, listing: Listing) -> None:
-        """The peer is there, and these are its tools."""
-
-    def listed_tools(self, listing: Listing) -> None:
-        """Its tools have changed."""
-
-
 class Connection:
-    def __init__(
-        self, settings: PeerSettings, launch: Launch, calls: CallQueue, listener: ConnectionListener
-    ) -> None:
+    """Tells its `owner` when the peer is there, and each time that its tools have changed."""
+
+    def __init__(self, settings: PeerSettings, launch: Launch, calls: CallQueue, owner: "Peer") -> None:
         self.over: Err | None = None
         self.in_flight: set[Call] = set()
         self.afresh = False
         self._settings = settings
         self._launch = launch
         self._calls = calls
-        self._listener = listener
+        self._owner = owner
         self._scope = anyio.CancelScope()
         self._suspect = False
         self._changed = asyncio.Event()
@@ -125,7 +119,7 @@ class Connection:
             tools = await self._list(client)
             timer.cancel()
             self._link = link
-            self._listener.connected(tools)
+            self._owner.connected(tools)
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch_link, link)
                 group.start_soon(self._watch_tools, client)
@@ -215,7 +209,7 @@ class Connection:
                 await self._changed.wait()
                 self._changed.clear()
                 try:
-                    self._listener.listed_tools(await self._list(client))
+                    self._owner.listed_tools(await self._list(client))
                 except (MCPError, ValidationError):
                     log.debug("%s does not list its tools again", self._settings.label, exc_info=True)
                 await anyio.sleep(_LIST_GAP)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -156,7 +156,7 @@ class _ProcessLink:
 
     @property
     def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
-        return _streams(self._wire)
+        return nullcontext((self._wire.incoming, self._wire.outgoing))
 
     @property
     def over(self) -> bool:
@@ -179,11 +179,6 @@ class _ProcessLink:
             reason = f"its process ended with exit code {self._job.completed().exit_code}"
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
         return kind, f"{reason}; it last said:\n{words}" if words else reason
-
-
-@asynccontextmanager
-async def _streams(wire: "Wire") -> AsyncGenerator["TransportStreams", None]:
-    yield wire.incoming, wire.outgoing
 
 
 @asynccontextmanager

@@ -94,9 +94,9 @@ class Peers:
             async with asyncio.timeout(_COMPACT_TIMEOUT):
                 for sidecar in self.open:
                     if sidecar.component == "sidecar" and sidecar.instances is not None:
-                        await sidecar.instances.own.settle()
+                        peer = sidecar.instances.own
+                        await peer.settle()
                         if name in sidecar.compactors:
-                            peer = sidecar.instances.own
                             return await compacting.compact(peer, name, messages, _COMPACT_TIMEOUT)
         except TimeoutError:
             return Err(ErrorKind.TIMEOUT, f"no summary within {_COMPACT_TIMEOUT:g} s")
