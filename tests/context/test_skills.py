@@ -194,7 +194,9 @@ async def test_an_agent_sees_its_instructions_and_skills_anew_at_every_turn(tmp_
     assert systems[2].startswith("You are ")
 
 
-async def test_a_config_that_became_wrong_leaves_the_last_good_one(tmp_path: Path) -> None:
+async def test_a_config_that_became_wrong_leaves_the_last_good_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with WireServer([chat.text("one"), chat.text("two")]) as server:
         bench = Bench(tmp_path, server.url)
         async with Planck(bench.home, bench.work, environ={}) as planck:
@@ -203,7 +205,7 @@ async def test_a_config_that_became_wrong_leaves_the_last_good_one(tmp_path: Pat
             (bench.home / "config.json").write_text("{broken")
             result = await session.run("b")
             assert (result.text, planck.config.default_model) == ("two", "local/m")
-            assert "not valid JSON" in planck.resources.problem
+            assert "not valid JSON" in caplog.text
 
 
 async def test_a_model_loads_a_skill_and_shows_its_plan(tmp_path: Path) -> None:

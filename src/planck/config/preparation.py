@@ -22,17 +22,19 @@ class ToolFiles:
         self._spill = spill
         self._built_in = built_in
         self._seen: Any = None
-        self._tools: dict[str, Tool] = {}
+        self.known: dict[str, Tool] = {}
+        """As they were when `tools` was last asked for."""
 
     @property
     def tools(self) -> dict[str, Tool]:
+        """As the files are now."""
         self.resources.refresh()  # a file that changed is not the one that was trusted
         seen = self._stamps()
         if seen != self._seen:
             self._seen = seen
             found = external_tools(self.resources, self._environ, self._spill, self._built_in)
-            self._tools = {tool.name: tool for tool in found.tools}
-        return self._tools
+            self.known = {tool.name: tool for tool in found.tools}
+        return self.known
 
     def _stamps(self) -> tuple[Any, ...]:
         files: list[Path] = []
@@ -52,16 +54,18 @@ class Preparation:
         self._tools = tools
         self._files = files
         self._load_skill = load_skill
-        self._held = {name: tool for name, tool in files.tools.items() if tools.get(name) is tool}
+        self._held = {name: tool for name, tool in files.known.items() if tools.get(name) is tool}
         """What the agent has of the files."""
 
     def prepare_turn(self) -> Prepared:
         """Takes in what changed on disk since the last turn: tools of files come and go in the set."""
         resources = self._files.resources
         self._take_files()
-        if resources.skills_of(self._spec) and self._tools.get(self._load_skill.name) is None:
+        skills = resources.skills_of(self._spec)
+        if skills and self._tools.get(self._load_skill.name) is None:
             self._tools.add(self._load_skill)  # what the prompt names can be had
-        return Prepared(resources.system(self._spec, self._tools.names()), self._tools)
+        system = resources.build_system(self._spec, self._tools.names(), skills.values())
+        return Prepared(system, self._tools)
 
     def _take_files(self) -> None:
         granted = self._spec.tools

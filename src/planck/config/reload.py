@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Resources:
-    """Owns the configuration in force; a file that became wrong leaves the last good values, and a notice."""
+    """Owns the configuration in force; a file that became wrong leaves the last good values."""
 
     def __init__(
         self,
@@ -36,8 +36,6 @@ class Resources:
         self._flags = flags
         self._trust = trust
         self.loaded = self._load(trust.state)
-        self.problem = ""
-        """Why the newest state of the configuration is not the one in force."""
         self._user_home = Path(environ.get("HOME") or Path.home())
         # Looked at before every call of a tool, so as texts: a path costs more than the look.
         files = (*configuration.config_files(home, workspace), trust_file(home))
@@ -53,35 +51,33 @@ class Resources:
 
     @property
     def now(self) -> Config:
-        """By the files as they are at this moment: for what runs something."""
+        """The configuration by the files as they are at this moment: for what runs something."""
         self.refresh()
         return self.config
 
     def refresh(self) -> None:
-        """Take in what changed on disk since the last turn."""
+        """Takes in what changed on disk since the last turn."""
         stamps = self._config_stamps()
         if stamps == self._stamps:
             return
         self._stamps = stamps
         try:
             self.loaded = self._load(self._trust.examine())
-            self.problem = ""
         except ConfigError as failure:
-            self.problem = failure.err.message
             log.warning("the configuration is kept as it was: %s", failure.err.message)
 
     def _load(self, state: TrustState) -> Loaded:
         return configuration.load(self.home, self.workspace, self._environ, self._flags, state)
 
-    def system(self, spec: AgentSpec, tools: Collection[str]) -> str:
-        """The system layer of an agent, as the files are now and the configuration at the last `refresh`."""
+    def build_system(self, spec: AgentSpec, tools: Collection[str], known: Collection[Skill]) -> str:
+        """Returns the system layer of an agent, by the files as they are and the last `refresh`."""
         return build_system_prompt(
             spec.name,
             str(self.workspace),
             spec.system_prompt,
             tools,
             agents_md=self.instructions().text,
-            skills=skills.describe_skills(list(self.skills_of(spec).values())),
+            skills=skills.describe_skills(list(known)),
         )
 
     def instructions(self) -> agents_md.Instructions:
@@ -93,7 +89,7 @@ class Resources:
         return self._skills.get((places, skills.stamp_skills(places)))
 
     def skills_of(self, spec: AgentSpec) -> Mapping[str, Skill]:
-        """The named ones; an agent that has every tool and names none has all."""
+        """Returns the named ones; an agent that has every tool and names none has all."""
         if not spec.skills:
             return self.skills().skills if EVERY_TOOL in spec.tools else {}
         found = self.skills().skills
