@@ -1,36 +1,29 @@
 """The Anthropic Messages API: our history as its messages, its event stream as our items."""
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
+from planck.llm.answer import Answer, Source, cut_error
+from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
-from planck.llm.exchange import Exchange, cut_error
-from planck.llm.http_errors import provider_error
-from planck.llm.parts import conclude, describe_unseen, json_object, wire_id, wire_name
+from planck.llm.parts import FROM_USER, begin_and_end_with_user, clean_id, clean_name, embed_arguments
 from planck.llm.provider import Item, Request
-from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.messages import (
     AssistantMessage,
     Image,
-    Message,
     Part,
     StopReason,
     Text,
     Thinking,
     ToolCall,
-    ToolMessage,
     ToolResult,
-    UserMessage,
 )
 from planck.records.specs import ModelSpec, ToolSpec
-from planck.records.usage import Usage
 
-DIALECT = "anthropic"
 ROOT = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 
@@ -41,19 +34,19 @@ _EMPTY = "(empty)"
 _NO_OUTPUT = "(no output)"
 _CONTINUE = b'{"role":"user","content":[{"type":"text","text":"Continue."}]}'
 
+_EPHEMERAL = {"type": "ephemeral"}
 _CACHE = b',"cache_control":{"type":"ephemeral"}'
-_USER = b'{"role":"user"'
 _TAIL = b"}]}"
 _MARKED_MESSAGES = 2
 """The newest user-role messages that carry a cache marker: the last one writes the cache, the one before it
 finds what the previous request wrote even when a step added more blocks than the server looks back over."""
 
 
-class Anthropic:
+class Anthropic(Dialect):
+    name = "anthropic"
+    reserved = frozenset({"model", "messages", "tools", "system", "stream"})
+
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
-        self._endpoint = endpoint
-        self._model = model
-        url = f"{endpoint.base_url or ROOT}/v1/messages"
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
@@ -61,81 +54,62 @@ class Anthropic:
             **({"x-api-key": endpoint.key} if endpoint.key else {}),
             **endpoint.headers,
         }
-        self._exchange = Exchange(transport, endpoint, url, headers)
-        self._tools = ToolBytes(_tool)
-        self._wire_key = f"{DIALECT}:{model.model}"
+        super().__init__(endpoint, model, transport, f"{endpoint.base_url or ROOT}/v1/messages", headers)
 
-    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
-        return self._exchange.stream(self.body(request), answer)
-
-    def body(self, request: Request) -> list[bytes]:
-        """The messages come last: each request of a session is a prefix of the next, markers aside."""
-        pieces = [codec.encode(_settings(self._model, request))[:-1]]
+    def render_settings(self, request: Request) -> Json:
+        params = self.params(request)
+        fields: Json = {"model": self.model.model, "stream": True}
+        fields["max_tokens"] = params.pop("max_tokens", None) or self.model.max_output or _MAX_TOKENS
+        if effort := params.pop("effort", None):
+            fields |= _effort(str(effort), params)
+        if stop := params.pop("stop", None):
+            fields["stop_sequences"] = [stop] if isinstance(stop, str) else stop
+        if request.tools and request.tool_choice == "required":
+            fields["tool_choice"] = {"type": "any"}
+        fields |= params
         if request.tools:
-            pieces += [b',"tools":', self._tools.of(request.tools)]
+            fields["tools"] = self.tools(request.tools)
         if request.system.strip():
-            pieces += [b',"system":[{"type":"text","text":', codec.encode(request.system), _CACHE, b"}]"]
-        return [*pieces, b',"messages":[', b",".join(self._messages(request)), b"]}"]
+            fields["system"] = [{"type": "text", "text": request.system, "cache_control": _EPHEMERAL}]
+        return fields
 
-    def _messages(self, request: Request) -> list[bytes]:
-        encoded = request.history.wire(self._wire_key, self._encode)
-        messages = [message for message in encoded if message]
-        if not messages or not messages[0].startswith(_USER):
-            messages.insert(0, _CONTINUE)
-        if not messages[-1].startswith(_USER):
-            messages.append(_CONTINUE)
+    def render_tool(self, spec: ToolSpec) -> Json:
+        return {"name": spec.name, "description": spec.description, "input_schema": spec.parameters}
+
+    def messages(self, request: Request) -> list[bytes]:
+        messages = begin_and_end_with_user(super().messages(request), _CONTINUE)
         _mark(messages)
         return messages
 
-    def _encode(self, message: Message) -> bytes:
-        match message:
-            case UserMessage():
-                return _wrap("user", [self._encode_part(part) for part in message.parts] or [_text(_EMPTY)])
-            case ToolMessage():
-                return _wrap("user", [self._result(result) for result in message.results])
-            case AssistantMessage():
-                ours = message.dialect == DIALECT and message.model == self._model.model
-                return _wrap(
-                    "assistant", [block for part in message.parts if (block := _encode_said(part, ours))]
-                )
-
-    def _encode_part(self, part: Text | Image) -> dict[str, Any]:
+    def render_part(self, part: Text | Image) -> Json:
         if isinstance(part, Text):
             return _text(part.text if part.text.strip() else _EMPTY)
-        return _image(part) if self._model.images else _text(describe_unseen(part))
+        source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+        return {"type": "image", "source": source}
 
-    def _result(self, result: ToolResult) -> dict[str, Any]:
+    def render_prompt(self, parts: Sequence[Text | Image]) -> Json:
+        return {"role": "user", "content": self.render_parts(parts) or [_text(_EMPTY)]}
+
+    def render_answer(self, message: AssistantMessage, own: bool) -> list[Json]:
+        blocks = [block for part in message.parts if (block := _render_said(part, own))]
+        return [{"role": "assistant", "content": blocks}] if blocks else []
+
+    def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
+        return [{"role": "user", "content": [self._result(result) for result in results]}] if results else []
+
+    def begin_answer(self, source: Source, request: Request) -> Answer:
+        return _Answer(source)
+
+    def _result(self, result: ToolResult) -> Json:
         text = _text(result.output if result.output.strip() else _NO_OUTPUT)
-        block = {"type": "tool_result", "tool_use_id": wire_id(result.provider_id or result.id)}
-        return {**block, "is_error": not result.ok, "content": [text, *map(self._encode_part, result.images)]}
+        block = {"type": "tool_result", "tool_use_id": clean_id(result), "is_error": not result.ok}
+        return {**block, "content": [text, *self.render_parts(result.images)]}
 
 
-_OURS = frozenset({"model", "messages", "tools", "system", "stream"})
-"""What only we may say: a second key of the same name would make the request ambiguous."""
-
-
-def _settings(model: ModelSpec, request: Request) -> dict[str, Any]:
-    params = {**model.params, **request.params}
-    body: dict[str, Any] = {"model": model.model, "stream": True}
-    body["max_tokens"] = params.pop("max_tokens", None) or model.max_output or _MAX_TOKENS
-    if effort := params.pop("effort", None):
-        body |= _effort(str(effort), params)
-    if stop := params.pop("stop", None):
-        body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
-    if request.tools and request.tool_choice == "required":
-        body["tool_choice"] = {"type": "any"}
-    return body | {name: value for name, value in params.items() if name not in _OURS}
-
-
-def _effort(effort: str, params: dict[str, Any]) -> dict[str, Any]:
+def _effort(effort: str, params: Json) -> Json:
     if effort == "none":
         return {"thinking": {"type": "disabled"}}
     return {"output_config": {**params.pop("output_config", {}), "effort": effort}}
-
-
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 def _mark(messages: list[bytes]) -> None:
@@ -143,39 +117,29 @@ def _mark(messages: list[bytes]) -> None:
     left = _MARKED_MESSAGES
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if left and message.startswith(_USER) and message is not _CONTINUE:
+        if left and message.startswith(FROM_USER) and message is not _CONTINUE:
             messages[index] = message[: -len(_TAIL)] + _CACHE + _TAIL
             left -= 1
         if not left:
             return
 
 
-def _wrap(role: str, blocks: list[dict[str, Any]]) -> bytes:
-    """One wire message, its last block last, so that `_mark` can extend it; nothing to say is no message."""
-    return codec.encode({"role": role, "content": blocks}) if blocks else b""
-
-
-def _text(text: str) -> dict[str, Any]:
+def _text(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
-def _image(image: Image) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": image.media_type, "data": image.data}
-    return {"type": "image", "source": source}
-
-
-def _encode_said(part: Part, ours: bool) -> dict[str, Any] | None:
+def _render_said(part: Part, own: bool) -> Json | None:
     match part:
         case Text():
             return _text(part.text) if part.text.strip() else None
         case ToolCall():
-            call = {"type": "tool_use", "id": wire_id(part.provider_id or part.id)}
-            return {**call, "name": wire_name(part.name), "input": json_object(part.arguments)}
+            call = {"type": "tool_use", "id": clean_id(part)}
+            return {**call, "name": clean_name(part.name), "input": embed_arguments(part.arguments)}
         case Thinking():
-            return _encode_thought(part) if ours else None
+            return _render_thought(part) if own else None
 
 
-def _encode_thought(part: Thinking) -> dict[str, Any] | None:
+def _render_thought(part: Thinking) -> Json | None:
     if part.data:
         return {"type": "redacted_thinking", "data": part.data}
     if part.signature:
@@ -203,7 +167,7 @@ class _Block(msgspec.Struct, frozen=True):
     thinking: str = ""
     signature: str = ""
     data: str = ""
-    input: dict[str, Any] | None = None
+    input: Json | None = None
     """Empty while fragments follow; a server that has the whole call at once may send it here."""
 
 
@@ -246,15 +210,11 @@ class _Open:
         return self.block.type == "tool_use" and not self.stopped
 
 
-class _Answer:
-    def __init__(self, endpoint: Endpoint, model: str, fallback_id: str) -> None:
-        self.ended = False
-        self._fallback_id = fallback_id
-        self._endpoint = endpoint
-        self._model = model
+class _Answer(Answer):
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self._blocks: dict[int, _Open] = {}
-        self._stop: str | None = None
-        self.usage = Usage()
+        self._reason: str | None = None
 
     def feed(self, data: bytes) -> Sequence[Item]:
         event = _decode(data)
@@ -271,24 +231,22 @@ class _Answer:
             case "message_delta":
                 self._spend(event.usage)
                 if event.delta and event.delta.stop_reason:
-                    self._stop = event.delta.stop_reason
+                    self._reason = event.delta.stop_reason
             case "message_stop":
                 self.ended = True
+                if self._reason is not None:
+                    self.stop = _STOPS.get(self._reason, StopReason.END)
             case "error":
-                raise provider_error(0, {}, data, self._endpoint)
+                raise self.error(data)
             case _:
                 pass
         return ()
 
-    def message(self) -> AssistantMessage:
-        if not self.ended or self._stop is None:
-            raise cut_error()
-        stop = _STOPS.get(self._stop, StopReason.END)
-        if stop is StopReason.END and any(block.half_a_call for block in self._blocks.values()):
-            raise cut_error()
+    def parts(self) -> list[Part]:
         blocks = sorted(self._blocks.items())
-        parts = [part for at, block in blocks if (part := _part(block, f"{self._fallback_id}_{at}"))]
-        return conclude(parts, stop, DIALECT, self._model, self.usage)
+        if self.stop is StopReason.END and any(block.half_a_call for _, block in blocks):
+            raise cut_error()
+        return [part for index, block in blocks if (part := _part(block, self.make_id(index)))]
 
     def _start(self, index: int, block: _Block) -> Sequence[Item]:
         self._blocks[index] = _Open(block)
@@ -319,14 +277,15 @@ class _Answer:
         """Counts are cumulative: a later one replaces an earlier one, a missing one leaves it."""
         if spent is None:
             return
-        was, thinking = self.usage, (spent.details or {}).get("thinking_tokens")
-        self.usage = Usage(
-            _newer(spent.input_tokens, was.input_tokens),
-            _newer(spent.output_tokens, was.output_tokens),
-            _newer(spent.cache_read_input_tokens, was.cache_read_tokens),
-            _newer(spent.cache_creation_input_tokens, was.cache_write_tokens),
-            _newer(thinking, was.reasoning_tokens),
-        )
+        counts = {
+            "input_tokens": spent.input_tokens,
+            "output_tokens": spent.output_tokens,
+            "cache_read_tokens": spent.cache_read_input_tokens,
+            "cache_write_tokens": spent.cache_creation_input_tokens,
+            "reasoning_tokens": (spent.details or {}).get("thinking_tokens"),
+        }
+        known = {name: count for name, count in counts.items() if count is not None}
+        self.usage = msgspec.structs.replace(self.usage, **known)
 
 
 _STOPS = {
@@ -334,10 +293,6 @@ _STOPS = {
     "model_context_window_exceeded": StopReason.LENGTH,
     "refusal": StopReason.REFUSAL,
 }
-
-
-def _newer(count: int | None, was: int) -> int:
-    return was if count is None else count
 
 
 def _part(block: _Open, fallback_id: str) -> Part | None:

@@ -1,4 +1,4 @@
-"""One model call over HTTP: what every dialect shares, so that each is only an encoding and an answer."""
+"""One model call over HTTP: the request out, the events in, and what may go wrong between them."""
 
 import asyncio
 import re
@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
+from planck.llm.answer import Answer
 from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error, refusal
 from planck.llm.provider import Item, ProviderError
@@ -13,30 +14,13 @@ from planck.llm.sse import Sse
 from planck.llm.transport import Response, Transport, read_all
 from planck.records import codec
 from planck.records.events import Status, UsageDelta
-from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
-from planck.records.usage import Usage
 
 
 class Splitter(Protocol):
     def feed(self, chunk: bytes) -> list[bytes]: ...
 
     def rest(self) -> bytes | None: ...
-
-
-class Answer(Protocol):
-    """Builds one message from the events of one stream."""
-
-    ended: bool
-    """The server has said its last word; what follows is not read."""
-    usage: Usage
-    """What the server has counted so far; another object when it counted again."""
-
-    def feed(self, data: bytes) -> Sequence[Item]:
-        """The deltas of one event; an event it does not know gives none. Raises `codec.DecodeError`."""
-
-    def message(self) -> AssistantMessage:
-        """Raises `stream_cut` where the server did not finish."""
 
 
 _SIGN_OF_LIFE = 10.0
@@ -141,9 +125,3 @@ _ESCAPES = rb"(?s)\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..|\\."
 def _whole_characters(escape: re.Match[bytes]) -> bytes:
     """A server that cuts its text inside a surrogate pair loses that character, and not the answer."""
     return rb"\ufffd" if len(escape[0]) == len(rb"\ufffd") else escape[0]
-
-
-def cut_error() -> ProviderError:
-    return ProviderError(
-        ErrorKind.STREAM_CUT, "the answer ended before the model finished; it can be tried again"
-    )

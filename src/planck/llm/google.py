@@ -1,113 +1,101 @@
 """Google Gemini `streamGenerateContent`: our history as contents, its chunks as our items."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
+from planck.llm.answer import Answer, Source, count_usage
+from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
-from planck.llm.exchange import Exchange, cut_error
 from planck.llm.gemini_schema import declaration
-from planck.llm.http_errors import provider_error
-from planck.llm.parts import conclude, describe_unseen, json_arguments, json_object, wire_name
+from planck.llm.parts import begin_and_end_with_user, clean_name, embed_arguments, read_arguments
 from planck.llm.provider import Item, ProviderError, Request
-from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
-from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.messages import (
     AssistantMessage,
     Image,
-    Message,
     Part,
     StopReason,
     Text,
     Thinking,
     ToolCall,
-    ToolMessage,
     ToolResult,
-    UserMessage,
 )
 from planck.records.outcome import ErrorKind
-from planck.records.specs import ModelSpec
+from planck.records.specs import ModelSpec, ToolSpec
 from planck.records.usage import Usage
 
-DIALECT = "google"
 ROOT = "https://generativelanguage.googleapis.com"
 
 _MINTED = "planck_"
 """Marks the ids that we gave to calls which came without one: they stay off the wire."""
 
 _EMPTY = "(empty)"
-_USER = b'{"role":"user"'
 _CONTINUE = b'{"role":"user","parts":[{"text":"Continue."}]}'
 _UNSIGNED = "skip_thought_signature_validator"
 """The documented stand-in for another model's calls: since Gemini 3 a call without a signature is refused."""
 
 
-class Google:
+class Google(Dialect):
+    name = "google"
+    messages_field = "contents"
+    reserved = frozenset({"contents", "tools", "systemInstruction", "model"})
+    call_prefix = _MINTED
+
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
-        self._endpoint = endpoint
-        self._model = model
         name = model.model.removeprefix("models/")
         path = f"/v1beta/models/{quote(name, safe='')}:streamGenerateContent?alt=sse"
-        url = f"{endpoint.base_url or ROOT}{path}"
         headers = {
             "content-type": "application/json",
             **({"x-goog-api-key": endpoint.key} if endpoint.key else {}),
             **endpoint.headers,
         }
-        self._exchange = Exchange(transport, endpoint, url, headers)
+        super().__init__(endpoint, model, transport, f"{endpoint.base_url or ROOT}{path}", headers)
         self._signs_calls = not name.startswith(("gemini-1", "gemini-2"))
-        self._tools = ToolBytes(declaration)
-        self._wire_key = f"{DIALECT}:{model.model}"
 
-    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        answer = _Answer(self._endpoint, self._model.model, f"{_MINTED}{len(request.history.messages)}_")
-        return self._exchange.stream(self.body(request), answer)
-
-    def body(self, request: Request) -> list[bytes]:
-        """The contents come last, so that each request of a session is a prefix of the next."""
-        settings = codec.encode(_settings(self._model, request))[:-1]
-        pieces = [settings, b"," if len(settings) > 1 else b""]
+    def render_settings(self, request: Request) -> Json:
+        params = self.params(request)
+        fields: Json = {name: params.pop(name) for name in sorted(_TOP_LEVEL & params.keys())}
+        if generation := _generation(self.model, params):
+            fields["generationConfig"] = generation
+        if request.tools and request.tool_choice == "required":
+            fields["toolConfig"] = {"functionCallingConfig": {"mode": "ANY"}}
         if request.tools:
-            pieces += [b'"tools":[{"functionDeclarations":', self._tools.of(request.tools), b"}],"]
+            fields["tools"] = [{"functionDeclarations": self.tools(request.tools)}]
         if request.system.strip():
-            pieces += [b'"systemInstruction":{"parts":[{"text":', codec.encode(request.system), b"}]},"]
-        return [*pieces, b'"contents":[', b",".join(self._contents(request)), b"]}"]
+            fields["systemInstruction"] = {"parts": [{"text": request.system}]}
+        return fields
 
-    def _contents(self, request: Request) -> list[bytes]:
-        encoded = request.history.wire(self._wire_key, self._encode)
-        contents = [content for content in encoded if content]
-        if not contents or not contents[0].startswith(_USER):
-            contents.insert(0, _CONTINUE)
-        if not contents[-1].startswith(_USER):
-            contents.append(_CONTINUE)
-        return contents
+    def render_tool(self, spec: ToolSpec) -> Json:
+        return declaration(spec)
 
-    def _encode(self, message: Message) -> bytes:
-        match message:
-            case UserMessage():
-                return _wrap(
-                    "user", [self._encode_part(part) for part in message.parts] or [{"text": _EMPTY}]
-                )
-            case ToolMessage():
-                images = [self._encode_part(image) for result in message.results for image in result.images]
-                return _wrap("user", [*map(_result, message.results), *images])
-            case AssistantMessage():
-                ours = message.dialect == DIALECT and message.model == self._model.model
-                return _wrap("model", self._encode_said(message, ours))
+    def messages(self, request: Request) -> list[bytes]:
+        return begin_and_end_with_user(super().messages(request), _CONTINUE)
 
-    def _encode_part(self, part: Text | Image) -> dict[str, Any]:
+    def render_part(self, part: Text | Image) -> Json:
         if isinstance(part, Text):
             return {"text": part.text or _EMPTY}
-        return _image(part) if self._model.images else {"text": describe_unseen(part)}
+        return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
 
-    def _encode_said(self, message: AssistantMessage, ours: bool) -> list[dict[str, Any]]:
-        if ours:
-            return _encode_signed(message.parts)
-        parts = [_encode_unsigned(part) for part in message.parts if not isinstance(part, Thinking)]
+    def render_prompt(self, parts: Sequence[Text | Image]) -> Json:
+        return {"role": "user", "parts": self.render_parts(parts) or [{"text": _EMPTY}]}
+
+    def render_answer(self, message: AssistantMessage, own: bool) -> list[Json]:
+        parts = _render_signed(message.parts) if own else self._render_foreign(message.parts)
+        return [{"role": "model", "parts": parts}] if parts else []
+
+    def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
+        images = self.render_parts([image for result in results for image in result.images])
+        return [{"role": "user", "parts": [*map(_result, results), *images]}] if results else []
+
+    def begin_answer(self, source: Source, request: Request) -> Answer:
+        return _Answer(source)
+
+    def _render_foreign(self, said: Sequence[Part]) -> list[Json]:
+        parts = [_render_unsigned(part) for part in said if not isinstance(part, Thinking)]
         if self._signs_calls:
             for part in parts:
                 if "functionCall" in part:
@@ -117,13 +105,10 @@ class Google:
 
 
 _NAMES = {"max_tokens": "maxOutputTokens", "top_p": "topP", "top_k": "topK", "stop": "stopSequences"}
-_OURS = frozenset({"contents", "tools", "systemInstruction", "model"})
 _TOP_LEVEL = frozenset({"safetySettings", "cachedContent", "labels"})
 
 
-def _settings(model: ModelSpec, request: Request) -> dict[str, Any]:
-    params = {name: value for name, value in {**model.params, **request.params}.items() if name not in _OURS}
-    body: dict[str, Any] = {name: params.pop(name) for name in sorted(_TOP_LEVEL & params.keys())}
+def _generation(model: ModelSpec, params: Json) -> Json:
     thinking = _thinking(model, params)
     generation = {_NAMES.get(name, name): value for name, value in params.items()}
     if isinstance(generation.get("stopSequences"), str):
@@ -132,19 +117,15 @@ def _settings(model: ModelSpec, request: Request) -> dict[str, Any]:
         generation.setdefault("maxOutputTokens", model.max_output)
     if thinking:
         generation["thinkingConfig"] = thinking
-    if generation:
-        body["generationConfig"] = generation
-    if request.tools and request.tool_choice == "required":
-        body["toolConfig"] = {"functionCallingConfig": {"mode": "ANY"}}
-    return body
+    return generation
 
 
 _BUDGETS = {"none": 0, "minimal": 512, "low": 2048, "medium": 8192, "high": 24576}
 
 
-def _thinking(model: ModelSpec, params: dict[str, Any]) -> dict[str, Any]:
+def _thinking(model: ModelSpec, params: Json) -> Json:
     """`effort` as a level, or as a budget for the 2.5 family, which knows no levels."""
-    config: dict[str, Any] = dict(params.pop("thinkingConfig", {}))
+    config: Json = dict(params.pop("thinkingConfig", {}))
     effort = str(params.pop("effort", ""))
     if model.reasoning or effort not in ("", "none"):
         config.setdefault("includeThoughts", True)
@@ -155,30 +136,22 @@ def _thinking(model: ModelSpec, params: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def _wrap(role: str, parts: list[dict[str, Any]]) -> bytes:
-    return codec.encode({"role": role, "parts": parts}) if parts else b""
-
-
-def _image(image: Image) -> dict[str, Any]:
-    return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
-
-
-def _result(result: ToolResult) -> dict[str, Any]:
+def _result(result: ToolResult) -> Json:
     response = {"output" if result.ok else "error": result.output}
     return {
         "functionResponse": _with_id(
-            result.provider_id, {"name": wire_name(result.name), "response": response}
+            result.provider_id, {"name": clean_name(result.name), "response": response}
         )
     }
 
 
-def _with_id(id: str, body: dict[str, Any]) -> dict[str, Any]:
+def _with_id(id: str, body: Json) -> Json:
     return body if not id or id.startswith(_MINTED) else {"id": id, **body}
 
 
-def _encode_signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
+def _render_signed(parts: Sequence[Part]) -> list[Json]:
     """A signature without text belongs to the part after it; at the end, to an empty text of its own."""
-    out: list[dict[str, Any]] = []
+    out: list[Json] = []
     signature = ""
     for part in parts:
         if isinstance(part, Thinking):
@@ -187,7 +160,7 @@ def _encode_signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
             elif part.signature:
                 signature = part.signature
             continue
-        spoken = _encode_unsigned(part)
+        spoken = _render_unsigned(part)
         if signature:
             spoken["thoughtSignature"] = signature
             signature = ""
@@ -199,10 +172,10 @@ def _encode_signed(parts: Sequence[Part]) -> list[dict[str, Any]]:
     return out
 
 
-def _encode_unsigned(part: Text | ToolCall) -> dict[str, Any]:
+def _render_unsigned(part: Text | ToolCall) -> Json:
     if isinstance(part, Text):
         return {"text": part.text}
-    call = {"name": wire_name(part.name), "args": json_object(part.arguments)}
+    call = {"name": clean_name(part.name), "args": embed_arguments(part.arguments)}
     return {"functionCall": _with_id(part.provider_id, call)}
 
 
@@ -266,28 +239,24 @@ _REASONS = {
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
 
 
-class _Answer:
-    def __init__(self, endpoint: Endpoint, model: str, id_prefix: str) -> None:
-        self.ended = False
-        """Never set: counts may follow the chunk with the reason."""
-        self._endpoint = endpoint
-        self._model = model
-        self._id_prefix = id_prefix
-        self._parts: list[Part] = []
+class _Answer(Answer):
+    """Never says that it ended: counts may follow the chunk with the reason."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._said: list[Part] = []
         self._fragments: list[str] = []
         self._thinking = False
         self._calls = 0
-        self._stop: StopReason | None = None
-        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         chunk = _decode(data)
         if chunk.error:
-            raise provider_error(0, {}, data, self._endpoint)
+            raise self.error(data)
         if chunk.usage_metadata:
             self.usage = _usage(chunk.usage_metadata)
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:
-            self._stop = StopReason.FILTER
+            self.stop = StopReason.FILTER
         if not chunk.candidates:
             return ()
         candidate = chunk.candidates[0]
@@ -297,11 +266,9 @@ class _Answer:
             self._finish(candidate.finish_reason, candidate.finish_message)
         return items
 
-    def message(self) -> AssistantMessage:
-        if self._stop is None:
-            raise cut_error()
+    def parts(self) -> list[Part]:
         self._flush()
-        return conclude(self._parts, self._stop, DIALECT, self._model, self.usage)
+        return self._said
 
     def _part(self, part: _WirePart) -> Item | None:
         if part.function_call:
@@ -327,20 +294,20 @@ class _Answer:
             )
         self._flush()
         if signature:
-            self._parts.append(Thinking(signature=signature))
-        id = call.id or f"{self._id_prefix}{self._calls}"
+            self._said.append(Thinking(signature=signature))
+        id = call.id or self.make_id(self._calls)
         self._calls += 1
-        self._parts.append(ToolCall("", id, call.name, json_arguments(call.args)))
+        self._said.append(ToolCall("", id, call.name, read_arguments(call.args)))
 
     def _flush(self, signature: str = "") -> None:
         text, self._fragments = "".join(self._fragments), []
         if self._thinking and (text or signature):
-            self._parts.append(Thinking(text, signature))
+            self._said.append(Thinking(text, signature))
         elif not self._thinking:
             if signature:
-                self._parts.append(Thinking(signature=signature))
+                self._said.append(Thinking(signature=signature))
             if text:
-                self._parts.append(Text(text))
+                self._said.append(Text(text))
 
     def _finish(self, reason: str, message: str | None) -> None:
         if reason in _MALFORMED:
@@ -349,12 +316,11 @@ class _Answer:
                 f"the model broke its own answer off ({reason}); try again",
                 {"reason": message},
             )
-        self._stop = _REASONS.get(reason, StopReason.FILTER)
+        self.stop = _REASONS.get(reason, StopReason.FILTER)
 
 
 def _usage(spent: _Spent) -> Usage:
-    cached = spent.cached_content_token_count or 0
-    prompt = (spent.prompt_token_count or 0) + (spent.tool_use_prompt_token_count or 0)
+    entered = (spent.prompt_token_count or 0) + (spent.tool_use_prompt_token_count or 0)
     thoughts = spent.thoughts_token_count or 0
     output = (spent.candidates_token_count or 0) + thoughts
-    return Usage(max(prompt - cached, 0), output, cached, 0, thoughts)
+    return count_usage(entered, output, spent.cached_content_token_count, 0, thoughts)

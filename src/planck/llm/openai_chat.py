@@ -1,142 +1,100 @@
 """OpenAI Chat Completions, as the vendor and every compatible server speak it."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from planck.llm.answer import Answer, Source, count_usage
+from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.exchange import Exchange, cut_error
-from planck.llm.http_errors import provider_error
-from planck.llm.parts import conclude, describe_unseen, json_text, wire_id, wire_name
+from planck.llm.parts import (
+    begin_with_system,
+    clean_id,
+    clean_name,
+    gather_images,
+    join_thoughts,
+    repair_arguments,
+)
 from planck.llm.provider import Item, Request
-from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.messages import (
     AssistantMessage,
     Image,
-    Message,
     Part,
     StopReason,
     Text,
     Thinking,
     ToolCall,
-    ToolMessage,
-    UserMessage,
+    ToolResult,
 )
-from planck.records.specs import ModelSpec, ToolSpec
-from planck.records.usage import Usage
-
-DIALECT = "openai_chat"
+from planck.records.specs import ModelSpec
 
 
-class OpenAIChat:
+class OpenAIChat(Dialect):
+    name = "openai_chat"
+    reserved = frozenset({"model", "messages", "tools", "stream", "stream_options"})
+
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
-        self._endpoint = endpoint
-        self._model = model
         url = f"{openai_root(endpoint.base_url)}/chat/completions"
-        headers = {"accept": "text/event-stream", **endpoint.bearer}
-        self._exchange = Exchange(transport, endpoint, url, headers)
-        self._tools = ToolBytes(_tool)
-        self._wire_key = f"{DIALECT}:{model.model}"
+        super().__init__(endpoint, model, transport, url, {"accept": "text/event-stream", **endpoint.bearer})
 
-    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        answer = _Answer(self._endpoint, self._model.model, f"call_{len(request.history.messages)}")
-        return self._exchange.stream(self.body(request), answer)
-
-    def body(self, request: Request) -> list[bytes]:
-        """The messages come last, so that each request of a session is a prefix of the next."""
-        wire = request.history.wire(self._wire_key, self._encode)
-        system = codec.encode({"role": "system", "content": request.system}) if request.system else b""
-        messages = b",".join([system, *wire] if system else wire)
-        return [self._settings(request), b',"messages":[', messages, b"]}"]
-
-    def _settings(self, request: Request) -> bytes:
-        vendor = self._endpoint.is_vendor
-        fields: dict[str, Any] = {
-            "model": self._model.model,
+    def render_settings(self, request: Request) -> Json:
+        vendor = self.endpoint.is_vendor
+        fields: Json = {
+            "model": self.model.model,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if self._model.max_output:
-            fields["max_completion_tokens" if vendor else "max_tokens"] = self._model.max_output
+        if self.model.max_output:
+            fields["max_completion_tokens" if vendor else "max_tokens"] = self.model.max_output
         if vendor:
             fields["prompt_cache_key"] = request.agent_id
-        fields |= _params({**self._model.params, **request.params})
-        if request.tool_choice and request.tools:
-            fields["tool_choice"] = request.tool_choice
-        settings = codec.encode(fields)[:-1]
-        return settings + b',"tools":' + self._tools.of(request.tools) if request.tools else settings
+        params = self.params(request)
+        if "effort" in params:
+            params["reasoning_effort"] = params.pop("effort")
+        fields |= params
+        if request.tools:
+            if request.tool_choice:
+                fields["tool_choice"] = request.tool_choice
+            fields["tools"] = self.tools(request.tools)
+        return fields
 
-    def _encode(self, message: Message) -> bytes:
-        match message:
-            case UserMessage():
-                return codec.encode({"role": "user", "content": self._content(message.parts)})
-            case AssistantMessage():
-                return codec.encode(self._assistant(message))
-            case ToolMessage():
-                return b",".join(self._results(message))
+    def messages(self, request: Request) -> list[bytes]:
+        return begin_with_system(request.system, super().messages(request))
 
-    def _content(self, parts: Sequence[Text | Image]) -> str | list[dict[str, Any]]:
-        if len(parts) == 1 and isinstance(parts[0], Text):
-            return parts[0].text
-        return [self._part(part) for part in parts]
-
-    def _part(self, part: Text | Image) -> dict[str, Any]:
+    def render_part(self, part: Text | Image) -> Json:
         if isinstance(part, Text):
             return {"type": "text", "text": part.text}
-        if not self._model.images:
-            return {"type": "text", "text": describe_unseen(part)}
-        url = f"data:{part.media_type};base64,{part.data}"
-        return {"type": "image_url", "image_url": {"url": url}}
+        return {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{part.data}"}}
 
-    def _assistant(self, message: AssistantMessage) -> dict[str, Any]:
-        wire: dict[str, Any] = {"role": "assistant", "content": message.text or None}
+    def render_answer(self, message: AssistantMessage, own: bool) -> list[Json]:
+        wire: Json = {"role": "assistant", "content": message.text or None}
         if calls := message.tool_calls:
             wire["tool_calls"] = [_call(call) for call in calls]
             # Servers that think between tool calls ask for the thoughts back; others refuse them elsewhere.
-            if (message.dialect, message.model) == (DIALECT, self._model.model):
-                thoughts = "".join(part.text for part in message.parts if isinstance(part, Thinking))
-                if thoughts:
-                    wire["reasoning_content"] = thoughts
+            if own and (thoughts := join_thoughts(message.parts)):
+                wire["reasoning_content"] = thoughts
         elif not message.text:
             wire["content"] = ""
-        return wire
+        return [wire]
 
-    def _results(self, message: ToolMessage) -> list[bytes]:
-        """One message a result; images follow in a user message, since a tool's may hold text only."""
-        wire = [
-            codec.encode({"role": "tool", "tool_call_id": wire_id(id), "content": result.output})
-            for result in message.results
-            for id in (result.provider_id or result.id,)
+    def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
+        wire: list[Json] = [
+            {"role": "tool", "tool_call_id": clean_id(result), "content": result.output} for result in results
         ]
-        if images := [image for result in message.results for image in result.images]:
-            parts: list[Text | Image] = [Text("Images from the tool results above:"), *images]
-            wire.append(codec.encode({"role": "user", "content": self._content(parts)}))
-        return wire
+        images = gather_images(results)
+        return [*wire, self.render_prompt(images)] if images else wire
+
+    def begin_answer(self, source: Source, request: Request) -> Answer:
+        return _Answer(source)
 
 
-def _params(params: dict[str, Any]) -> dict[str, Any]:
-    """Passed through as they are, but for what only we may set; `effort` has its name in this dialect."""
-    passed = {name: value for name, value in params.items() if name not in _OURS}
-    if "effort" in passed:
-        passed["reasoning_effort"] = passed.pop("effort")
-    return passed
-
-
-_OURS = frozenset({"model", "messages", "tools", "stream", "stream_options"})
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    return {"type": "function", "function": function}
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": wire_name(call.name), "arguments": json_text(call.arguments)}
-    return {"id": wire_id(call.provider_id or call.id), "type": "function", "function": function}
+def _call(call: ToolCall) -> Json:
+    function = {"name": clean_name(call.name), "arguments": repair_arguments(call.arguments)}
+    return {"id": clean_id(call), "type": "function", "function": function}
 
 
 class _Function(msgspec.Struct):
@@ -163,19 +121,16 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _PromptDetails(msgspec.Struct):
+class _Details(msgspec.Struct):
     cached_tokens: int | None = None
-
-
-class _CompletionDetails(msgspec.Struct):
     reasoning_tokens: int | None = None
 
 
 class _Usage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _CompletionDetails | None = None
+    prompt_tokens_details: _Details | None = None
+    completion_tokens_details: _Details | None = None
 
 
 class _Chunk(msgspec.Struct):
@@ -194,19 +149,14 @@ _STOPS = {
 }
 
 
-class _Answer:
-    def __init__(self, endpoint: Endpoint, model: str, fallback_id: str) -> None:
-        self.ended = False
-        self._endpoint = endpoint
-        self._model = model
-        self._fallback_id = fallback_id
+class _Answer(Answer):
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[_OpenCall] = []
         self._by_index: dict[int, _OpenCall] = {}
-        self._finish = ""
         self._refused = False
-        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         if data == b"[DONE]":
@@ -214,24 +164,26 @@ class _Answer:
             return ()
         chunk = _decode(data)
         if chunk.error:
-            raise provider_error(0, {}, data, self._endpoint)
-        if chunk.usage is not None:
-            self.usage = _usage(chunk.usage)
+            raise self.error(data)
+        if (spent := chunk.usage) is not None:
+            read = spent.prompt_tokens_details or _Details()
+            thought = spent.completion_tokens_details or _Details()
+            self.usage = count_usage(
+                spent.prompt_tokens, spent.completion_tokens, read.cached_tokens, 0, thought.reasoning_tokens
+            )
         if not chunk.choices:
             return ()
         choice = chunk.choices[0]
         if choice.finish_reason:
-            self._finish = choice.finish_reason
+            self.stop = _STOPS.get(choice.finish_reason, StopReason.END)
         return self._delta(choice.delta) if choice.delta is not None else ()
 
-    def message(self) -> AssistantMessage:
-        if not self._finish:
-            raise cut_error()
-        parts: list[Part] = [Thinking("".join(self._thinking))] if self._thinking else []
-        parts.append(Text("".join(self._text)))
-        parts += [call.build(f"{self._fallback_id}_{n}") for n, call in enumerate(self._calls)]
-        stop = StopReason.REFUSAL if self._refused else _STOPS.get(self._finish, StopReason.END)
-        return conclude(parts, stop, DIALECT, self._model, self.usage)
+    def parts(self) -> list[Part]:
+        if self._refused:
+            self.stop = StopReason.REFUSAL
+        thoughts = [Thinking("".join(self._thinking))] if self._thinking else []
+        calls = [call.build(self.make_id(number)) for number, call in enumerate(self._calls)]
+        return [*thoughts, Text("".join(self._text)), *calls]
 
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []
@@ -291,14 +243,3 @@ class _OpenCall:
 
     def build(self, fallback_id: str) -> ToolCall:
         return ToolCall("", self.id or fallback_id, self.name, "".join(self.arguments) or "{}")
-
-
-def _usage(wire: _Usage) -> Usage:
-    cached = (wire.prompt_tokens_details and wire.prompt_tokens_details.cached_tokens) or 0
-    details = wire.completion_tokens_details
-    return Usage(
-        input_tokens=max((wire.prompt_tokens or 0) - cached, 0),
-        output_tokens=wire.completion_tokens or 0,
-        cache_read_tokens=cached,
-        reasoning_tokens=(details and details.reasoning_tokens) or 0,
-    )

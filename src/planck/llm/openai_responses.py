@@ -1,107 +1,87 @@
 """OpenAI Responses, stateless: nothing is stored there, and encrypted reasoning travels with the history."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from planck.llm.answer import Answer, Source, count_usage
+from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.exchange import Exchange, cut_error
-from planck.llm.http_errors import provider_error
-from planck.llm.parts import conclude, describe_unseen, json_text, wire_id, wire_name
+from planck.llm.parts import clean_id, clean_name, repair_arguments
 from planck.llm.provider import Item, Request
-from planck.llm.tool_bytes import ToolBytes
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.messages import (
     AssistantMessage,
     Image,
-    Message,
     Part,
     StopReason,
     Text,
     Thinking,
     ToolCall,
-    ToolMessage,
     ToolResult,
-    UserMessage,
 )
 from planck.records.specs import ModelSpec, ToolSpec
-from planck.records.usage import Usage
-
-DIALECT = "openai_responses"
 
 
-class OpenAIResponses:
+class OpenAIResponses(Dialect):
+    name = "openai_responses"
+    messages_field = "input"
+    reserved = frozenset(
+        {"model", "input", "tools", "stream", "store", "instructions", "previous_response_id"}
+    )
+
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
-        self._endpoint = endpoint
-        self._model = model
         url = f"{openai_root(endpoint.base_url)}/responses"
-        headers = {"accept": "text/event-stream", **endpoint.bearer}
-        self._exchange = Exchange(transport, endpoint, url, headers)
-        self._tools = ToolBytes(_tool)
-        self._wire_key = f"{DIALECT}:{model.model}"
+        super().__init__(endpoint, model, transport, url, {"accept": "text/event-stream", **endpoint.bearer})
 
-    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        params = _params({**self._model.params, **request.params})
-        most = params.get("max_output_tokens") or self._model.max_output
-        answer = _Answer(
-            self._endpoint,
-            self._model.model,
-            f"call_{len(request.history.messages)}",
-            most if isinstance(most, int) else 0,
-        )
-        return self._exchange.stream(self._body(request), answer)
+    def params(self, request: Request) -> Json:
+        """`effort` and `max_tokens` have other names in this dialect."""
+        params = super().params(request)
+        if "effort" in params:
+            params["reasoning"] = {"effort": params.pop("effort"), **params.get("reasoning", {})}
+        if "max_tokens" in params:
+            params["max_output_tokens"] = params.pop("max_tokens")
+        return params
 
-    def _body(self, request: Request) -> list[bytes]:
-        """The items come last, so that each request of a session is a prefix of the next."""
-        items = b",".join(request.history.wire(self._wire_key, self._encode))
-        return [self._settings(request), b',"input":[', items, b"]}"]
-
-    def _settings(self, request: Request) -> bytes:
-        params = {**self._model.params, **request.params}
-        fields: dict[str, Any] = {"model": self._model.model, "stream": True, "store": False}
+    def render_settings(self, request: Request) -> Json:
+        params = self.params(request)
+        fields: Json = {"model": self.model.model, "stream": True, "store": False}
         if request.system:
             fields["instructions"] = request.system
-        if self._model.max_output:
-            fields["max_output_tokens"] = self._model.max_output
-        if self._endpoint.is_vendor:
+        if self.model.max_output:
+            fields["max_output_tokens"] = self.model.max_output
+        if self.endpoint.is_vendor:
             fields["prompt_cache_key"] = request.agent_id
-        if self._model.reasoning or "effort" in params or "reasoning" in params:
+        if self.model.reasoning or "reasoning" in params:
             fields["include"] = ["reasoning.encrypted_content"]
-        fields |= _params(params)
-        if request.tool_choice and request.tools:
-            fields["tool_choice"] = request.tool_choice
-        settings = codec.encode(fields)[:-1]
-        return settings + b',"tools":' + self._tools.of(request.tools) if request.tools else settings
+        fields |= params
+        if request.tools:
+            if request.tool_choice:
+                fields["tool_choice"] = request.tool_choice
+            fields["tools"] = self.tools(request.tools)
+        return fields
 
-    def _encode(self, message: Message) -> bytes:
-        match message:
-            case UserMessage():
-                return codec.encode({"role": "user", "content": self._content(message.parts)})
-            case AssistantMessage():
-                return b",".join(map(codec.encode, self._items(message)))
-            case ToolMessage():
-                return b",".join(codec.encode(self._result(result)) for result in message.results)
+    def render_tool(self, spec: ToolSpec) -> Json:
+        return {
+            "type": "function",
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters,
+            "strict": False,
+        }
 
-    def _content(self, parts: Sequence[Text | Image]) -> str | list[dict[str, Any]]:
-        if len(parts) == 1 and isinstance(parts[0], Text):
-            return parts[0].text
-        return [self._part(part) for part in parts]
-
-    def _part(self, part: Text | Image) -> dict[str, Any]:
+    def render_part(self, part: Text | Image) -> Json:
         if isinstance(part, Text):
             return {"type": "input_text", "text": part.text}
-        if not self._model.images:
-            return {"type": "input_text", "text": describe_unseen(part)}
         url = f"data:{part.media_type};base64,{part.data}"
         return {"type": "input_image", "image_url": url, "detail": "auto"}
 
-    def _items(self, message: AssistantMessage) -> list[dict[str, Any]]:
+    def render_answer(self, message: AssistantMessage, own: bool) -> list[Json]:
         """Reasoning goes back only where it came from, and never last: the server wants what it led to."""
-        own = (message.dialect, message.model) == (DIALECT, self._model.model)
-        items: list[dict[str, Any]] = []
+        items: list[Json] = []
         for part in message.parts:
             match part:
                 case Text():
@@ -114,48 +94,30 @@ class OpenAIResponses:
             items.pop()
         return items or [{"role": "assistant", "content": ""}]
 
-    def _result(self, result: ToolResult) -> dict[str, Any]:
+    def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
+        return [self._result(result) for result in results]
+
+    def begin_answer(self, source: Source, request: Request) -> Answer:
+        most = self.params(request).get("max_output_tokens") or self.model.max_output
+        return _Answer(source, most if isinstance(most, int) else 0)
+
+    def _result(self, result: ToolResult) -> Json:
         output: Any = result.output
         if result.images:
-            output = [self._part(Text(result.output)), *map(self._part, result.images)]
-        id = wire_id(result.provider_id or result.id)
-        return {"type": "function_call_output", "call_id": id, "output": output}
+            output = self.render_parts((Text(result.output), *result.images))
+        return {"type": "function_call_output", "call_id": clean_id(result), "output": output}
 
 
-_OURS = frozenset({"model", "input", "tools", "stream", "store", "instructions", "previous_response_id"})
-
-
-def _params(params: dict[str, Any]) -> dict[str, Any]:
-    """Passed through as they are, but for what only we may set; `effort` has its place in this dialect."""
-    passed = {name: value for name, value in params.items() if name not in _OURS}
-    if "effort" in passed:
-        passed["reasoning"] = {"effort": passed.pop("effort"), **passed.get("reasoning", {})}
-    if "max_tokens" in passed:
-        passed["max_output_tokens"] = passed.pop("max_tokens")
-    return passed
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "name": spec.name,
-        "description": spec.description,
-        "parameters": spec.parameters,
-        "strict": False,
-    }
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    id = wire_id(call.provider_id or call.id)
+def _call(call: ToolCall) -> Json:
     return {
         "type": "function_call",
-        "call_id": id,
-        "name": wire_name(call.name),
-        "arguments": json_text(call.arguments),
+        "call_id": clean_id(call),
+        "name": clean_name(call.name),
+        "arguments": repair_arguments(call.arguments),
     }
 
 
-def _reasoning(part: Thinking) -> dict[str, Any]:
+def _reasoning(part: Thinking) -> Json:
     summary = [{"type": "summary_text", "text": part.text}] if part.text else []
     id = {"id": part.signature} if part.signature else {}
     return {"type": "reasoning", **id, "summary": summary, "encrypted_content": part.data}
@@ -228,18 +190,13 @@ _item_done = msgspec.json.Decoder(_ItemDone).decode
 _ended = msgspec.json.Decoder(_Ended).decode
 
 
-class _Answer:
-    def __init__(self, endpoint: Endpoint, model: str, fallback_id: str, most: int) -> None:
-        self.ended = False
+class _Answer(Answer):
+    def __init__(self, source: Source, most: int) -> None:
+        super().__init__(source)
         self._most = most
-        self._endpoint = endpoint
-        self._model = model
-        self._fallback_id = fallback_id
         self._texts: dict[int, list[str]] = {}
         self._summary = (-1, 0)
         self._items: dict[int, _OutputItem] = {}
-        self._stop = StopReason.END
-        self.usage = Usage()
 
     def feed(self, data: bytes) -> Sequence[Item]:
         if data == b"[DONE]":
@@ -256,23 +213,19 @@ class _Answer:
             case "response.completed" | "response.incomplete":
                 self._end(_ended(data).response)
             case "response.failed":
-                raise provider_error(
-                    0, {}, codec.encode({"error": _ended(data).response.error}), self._endpoint
-                )
+                raise self.error(codec.encode({"error": _ended(data).response.error}))
             case "error":
-                raise provider_error(0, {}, data, self._endpoint)
+                raise self.error(data)
         return ()
 
-    def message(self) -> AssistantMessage:
-        if not self.ended:
-            raise cut_error()
+    def parts(self) -> list[Part]:
         parts: list[Part] = []
         for index in sorted({*self._items, *self._texts}):
             if item := self._items.get(index):
                 parts += self._parts(item, index)
             else:
                 parts.append(Text("".join(self._texts[index])))
-        return conclude(parts, self._stop, DIALECT, self._model, self.usage)
+        return parts
 
     def _text(self, event: _Delta) -> Sequence[Item]:
         self._texts.setdefault(event.output_index, []).append(event.delta)
@@ -286,13 +239,20 @@ class _Answer:
 
     def _end(self, response: _Response) -> None:
         self.ended = True
-        if response.usage is not None:
-            self.usage = _usage(response.usage)
+        self.stop = StopReason.END
+        if (spent := response.usage) is not None:
+            entered, left = (
+                spent.input_tokens_details or _Details(),
+                spent.output_tokens_details or _Details(),
+            )
+            read, written = entered.cached_tokens, entered.cache_write_tokens
+            counts = (spent.input_tokens, spent.output_tokens, read, written, left.reasoning_tokens)
+            self.usage = count_usage(*counts)
         if response.incomplete_details is not None:
             filtered = response.incomplete_details.reason == "content_filter"
-            self._stop = StopReason.FILTER if filtered else StopReason.LENGTH
+            self.stop = StopReason.FILTER if filtered else StopReason.LENGTH
         elif 0 < self._most <= self.usage.output_tokens:
-            self._stop = StopReason.LENGTH  # llama.cpp calls an answer completed that it cut at the limit
+            self.stop = StopReason.LENGTH  # llama.cpp calls an answer completed that it cut at the limit
         if not self._items:  # a server that sends no `done` for each item still sends them all here
             self._items = dict(enumerate(response.output or ()))
 
@@ -301,7 +261,7 @@ class _Answer:
             case "message":
                 return [self._read_said(content) for content in item.content or ()]
             case "function_call":
-                id = item.call_id or item.id or f"{self._fallback_id}_{index}"
+                id = item.call_id or item.id or self.make_id(index)
                 return [ToolCall("", id, item.name or "", item.arguments or "{}")]
             case "reasoning":
                 told = item.summary or item.content or ()
@@ -311,17 +271,5 @@ class _Answer:
 
     def _read_said(self, content: _Content) -> Part:
         if content.refusal:
-            self._stop = StopReason.REFUSAL
+            self.stop = StopReason.REFUSAL
         return Text(content.text or content.refusal or "")
-
-
-def _usage(wire: _Usage) -> Usage:
-    entered, left = wire.input_tokens_details or _Details(), wire.output_tokens_details or _Details()
-    read, written = entered.cached_tokens or 0, entered.cache_write_tokens or 0
-    return Usage(
-        input_tokens=max((wire.input_tokens or 0) - read - written, 0),
-        output_tokens=wire.output_tokens or 0,
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        reasoning_tokens=left.reasoning_tokens or 0,
-    )

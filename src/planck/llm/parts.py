@@ -1,4 +1,4 @@
-"""What the dialects share about parts: an answer's on the way in, a recorded call's on the way out."""
+"""What several dialects write the same way: calls, their results and ids, images beside them."""
 
 import re
 from collections.abc import Sequence
@@ -7,31 +7,10 @@ from zlib import crc32
 import msgspec
 
 from planck.records import codec
-from planck.records.messages import AssistantMessage, Image, Part, StopReason, Text, ToolCall
-from planck.records.usage import Usage
-
-_WHOLE = (StopReason.END, StopReason.TOOL_CALLS)
+from planck.records.messages import Image, Part, Text, Thinking, ToolCall, ToolResult
 
 
-def conclude(
-    parts: Sequence[Part], stop: StopReason, dialect: str, model: str, usage: Usage
-) -> AssistantMessage:
-    """The message of a stream that ended properly; one cut short by length, refusal or filter loses every
-    call, since the last may be half a call and the rest were meant together with it."""
-    kept = tuple(part for part in parts if not _empty(part))
-    if stop not in _WHOLE:
-        kept = tuple(part for part in kept if not isinstance(part, ToolCall))
-    else:
-        called = any(isinstance(part, ToolCall) for part in kept)
-        stop = StopReason.TOOL_CALLS if called else StopReason.END
-    return AssistantMessage(kept, dialect, model, stop, usage)
-
-
-def _empty(part: Part) -> bool:
-    return isinstance(part, Text) and not part.text
-
-
-def json_text(arguments: str) -> str:
+def repair_arguments(arguments: str) -> str:
     """The model's own argument text where it is a JSON object; else an object that carries the text.
 
     Servers parse what they are sent back: one broken call would make the whole history unsendable.
@@ -45,7 +24,7 @@ def json_text(arguments: str) -> str:
     return codec.encode_str({"invalid_arguments": arguments})
 
 
-def json_arguments(raw: msgspec.Raw) -> str:
+def read_arguments(raw: msgspec.Raw) -> str:
     """What a server sends as an object, as text: null is none, and a text is the object that it spells."""
     value = bytes(raw)
     if value == b"null":
@@ -53,18 +32,19 @@ def json_arguments(raw: msgspec.Raw) -> str:
     return str(codec.decode(value)) if value.startswith(b'"') else value.decode()
 
 
-def json_object(arguments: str) -> msgspec.Raw:
-    return msgspec.Raw(json_text(arguments).encode())
+def embed_arguments(arguments: str) -> msgspec.Raw:
+    return msgspec.Raw(repair_arguments(arguments).encode())
 
 
-def wire_id(id: str) -> str:
+def clean_id(part: ToolCall | ToolResult) -> str:
     """The id of a call from any vendor in the alphabet and length that all accept; one that fits stays."""
+    id = part.provider_id or part.id
     if _SAFE.fullmatch(id):
         return id
     return f"{_UNSAFE.sub('_', id)[:48]}_{crc32(id.encode('utf-8', 'replace')):08x}"
 
 
-def wire_name(name: str) -> str:
+def clean_name(name: str) -> str:
     """The same for the name of a tool, which a model may have made up."""
     return name if _SAFE.fullmatch(name) else _UNSAFE.sub("_", name)[:64] or "unnamed"
 
@@ -73,6 +53,28 @@ _SAFE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def describe_unseen(image: Image) -> str:
-    """What stands for an image that the model has no eyes for."""
-    return f"[an image ({image.media_type}) that this model can't see]"
+def join_thoughts(parts: Sequence[Part]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Thinking))
+
+
+def gather_images(results: Sequence[ToolResult]) -> list[Text | Image]:
+    """The images of all results for a user message after them, where a tool's may hold text only."""
+    images = [image for result in results for image in result.images]
+    return [Text("Images from the tool results above:"), *images] if images else []
+
+
+def begin_with_system(system: str, messages: list[bytes]) -> list[bytes]:
+    return [codec.encode({"role": "system", "content": system}), *messages] if system else messages
+
+
+FROM_USER = b'{"role":"user"'
+
+
+def begin_and_end_with_user(encoded: Sequence[bytes], filler: bytes) -> list[bytes]:
+    """The messages that say something, with `filler` where a vendor insists on one of the user's."""
+    messages = [message for message in encoded if message]
+    if not messages or not messages[0].startswith(FROM_USER):
+        messages.insert(0, filler)
+    if not messages[-1].startswith(FROM_USER):
+        messages.append(filler)
+    return messages

@@ -1,0 +1,130 @@
+"""What every dialect shares, so that each is only an encoding of our history and a reader of its answers."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from planck.llm.answer import Answer, Source
+from planck.llm.endpoint import Endpoint
+from planck.llm.exchange import Exchange, Splitter
+from planck.llm.provider import Item, Request
+from planck.llm.transport import Transport
+from planck.records import codec
+from planck.records.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from planck.records.specs import ModelSpec, ToolSpec
+
+Json = dict[str, Any]
+
+_KEPT = 1024
+"""Tool sets remembered: one for each agent that shares the provider."""
+
+
+class Dialect:
+    """A provider; a vendor's own says how things are rendered, as JSON, and how an answer begins.
+
+    What it does not say is rendered as Chat Completions have it. Nothing of a request is kept.
+    """
+
+    name: ClassVar[str]
+    messages_field: ClassVar[str] = "messages"
+    reserved: ClassVar[frozenset[str]]
+    """What only we may say: a second key of the same name would make the request ambiguous."""
+    call_prefix: ClassVar[str] = "call_"
+
+    def __init__(
+        self, endpoint: Endpoint, model: ModelSpec, transport: Transport, url: str, headers: Mapping[str, str]
+    ) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self._exchange = Exchange(transport, endpoint, url, headers)
+        self._lead = f',"{self.messages_field}":['.encode()
+        self._wire_key = f"{self.name}:{model.model}"
+        self._tools: dict[int, tuple[Sequence[ToolSpec], msgspec.Raw]] = {}
+
+    def render_settings(self, request: Request) -> Json:
+        """Everything of the body but the messages."""
+        raise NotImplementedError
+
+    def render_tool(self, spec: ToolSpec) -> Json:
+        function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+        return {"type": "function", "function": function}
+
+    def render_part(self, part: Text | Image) -> Json:
+        raise NotImplementedError
+
+    def render_prompt(self, parts: Sequence[Text | Image]) -> Json:
+        alone = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else None
+        return {"role": "user", "content": self.render_parts(parts) if alone is None else alone}
+
+    def render_answer(self, message: AssistantMessage, own: bool) -> list[Json]:
+        """`own`: the same dialect and model gave it, so its signatures and thoughts may go back."""
+        raise NotImplementedError
+
+    def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
+        raise NotImplementedError
+
+    def begin_answer(self, source: Source, request: Request) -> Answer:
+        raise NotImplementedError
+
+    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        return self.call(request)
+
+    def call(self, request: Request, splitter: Splitter | None = None) -> AsyncGenerator[Item, None]:
+        call_id = f"{self.call_prefix}{len(request.history.messages)}"
+        source = Source(self.endpoint, self.name, self.model.model, call_id)
+        return self._exchange.stream(self._body(request), self.begin_answer(source, request), splitter)
+
+    def messages(self, request: Request) -> list[bytes]:
+        """Each message as it is sent, encoded once in the life of a history."""
+        return request.history.wire(self._wire_key, self._encode)
+
+    def params(self, request: Request) -> Json:
+        """The model's params and the request's, which are passed on but for what only we may say."""
+        params = {**self.model.params, **request.params}
+        return {name: value for name, value in params.items() if name not in self.reserved}
+
+    def tools(self, specs: Sequence[ToolSpec]) -> msgspec.Raw:
+        """All specs, encoded once for as long as the set is the same object."""
+        known = self._tools.get(id(specs))
+        if known is not None and known[0] is specs:
+            return known[1]
+        encoded = msgspec.Raw(codec.encode([self.render_tool(spec) for spec in specs]))
+        if isinstance(specs, tuple):  # what may change in place is not remembered
+            if len(self._tools) >= _KEPT:
+                self._tools.clear()
+            self._tools[id(specs)] = (specs, encoded)
+        return encoded
+
+    def render_parts(self, parts: Sequence[Text | Image]) -> list[Json]:
+        return [self.render_part(self.describe_unseen(part)) for part in parts]
+
+    def describe_unseen(self, part: Text | Image) -> Text | Image:
+        """Words in place of an image that the model has no eyes for; everything else as it is."""
+        if isinstance(part, Text) or self.model.images:
+            return part
+        return Text(f"[an image ({part.media_type}) that this model can't see]")
+
+    def _body(self, request: Request) -> list[bytes]:
+        """The messages come last, so that each request of a session is a prefix of the next."""
+        settings = codec.encode(self.render_settings(request))[:-1]
+        lead = self._lead if len(settings) > 1 else self._lead.removeprefix(b",")
+        return [settings, lead, b",".join(self.messages(request)), b"]}"]
+
+    def _encode(self, message: Message) -> bytes:
+        match message:
+            case UserMessage():
+                return codec.encode(self.render_prompt(message.parts))
+            case AssistantMessage():
+                own = message.dialect == self.name and message.model == self.model.model
+                return b",".join(map(codec.encode, self.render_answer(message, own)))
+            case ToolMessage():
+                return b",".join(map(codec.encode, self.render_results(message.results)))
