@@ -103,7 +103,7 @@ class Actor:
     async def record_end(self, ended: Ended, also: Sequence[Entry] = ()) -> None:
         """Record the end in one commit with what it owes to others; after that it works on nothing."""
         try:
-            await self.agent.record(*ended.facts, also=also, barrier=self._barrier)
+            await self.agent.scribe.record(*ended.facts, also=also, barrier=self._barrier)
         finally:
             self._work = self.opening = None
             self.agent.activity = Activity.IDLE

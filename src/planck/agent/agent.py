@@ -33,7 +33,6 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
-from planck.toolkit.journal import Entry
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -108,9 +107,6 @@ class Agent:
     def tools(self) -> ToolSet:
         return self.kit.tools
 
-    async def record(self, *facts: View, also: Sequence[Entry] = (), barrier: bool = False) -> None:
-        await self.scribe.record(*facts, also=also, barrier=barrier)
-
     def request(self) -> Request:
         return Request(
             self.id, self._system_text, self.history, self.tools.specs, params=self.spec.model.params
@@ -127,7 +123,7 @@ class Agent:
     async def compacted(self, fact: Compacted, spent: Usage) -> None:
         """From here on its history is this; a resume, which begins here, knows what was used before."""
         facts = self._spend(spent) if spent != Usage() else ()
-        await self.record(*facts, msgspec.structs.replace(fact, usage=self.usage))
+        await self.scribe.record(*facts, msgspec.structs.replace(fact, usage=self.usage))
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
@@ -148,7 +144,7 @@ class Agent:
         self.repeats.next_step()
         calls = read_calls(self.tools, message.tool_calls)
         starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
-        await self.record(AssistantSaid(message=message), *spent, *starts)
+        await self.scribe.record(AssistantSaid(message=message), *spent, *starts)
         return calls
 
     def _spend(self, usage: Usage) -> tuple[View, ...]:
@@ -166,11 +162,11 @@ class Agent:
         """Record a call's one result, or that it could not be recorded."""
         notice = self.repeats.notice(done.call, done.output)
         try:
-            await self.record(_tool_end(done, notice))
+            await self.scribe.record(_tool_end(done, notice))
         except PlanckError as failure:
             message = f"the result of {done.call.name} is lost: {failure.err}"
             lost = Err(ErrorKind.TOOL_RESULT_RECORD_FAILED, message)
-            await self.record(
+            await self.scribe.record(
                 _tool_end(msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()))
             )
         self.current_tools = self.current_tools[1:]
@@ -178,16 +174,16 @@ class Agent:
     async def add_tool(self, tool: Tool) -> None:
         """From the next step on; the name must be free."""
         self.tools.add(tool)
-        await self.record(ToolsChanged(added=(tool.name,)))
+        await self.scribe.record(ToolsChanged(added=(tool.name,)))
 
     async def remove_tool(self, name: str) -> None:
         """From the next step on; a call that runs already goes on."""
         self.tools.remove(name)
-        await self.record(ToolsChanged(removed=(name,)))
+        await self.scribe.record(ToolsChanged(removed=(name,)))
 
     async def take_seat(self, seat: Seat) -> None:
         """Goes on with another model, from the next call on."""
-        await self.record(ModelChanged(model=seat.model))
+        await self.scribe.record(ModelChanged(model=seat.model))
         self.spec = msgspec.structs.replace(self.spec, model=seat.model)
         self.seat = seat
 
@@ -195,7 +191,7 @@ class Agent:
         """Join what may join a running turn: responses, and what the user steers with."""
         ids = tuple(e.id for e in self.history.unread.values() if e.kind is Kind.RESPONSE)
         if ids:
-            await self.record(Delivery(ids=ids, state="delivered"))
+            await self.scribe.record(Delivery(ids=ids, state="delivered"))
 
 
 class Repeats:

@@ -23,7 +23,7 @@ class TurnError(PlanckError):
 
 async def run_turn(agent: Agent, opening: Envelope) -> str:
     """Run steps up to the final text. Whatever stops it raises: the actor records how the turn ended."""
-    await agent.record(*agent.begin_turn(opening))
+    await agent.scribe.record(*agent.begin_turn(opening))
     for _ in range(agent.bounds.max_steps):
         await agent.take_responses()
         answer = await _ask_within_window(agent)

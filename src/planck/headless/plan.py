@@ -29,25 +29,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_budget_usd: float | None = None
 
 
-class Runtime:
+class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What all sessions of a process share."""
 
-    def __init__(
-        self,
-        project: Project,
-        *,
-        providers: Providers,
-        peers: Peers,
-        approver: Approver | None,
-        clock: Clock,
-        ids: Ids,
-    ) -> None:
-        self.project = project
-        self.providers = providers
-        self.peers = peers
-        self.approver = approver
-        self.clock = clock
-        self.ids = ids
+    project: Project
+    providers: Providers
+    peers: Peers
+    approver: Approver | None
+    clock: Clock
+    ids: Ids
 
     async def aclose(self) -> None:
         await self.peers.aclose()

@@ -68,7 +68,7 @@ class Planck:
         self.peers = Peers(project, clock=self._clock)
         self._providers = Providers(project, self._clock, dict(doubles))
         self._runtime = Runtime(
-            project,
+            project=project,
             providers=self._providers,
             peers=self.peers,
             approver=approver,

@@ -55,7 +55,7 @@ class Session:
         facts = plan_rewind(self.store, to)
         for member in self.team.members:
             if fact := facts.get(member.id):
-                await member.actor.agent.record(fact, barrier=True)
+                await member.actor.agent.scribe.record(fact, barrier=True)
         return None
 
     def events(self, after: int = 0) -> AsyncGenerator[Event, None]:

@@ -171,7 +171,7 @@ class Mail:
         if asks:
             expired = Delivery(ids=asks, state="expired")
             self.ledger.apply(expired)
-            await member.actor.agent.record(expired)
+            await member.actor.agent.scribe.record(expired)
 
     def _report(self, member: Member, task: Envelope, text: str) -> Settlement:
         receiver = self._members.get(task.sender)

@@ -268,7 +268,7 @@ class Team:
         settlement = self.mail.settle_unfinished(member, opening, why) if opening else Settlement()
         with self.mail.pay_after_commit(settlement):
             if facts or settlement.entries:
-                await restored.agent.record(*facts, also=settlement.entries)
+                await restored.agent.scribe.record(*facts, also=settlement.entries)
 
     async def _fail(self, member: Member, crash: Exception) -> None:
         err = crash.err if isinstance(crash, PlanckError) else None
