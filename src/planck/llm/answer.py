@@ -22,7 +22,7 @@ class Source(NamedTuple):
 
 
 class Answer:
-    """Builds one message from the events of one stream; a dialect's own has `feed` and `parts`."""
+    """Builds one message from the events of one stream; a dialect's own has `feed` and `build_parts`."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -37,11 +37,11 @@ class Answer:
         """The deltas of one event; an event it does not know gives none. Raises `codec.DecodeError`."""
         raise NotImplementedError
 
-    def parts(self) -> list[Part]:
+    def build_parts(self) -> list[Part]:
         """All that was said, once the server has said why it stopped; may still change `stop`."""
         raise NotImplementedError
 
-    def message(self) -> AssistantMessage:
+    def build_message(self) -> AssistantMessage:
         """Raises `stream_cut` where the server did not finish.
 
         An answer cut short by length, refusal or filter loses every call, since the last may be half a call
@@ -49,7 +49,7 @@ class Answer:
         """
         if self.stop is None:
             raise cut_error()
-        kept = [part for part in self.parts() if not isinstance(part, Text) or part.text]
+        kept = [part for part in self.build_parts() if not isinstance(part, Text) or part.text]
         stop = self.stop
         if stop is not StopReason.END:
             kept = [part for part in kept if not isinstance(part, ToolCall)]

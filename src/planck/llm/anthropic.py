@@ -7,21 +7,12 @@ import msgspec
 from planck.llm.answer import Answer, Source, cut_error
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
-from planck.llm.parts import FROM_USER, begin_and_end_with_user, clean_id, clean_name, embed_arguments
+from planck.llm.parts import FROM_USER, PromptPart, clean_id, clean_name, embed_arguments, fill_ends
 from planck.llm.provider import Item, Request
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
-from planck.records.messages import (
-    AssistantMessage,
-    Image,
-    Part,
-    StopReason,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall, ToolResult
 from planck.records.specs import ModelSpec, ToolSpec
 
 ROOT = "https://api.anthropic.com"
@@ -57,7 +48,7 @@ class Anthropic(Dialect):
         super().__init__(endpoint, model, transport, f"{endpoint.base_url or ROOT}/v1/messages", headers)
 
     def render_settings(self, request: Request) -> Json:
-        params = self.params(request)
+        params = self.merge_params(request)
         fields: Json = {"model": self.model.model, "stream": True}
         fields["max_tokens"] = params.pop("max_tokens", None) or self.model.max_output or _MAX_TOKENS
         if effort := params.pop("effort", None):
@@ -68,7 +59,7 @@ class Anthropic(Dialect):
             fields["tool_choice"] = {"type": "any"}
         fields |= params
         if request.tools:
-            fields["tools"] = self.tools(request.tools)
+            fields["tools"] = self.encode_tools(request.tools)
         if request.system.strip():
             fields["system"] = [{"type": "text", "text": request.system, "cache_control": _EPHEMERAL}]
         return fields
@@ -76,18 +67,18 @@ class Anthropic(Dialect):
     def render_tool(self, spec: ToolSpec) -> Json:
         return {"name": spec.name, "description": spec.description, "input_schema": spec.parameters}
 
-    def messages(self, request: Request) -> list[bytes]:
-        messages = begin_and_end_with_user(super().messages(request), _CONTINUE)
+    def encode_messages(self, request: Request) -> list[bytes]:
+        messages = fill_ends(self.encode_history(request), _CONTINUE)
         _mark(messages)
         return messages
 
-    def render_part(self, part: Text | Image) -> Json:
+    def render_part(self, part: PromptPart) -> Json:
         if isinstance(part, Text):
             return _text(part.text if part.text.strip() else _EMPTY)
         source = {"type": "base64", "media_type": part.media_type, "data": part.data}
         return {"type": "image", "source": source}
 
-    def render_prompt(self, parts: Sequence[Text | Image]) -> Json:
+    def render_prompt(self, parts: Sequence[PromptPart]) -> Json:
         return {"role": "user", "content": self.render_parts(parts) or [_text(_EMPTY)]}
 
     def render_answer(self, message: AssistantMessage, own: bool) -> list[Json]:
@@ -95,12 +86,16 @@ class Anthropic(Dialect):
         return [{"role": "assistant", "content": blocks}] if blocks else []
 
     def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
-        return [{"role": "user", "content": [self._result(result) for result in results]}] if results else []
+        return (
+            [{"role": "user", "content": [self.render_result(result) for result in results]}]
+            if results
+            else []
+        )
 
     def begin_answer(self, source: Source, request: Request) -> Answer:
         return _Answer(source)
 
-    def _result(self, result: ToolResult) -> Json:
+    def render_result(self, result: ToolResult) -> Json:
         text = _text(result.output if result.output.strip() else _NO_OUTPUT)
         block = {"type": "tool_result", "tool_use_id": clean_id(result), "is_error": not result.ok}
         return {**block, "content": [text, *self.render_parts(result.images)]}
@@ -242,7 +237,7 @@ class _Answer(Answer):
                 pass
         return ()
 
-    def parts(self) -> list[Part]:
+    def build_parts(self) -> list[Part]:
         blocks = sorted(self._blocks.items())
         if self.stop is StopReason.END and any(block.half_a_call for _, block in blocks):
             raise cut_error()

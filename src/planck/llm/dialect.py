@@ -8,18 +8,11 @@ import msgspec
 from planck.llm.answer import Answer, Source
 from planck.llm.endpoint import Endpoint
 from planck.llm.exchange import Exchange, Splitter
+from planck.llm.parts import PromptPart
 from planck.llm.provider import Item, Request
 from planck.llm.transport import Transport
 from planck.records import codec
-from planck.records.messages import (
-    AssistantMessage,
-    Image,
-    Message,
-    Text,
-    ToolMessage,
-    ToolResult,
-    UserMessage,
-)
+from planck.records.messages import AssistantMessage, Message, Text, ToolMessage, ToolResult, UserMessage
 from planck.records.specs import ModelSpec, ToolSpec
 
 Json = dict[str, Any]
@@ -50,6 +43,24 @@ class Dialect:
         self._wire_key = f"{self.name}:{model.model}"
         self._tools: dict[int, tuple[Sequence[ToolSpec], msgspec.Raw]] = {}
 
+    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        return self.call(request)
+
+    def call(self, request: Request, splitter: Splitter | None = None) -> AsyncGenerator[Item, None]:
+        """One call, whose stream is split into events by `splitter`; by default it is server-sent events."""
+        call_id = f"{self.call_prefix}{len(request.history.messages)}"
+        source = Source(self.endpoint, self.name, self.model.model, call_id)
+        return self._exchange.stream(self._body(request), self.begin_answer(source, request), splitter)
+
+    def _body(self, request: Request) -> list[bytes]:
+        """The messages come last, so that each request of a session is a prefix of the next."""
+        settings = codec.encode(self.render_settings(request))[:-1]
+        lead = self._lead if len(settings) > 1 else self._lead.removeprefix(b",")
+        return [settings, lead, b",".join(self.encode_messages(request)), b"]}"]
+
+    def begin_answer(self, source: Source, request: Request) -> Answer:
+        raise NotImplementedError
+
     def render_settings(self, request: Request) -> Json:
         """Everything of the body but the messages."""
         raise NotImplementedError
@@ -58,10 +69,19 @@ class Dialect:
         function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
         return {"type": "function", "function": function}
 
-    def render_part(self, part: Text | Image) -> Json:
+    def render_part(self, part: PromptPart) -> Json:
         raise NotImplementedError
 
-    def render_prompt(self, parts: Sequence[Text | Image]) -> Json:
+    def render_parts(self, parts: Sequence[PromptPart]) -> list[Json]:
+        return [self.render_part(self.describe_unseen(part)) for part in parts]
+
+    def describe_unseen(self, part: PromptPart) -> PromptPart:
+        """Words in place of an image that the model has no eyes for; everything else as it is."""
+        if isinstance(part, Text) or self.model.images:
+            return part
+        return Text(f"[an image ({part.media_type}) that this model can't see]")
+
+    def render_prompt(self, parts: Sequence[PromptPart]) -> Json:
         alone = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else None
         return {"role": "user", "content": self.render_parts(parts) if alone is None else alone}
 
@@ -69,30 +89,31 @@ class Dialect:
         """`own`: the same dialect and model gave it, so its signatures and thoughts may go back."""
         raise NotImplementedError
 
+    def render_result(self, result: ToolResult) -> Json:
+        raise NotImplementedError
+
     def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
-        raise NotImplementedError
+        """One message a result; images follow in a user message, since a tool's may hold text only."""
+        wire = [self.render_result(result) for result in results]
+        images = [image for result in results for image in result.images]
+        lead = Text("Images from the tool results above:")
+        return [*wire, self.render_prompt((lead, *images))] if images else wire
 
-    def begin_answer(self, source: Source, request: Request) -> Answer:
-        raise NotImplementedError
+    def encode_messages(self, request: Request) -> list[bytes]:
+        history = self.encode_history(request)
+        system = {"role": "system", "content": request.system}
+        return [codec.encode(system), *history] if request.system else history
 
-    def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        return self.call(request)
-
-    def call(self, request: Request, splitter: Splitter | None = None) -> AsyncGenerator[Item, None]:
-        call_id = f"{self.call_prefix}{len(request.history.messages)}"
-        source = Source(self.endpoint, self.name, self.model.model, call_id)
-        return self._exchange.stream(self._body(request), self.begin_answer(source, request), splitter)
-
-    def messages(self, request: Request) -> list[bytes]:
-        """Each message as it is sent, encoded once in the life of a history."""
+    def encode_history(self, request: Request) -> list[bytes]:
+        """Each message is encoded once in the life of a history; the list is the history's own."""
         return request.history.wire(self._wire_key, self._encode)
 
-    def params(self, request: Request) -> Json:
+    def merge_params(self, request: Request) -> Json:
         """The model's params and the request's, which are passed on but for what only we may say."""
         params = {**self.model.params, **request.params}
         return {name: value for name, value in params.items() if name not in self.reserved}
 
-    def tools(self, specs: Sequence[ToolSpec]) -> msgspec.Raw:
+    def encode_tools(self, specs: Sequence[ToolSpec]) -> msgspec.Raw:
         """All specs, encoded once for as long as the set is the same object."""
         known = self._tools.get(id(specs))
         if known is not None and known[0] is specs:
@@ -103,21 +124,6 @@ class Dialect:
                 self._tools.clear()
             self._tools[id(specs)] = (specs, encoded)
         return encoded
-
-    def render_parts(self, parts: Sequence[Text | Image]) -> list[Json]:
-        return [self.render_part(self.describe_unseen(part)) for part in parts]
-
-    def describe_unseen(self, part: Text | Image) -> Text | Image:
-        """Words in place of an image that the model has no eyes for; everything else as it is."""
-        if isinstance(part, Text) or self.model.images:
-            return part
-        return Text(f"[an image ({part.media_type}) that this model can't see]")
-
-    def _body(self, request: Request) -> list[bytes]:
-        """The messages come last, so that each request of a session is a prefix of the next."""
-        settings = codec.encode(self.render_settings(request))[:-1]
-        lead = self._lead if len(settings) > 1 else self._lead.removeprefix(b",")
-        return [settings, lead, b",".join(self.messages(request)), b"]}"]
 
     def _encode(self, message: Message) -> bytes:
         match message:

@@ -11,19 +11,18 @@ TYPES = ("anthropic", "openai", "google", "ollama", "llama_cpp")
 
 def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) -> Provider:
     """Opens no connection. Raises `ProviderError` for a type or an `api` that there is none of."""
+    if endpoint.type == "llama_cpp" and not endpoint.base_url:
+        name, key, headers = endpoint.name, endpoint.key, endpoint.headers
+        endpoint = Endpoint(name, "llama_cpp", "", LLAMA_CPP_ROOT, key, headers)
     match endpoint.type:
-        case "openai" if _api(endpoint) == "chat":
-            from planck.llm.openai_chat import OpenAIChat
-
-            return OpenAIChat(endpoint, model, transport)
-        case "openai":
+        case "openai" if _api(endpoint) == "responses":
             from planck.llm.openai_responses import OpenAIResponses
 
             return OpenAIResponses(endpoint, model, transport)
-        case "llama_cpp":
+        case "openai" | "llama_cpp":
             from planck.llm.openai_chat import OpenAIChat
 
-            return OpenAIChat(_with_default(endpoint, LLAMA_CPP_ROOT), model, transport)
+            return OpenAIChat(endpoint, model, transport)
         case "ollama":
             from planck.llm.ollama import Ollama
 
@@ -40,13 +39,6 @@ def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) ->
         ErrorKind.INVALID_ARGS,
         f"provider {endpoint.name!r} has type {endpoint.type!r}; it must be one of {', '.join(TYPES)}",
     )
-
-
-def _with_default(endpoint: Endpoint, base_url: str) -> Endpoint:
-    """A server without a vendor's address has one of its own."""
-    if endpoint.base_url:
-        return endpoint
-    return Endpoint(endpoint.name, endpoint.type, "", base_url, endpoint.key, endpoint.headers)
 
 
 def _api(endpoint: Endpoint) -> str:

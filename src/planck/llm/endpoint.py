@@ -69,8 +69,8 @@ class Endpoint:
         return not self.base_url or f"{self.base_url}/".startswith("https://api.openai.com/")
 
 
-def openai_root(base_url: str, default: str = OPENAI_ROOT) -> str:
+def openai_root(base_url: str) -> str:
     """An address without a path gets `/v1`."""
-    root = (base_url or default).rstrip("/")
+    root = (base_url or OPENAI_ROOT).rstrip("/")
     scheme, _, rest = root.partition("://")
     return root if "/" in rest else f"{scheme}://{rest}/v1"

@@ -79,7 +79,7 @@ class Exchange:
         if not answer.ended and (rest := events.rest()) is not None:
             for item in _read_rest(answer, rest):
                 yield item
-        yield answer.message()
+        yield answer.build_message()
 
 
 _NO_STREAM = (b"{", b"[", b"<")
@@ -95,7 +95,7 @@ async def _no_stream(begun: bytes, response: Response, endpoint: Endpoint) -> Pr
 
 
 def _read_rest(answer: Answer, data: bytes) -> Sequence[Item]:
-    """Many a server leaves out the last line end; half an event says nothing, and `message` knows."""
+    """Many a server leaves out the last line end; half an event says nothing, and `build_message` knows."""
     try:
         return _read(answer, data)
     except ProviderError as error:

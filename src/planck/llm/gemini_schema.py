@@ -5,18 +5,9 @@ from typing import Any
 from planck.records.specs import ToolSpec
 
 _KEPT = frozenset(
-    {
-        "description",
-        "title",
-        "nullable",
-        "default",
-        "minItems",
-        "maxItems",
-        "minLength",
-        "maxLength",
-        "pattern",
-    }
-    | {"minimum", "maximum", "minProperties", "maxProperties", "required", "type", "enum", "format"}
+    {"default", "description", "enum", "format", "nullable", "pattern", "required", "title", "type"}
+    | {"minItems", "maxItems", "minLength", "maxLength"}
+    | {"minimum", "maximum", "minProperties", "maxProperties"}
 )
 _FORMATS = frozenset({"enum", "date-time", "float", "double", "int32", "int64"})
 

@@ -10,20 +10,11 @@ from planck.llm.answer import Answer, Source, count_usage
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
 from planck.llm.gemini_schema import declaration
-from planck.llm.parts import begin_and_end_with_user, clean_name, embed_arguments, read_arguments
+from planck.llm.parts import PromptPart, clean_name, embed_arguments, fill_ends, read_arguments
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.transport import Transport
 from planck.records.events import TextDelta, ThinkingDelta
-from planck.records.messages import (
-    AssistantMessage,
-    Image,
-    Part,
-    StopReason,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall, ToolResult
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec, ToolSpec
 from planck.records.usage import Usage
@@ -57,14 +48,14 @@ class Google(Dialect):
         self._signs_calls = not name.startswith(("gemini-1", "gemini-2"))
 
     def render_settings(self, request: Request) -> Json:
-        params = self.params(request)
+        params = self.merge_params(request)
         fields: Json = {name: params.pop(name) for name in sorted(_TOP_LEVEL & params.keys())}
         if generation := _generation(self.model, params):
             fields["generationConfig"] = generation
         if request.tools and request.tool_choice == "required":
             fields["toolConfig"] = {"functionCallingConfig": {"mode": "ANY"}}
         if request.tools:
-            fields["tools"] = [{"functionDeclarations": self.tools(request.tools)}]
+            fields["tools"] = [{"functionDeclarations": self.encode_tools(request.tools)}]
         if request.system.strip():
             fields["systemInstruction"] = {"parts": [{"text": request.system}]}
         return fields
@@ -72,15 +63,15 @@ class Google(Dialect):
     def render_tool(self, spec: ToolSpec) -> Json:
         return declaration(spec)
 
-    def messages(self, request: Request) -> list[bytes]:
-        return begin_and_end_with_user(super().messages(request), _CONTINUE)
+    def encode_messages(self, request: Request) -> list[bytes]:
+        return fill_ends(self.encode_history(request), _CONTINUE)
 
-    def render_part(self, part: Text | Image) -> Json:
+    def render_part(self, part: PromptPart) -> Json:
         if isinstance(part, Text):
             return {"text": part.text or _EMPTY}
         return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
 
-    def render_prompt(self, parts: Sequence[Text | Image]) -> Json:
+    def render_prompt(self, parts: Sequence[PromptPart]) -> Json:
         return {"role": "user", "parts": self.render_parts(parts) or [{"text": _EMPTY}]}
 
     def render_answer(self, message: AssistantMessage, own: bool) -> list[Json]:
@@ -266,7 +257,7 @@ class _Answer(Answer):
             self._finish(candidate.finish_reason, candidate.finish_message)
         return items
 
-    def parts(self) -> list[Part]:
+    def build_parts(self) -> list[Part]:
         self._flush()
         return self._said
 

@@ -191,14 +191,10 @@ def _convert(answer: dict[str, Any], type_: type[T], url: str) -> T:
     try:
         return msgspec.convert(known, type_, strict=False)
     except msgspec.ValidationError as problem:
+        shape = str(problem).split(":")[0]  # without the value, which may be a token
         raise AuthError(
-            ErrorKind.INVALID_RESPONSE, f"{url!r} sent an answer that can't be used: {_shape(problem)}"
+            ErrorKind.INVALID_RESPONSE, f"{url!r} sent an answer that can't be used: {shape}"
         ) from None
-
-
-def _shape(problem: msgspec.ValidationError) -> str:
-    """What is wrong, without the value: it may be a token."""
-    return str(problem).split(":")[0]
 
 
 def _token_failure(client: Client, status: int, answer: dict[str, Any]) -> AuthError:

@@ -10,29 +10,14 @@ from planck.llm.answer import Answer, Source
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import OLLAMA_ROOT, Endpoint
 from planck.llm.http_errors import refusal
-from planck.llm.parts import (
-    begin_with_system,
-    embed_arguments,
-    gather_images,
-    join_thoughts,
-    read_arguments,
-)
+from planck.llm.parts import PromptPart, embed_arguments, join_thoughts, read_arguments
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.sse import JsonLines
 from planck.llm.transport import Transport, read_all
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.history import BYTES_PER_TOKEN
-from planck.records.messages import (
-    AssistantMessage,
-    Image,
-    Part,
-    StopReason,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall, ToolResult
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
@@ -70,7 +55,7 @@ class Ollama(Dialect):
         raise error
 
     def render_settings(self, request: Request) -> Json:
-        params = self.params(request)
+        params = self.merge_params(request)
         window = self._window(request, params.pop("num_ctx", self.model.context_window))
         fields: Json = {"model": self.model.model, "stream": True}
         if "effort" in params:
@@ -81,7 +66,7 @@ class Ollama(Dialect):
         if "max_tokens" in options:
             options["num_predict"] = options.pop("max_tokens")
         fields["options"] = {**options, "num_ctx": window}
-        return {**fields, "tools": self.tools(request.tools)} if request.tools else fields
+        return {**fields, "tools": self.encode_tools(request.tools)} if request.tools else fields
 
     def _window(self, request: Request, wanted: Any) -> int:
         """The context to ask for, within what the model can take; a prompt beyond it is refused here."""
@@ -98,13 +83,10 @@ class Ollama(Dialect):
             )
         return window
 
-    def messages(self, request: Request) -> list[bytes]:
-        return begin_with_system(request.system, super().messages(request))
-
-    def render_prompt(self, parts: Sequence[Text | Image]) -> Json:
+    def render_prompt(self, parts: Sequence[PromptPart]) -> Json:
         shown = [self.describe_unseen(part) for part in parts]
         said = "\n".join(part.text for part in shown if isinstance(part, Text))
-        images = [part.data for part in shown if isinstance(part, Image)]
+        images = [part.data for part in shown if not isinstance(part, Text)]
         wire: Json = {"role": "user", "content": said}
         return {**wire, "images": images} if images else wire
 
@@ -119,12 +101,8 @@ class Ollama(Dialect):
                 wire["thinking"] = thoughts
         return [wire]
 
-    def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
-        wire: list[Json] = [
-            {"role": "tool", "tool_name": result.name, "content": result.output} for result in results
-        ]
-        images = gather_images(results)
-        return [*wire, self.render_prompt(images)] if images else wire
+    def render_result(self, result: ToolResult) -> Json:
+        return {"role": "tool", "tool_name": result.name, "content": result.output}
 
     def begin_answer(self, source: Source, request: Request) -> Answer:
         return _Answer(source)
@@ -200,7 +178,7 @@ class _Answer(Answer):
             self.usage = Usage(line.prompt_eval_count or 0, line.eval_count or 0)
         return items
 
-    def parts(self) -> list[Part]:
+    def build_parts(self) -> list[Part]:
         thoughts = [Thinking("".join(self._thinking))] if self._thinking else []
         return [*thoughts, Text("".join(self._text)), *self._calls]
 

@@ -8,28 +8,12 @@ import msgspec
 from planck.llm.answer import Answer, Source, count_usage
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.parts import (
-    begin_with_system,
-    clean_id,
-    clean_name,
-    gather_images,
-    join_thoughts,
-    repair_arguments,
-)
+from planck.llm.parts import PromptPart, clean_id, clean_name, join_thoughts, repair_arguments
 from planck.llm.provider import Item, Request
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
-from planck.records.messages import (
-    AssistantMessage,
-    Image,
-    Part,
-    StopReason,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall, ToolResult
 from planck.records.specs import ModelSpec
 
 
@@ -52,20 +36,17 @@ class OpenAIChat(Dialect):
             fields["max_completion_tokens" if vendor else "max_tokens"] = self.model.max_output
         if vendor:
             fields["prompt_cache_key"] = request.agent_id
-        params = self.params(request)
+        params = self.merge_params(request)
         if "effort" in params:
             params["reasoning_effort"] = params.pop("effort")
         fields |= params
         if request.tools:
             if request.tool_choice:
                 fields["tool_choice"] = request.tool_choice
-            fields["tools"] = self.tools(request.tools)
+            fields["tools"] = self.encode_tools(request.tools)
         return fields
 
-    def messages(self, request: Request) -> list[bytes]:
-        return begin_with_system(request.system, super().messages(request))
-
-    def render_part(self, part: Text | Image) -> Json:
+    def render_part(self, part: PromptPart) -> Json:
         if isinstance(part, Text):
             return {"type": "text", "text": part.text}
         return {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{part.data}"}}
@@ -81,12 +62,8 @@ class OpenAIChat(Dialect):
             wire["content"] = ""
         return [wire]
 
-    def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
-        wire: list[Json] = [
-            {"role": "tool", "tool_call_id": clean_id(result), "content": result.output} for result in results
-        ]
-        images = gather_images(results)
-        return [*wire, self.render_prompt(images)] if images else wire
+    def render_result(self, result: ToolResult) -> Json:
+        return {"role": "tool", "tool_call_id": clean_id(result), "content": result.output}
 
     def begin_answer(self, source: Source, request: Request) -> Answer:
         return _Answer(source)
@@ -178,7 +155,7 @@ class _Answer(Answer):
             self.stop = _STOPS.get(choice.finish_reason, StopReason.END)
         return self._delta(choice.delta) if choice.delta is not None else ()
 
-    def parts(self) -> list[Part]:
+    def build_parts(self) -> list[Part]:
         if self._refused:
             self.stop = StopReason.REFUSAL
         thoughts = [Thinking("".join(self._thinking))] if self._thinking else []

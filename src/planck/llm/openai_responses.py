@@ -8,21 +8,12 @@ import msgspec
 from planck.llm.answer import Answer, Source, count_usage
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.parts import clean_id, clean_name, repair_arguments
+from planck.llm.parts import PromptPart, clean_id, clean_name, repair_arguments
 from planck.llm.provider import Item, Request
 from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
-from planck.records.messages import (
-    AssistantMessage,
-    Image,
-    Part,
-    StopReason,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall, ToolResult
 from planck.records.specs import ModelSpec, ToolSpec
 
 
@@ -37,9 +28,9 @@ class OpenAIResponses(Dialect):
         url = f"{openai_root(endpoint.base_url)}/responses"
         super().__init__(endpoint, model, transport, url, {"accept": "text/event-stream", **endpoint.bearer})
 
-    def params(self, request: Request) -> Json:
+    def merge_params(self, request: Request) -> Json:
         """`effort` and `max_tokens` have other names in this dialect."""
-        params = super().params(request)
+        params = super().merge_params(request)
         if "effort" in params:
             params["reasoning"] = {"effort": params.pop("effort"), **params.get("reasoning", {})}
         if "max_tokens" in params:
@@ -47,7 +38,7 @@ class OpenAIResponses(Dialect):
         return params
 
     def render_settings(self, request: Request) -> Json:
-        params = self.params(request)
+        params = self.merge_params(request)
         fields: Json = {"model": self.model.model, "stream": True, "store": False}
         if request.system:
             fields["instructions"] = request.system
@@ -61,7 +52,7 @@ class OpenAIResponses(Dialect):
         if request.tools:
             if request.tool_choice:
                 fields["tool_choice"] = request.tool_choice
-            fields["tools"] = self.tools(request.tools)
+            fields["tools"] = self.encode_tools(request.tools)
         return fields
 
     def render_tool(self, spec: ToolSpec) -> Json:
@@ -73,7 +64,7 @@ class OpenAIResponses(Dialect):
             "strict": False,
         }
 
-    def render_part(self, part: Text | Image) -> Json:
+    def render_part(self, part: PromptPart) -> Json:
         if isinstance(part, Text):
             return {"type": "input_text", "text": part.text}
         url = f"data:{part.media_type};base64,{part.data}"
@@ -95,17 +86,20 @@ class OpenAIResponses(Dialect):
         return items or [{"role": "assistant", "content": ""}]
 
     def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
-        return [self._result(result) for result in results]
+        return [self.render_result(result) for result in results]
 
-    def begin_answer(self, source: Source, request: Request) -> Answer:
-        most = self.params(request).get("max_output_tokens") or self.model.max_output
-        return _Answer(source, most if isinstance(most, int) else 0)
-
-    def _result(self, result: ToolResult) -> Json:
+    def render_result(self, result: ToolResult) -> Json:
         output: Any = result.output
         if result.images:
             output = self.render_parts((Text(result.output), *result.images))
         return {"type": "function_call_output", "call_id": clean_id(result), "output": output}
+
+    def encode_messages(self, request: Request) -> list[bytes]:
+        return self.encode_history(request)
+
+    def begin_answer(self, source: Source, request: Request) -> Answer:
+        most = self.merge_params(request).get("max_output_tokens") or self.model.max_output
+        return _Answer(source, most if isinstance(most, int) else 0)
 
 
 def _call(call: ToolCall) -> Json:
@@ -218,7 +212,7 @@ class _Answer(Answer):
                 raise self.error(data)
         return ()
 
-    def parts(self) -> list[Part]:
+    def build_parts(self) -> list[Part]:
         parts: list[Part] = []
         for index in sorted({*self._items, *self._texts}):
             if item := self._items.get(index):

@@ -9,6 +9,8 @@ import msgspec
 from planck.records import codec
 from planck.records.messages import Image, Part, Text, Thinking, ToolCall, ToolResult
 
+PromptPart = Text | Image
+
 
 def repair_arguments(arguments: str) -> str:
     """The model's own argument text where it is a JSON object; else an object that carries the text.
@@ -57,20 +59,10 @@ def join_thoughts(parts: Sequence[Part]) -> str:
     return "".join(part.text for part in parts if isinstance(part, Thinking))
 
 
-def gather_images(results: Sequence[ToolResult]) -> list[Text | Image]:
-    """The images of all results for a user message after them, where a tool's may hold text only."""
-    images = [image for result in results for image in result.images]
-    return [Text("Images from the tool results above:"), *images] if images else []
-
-
-def begin_with_system(system: str, messages: list[bytes]) -> list[bytes]:
-    return [codec.encode({"role": "system", "content": system}), *messages] if system else messages
-
-
 FROM_USER = b'{"role":"user"'
 
 
-def begin_and_end_with_user(encoded: Sequence[bytes], filler: bytes) -> list[bytes]:
+def fill_ends(encoded: Sequence[bytes], filler: bytes) -> list[bytes]:
     """The messages that say something, with `filler` where a vendor insists on one of the user's."""
     messages = [message for message in encoded if message]
     if not messages or not messages[0].startswith(FROM_USER):
