@@ -5,9 +5,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from planck.config.load import Config, find_home, read_environment
+from planck.config.load import Config, ConfigError, find_home, read_environment
 from planck.config.reload import Resources
 from planck.config.trust import Trust
+from planck.records.outcome import ErrorKind
 
 
 class Project:
@@ -38,3 +39,11 @@ class Project:
     def config(self) -> Config:
         """The configuration in force; what changes on disk is seen at an agent's next turn."""
         return self.resources.config
+
+    def check_store(self) -> None:
+        """Raises where the configuration names a store for sessions that there is no code for yet."""
+        if self.config.store:
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                "`store` is not built yet: sessions are files; leave it out, or choose a sessions_dir",
+            )

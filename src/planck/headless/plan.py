@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from planck.agent.agent import Bounds
+from planck.config.load import Config, ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.rules import RuleBook
@@ -16,6 +17,7 @@ from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.budget import Budget
 from planck.permissions.gate import Gate
 from planck.records.authority import Mode
+from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec
 
@@ -27,6 +29,25 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     max_steps: int
     max_budget_usd: float | None = None
+
+
+def make_options(
+    config: Config,
+    mode: Mode | str | None = None,
+    max_steps: int | None = None,
+    dry_run: bool = False,
+    max_budget_usd: float | None = None,
+) -> Options:
+    """Takes from the configuration what is not said."""
+    if mode and mode not in list(Mode):
+        known = ", ".join(Mode)
+        raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
+    return Options(
+        mode=Mode(mode) if mode else config.permissions.mode,
+        max_steps=max_steps or config.limits.steps,
+        dry_run=dry_run,
+        max_budget_usd=max_budget_usd,
+    )
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,18 +11,17 @@ import msgspec
 import planck
 from planck.config import models, teams
 from planck.config.auth import Auth
-from planck.config.load import Config, ConfigError
+from planck.config.load import Config
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.headless import hooks
 from planck.headless.open_session import OpenSession
-from planck.headless.plan import Options, Runtime, SessionPlan
+from planck.headless.plan import Runtime, SessionPlan, make_options
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import Mode
-from planck.records.outcome import ErrorKind
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.session.archive import Archive
 from planck.session.logs import HeldSession, SessionLogs
@@ -114,7 +113,7 @@ class Planck:
 
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
-        plan = SessionPlan(self._runtime, "", self._spill("check"), self._options(None, None, False, None))
+        plan = SessionPlan(self._runtime, "", self._spill("check"), make_options(self.config))
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
 
         def problems(reports: list[PeerReport]) -> list[str]:
@@ -147,11 +146,10 @@ class Planck:
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools."""
         if stored:
-            self._check_store()
+            self.project.check_store()
         id = self._ids.new()
-        plan = SessionPlan(
-            self._runtime, id, self._spill(id), self._options(mode, max_steps, dry_run, max_budget_usd)
-        )
+        options = make_options(self.config, mode, max_steps, dry_run, max_budget_usd)
+        plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
         logs = self._logs
         log = logs.create(id, name, self.config.durability) if stored else logs.create_in_memory(id, name)
@@ -174,10 +172,10 @@ class Planck:
 
         With a model, its orchestrator goes on with that one.
         """
-        self._check_store()
+        self.project.check_store()
         log = self._logs.open(id_or_name, self.config.durability)
         with log.close_on_failure():
-            options = self._options(mode, max_steps, dry_run, max_budget_usd)
+            options = make_options(self.config, mode, max_steps, dry_run, max_budget_usd)
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             wired = SessionWiring(plan, log.journal, self._providers.resolve(model) if model else None)
             session = await resume_session(log, planck.__version__, wired.team)
@@ -185,13 +183,6 @@ class Planck:
         if model:
             await opened.change_model(model)
         return opened
-
-    def _check_store(self) -> None:
-        if self.config.store:
-            raise ConfigError(
-                ErrorKind.INVALID_ARGS,
-                "`store` is not built yet: sessions are files; leave it out, or choose a sessions_dir",
-            )
 
     def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
@@ -244,19 +235,6 @@ class Planck:
     def auth(self) -> Auth:
         """Signing in and out of providers."""
         return Auth(self.config, self._providers.keyring, self._providers.transport, self._clock)
-
-    def _options(
-        self, mode: Mode | str | None, max_steps: int | None, dry_run: bool, max_budget_usd: float | None
-    ) -> Options:
-        if mode and mode not in list(Mode):
-            known = ", ".join(Mode)
-            raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
-        return Options(
-            mode=Mode(mode) if mode else self.config.permissions.mode,
-            max_steps=max_steps or self.config.limits.steps,
-            dry_run=dry_run,
-            max_budget_usd=max_budget_usd,
-        )
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
