@@ -43,7 +43,7 @@ $(STAMP): $(CORE)
 	touch $@
 
 reference: $(STAMP)
-	$(BIN)/python -m planck.cli.reference docs/reference
+	$(BIN)/python scripts/make_reference.py docs/reference
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

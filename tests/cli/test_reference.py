@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planck.cli.main import COMMANDS, main
-from planck.cli.reference import pages
+from scripts.make_reference import pages
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 

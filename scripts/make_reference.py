@@ -9,9 +9,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from planck.cli.main import COMMANDS, NOT_BUILT
 from planck.cli.options import EXAMPLES, OPTIONS
-from planck.headless import Exit, config_schema
+from planck.config.schema import config_schema
 from planck.records.events import DELTAS, View
 from planck.records.outcome import ErrorKind
+from planck.session.result import Exit
 
 _MADE = "Made from the code by `make reference`; a test holds it current."
 
