@@ -32,7 +32,7 @@ from planck.session.archive import Archive
 from planck.session.bus import Bus
 from planck.session.directory import SessionError
 from planck.session.journal import SessionJournal
-from planck.session.rewind import plan_rewind
+from planck.session.session import plan_rewind
 from planck.store.reader import SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError

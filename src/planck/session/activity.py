@@ -1,4 +1,4 @@
-"""Why nothing seems to happen: each wait of a session in words, from its log alone."""
+"""What each agent of a session does or waits for, from its log alone, and in words."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -20,33 +20,36 @@ from planck.records.events import (
     ToolStart,
     TurnEnd,
     TurnStart,
+    UsageSpent,
     View,
     Wait,
     view,
 )
 from planck.records.specs import AgentSpec
+from planck.records.usage import Usage
 
 _WIDTH = 60
 
 
 def why_blocked(events: Iterable[Event], now: str) -> list[str]:
     """Returns one line for each agent that works or should; a single one where there is none."""
-    agents: dict[str, _Agent] = {}
+    agents: dict[str, AgentActivity] = {}
     for event in events:
-        fact = view(event)
-        if isinstance(fact, AgentStarted):
-            agents[fact.agent.id] = _Agent(fact.agent)
-        elif fact is not None and event.agent_id in agents:
-            agents[event.agent_id].apply(fact, event.ts)
+        if fact := view(event):
+            follow_agent(agents, event, fact)
     lines = [line for agent in agents.values() if (line := _describe(agent, agents, now))]
     return lines or ["nothing is blocked: every agent is idle and has read its messages"]
 
 
-class _Agent:
-    """What one agent is doing, as far as the log tells."""
+class AgentActivity:
+    """What one agent has done and is doing, as far as the log tells."""
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
+        self.state = "idle"
+        """`idle`, `in a turn`, `waiting for <id>`, or how it ended."""
+        self.turns = 0
+        self.usage = Usage()
         self.ended = False
         self.in_turn = False
         self.since = ""
@@ -59,14 +62,16 @@ class _Agent:
         match fact:
             case AgentEnded():
                 self.ended = True
+                self.state = f"{fact.status}: {fact.reason}"
             case Envelope():
                 self.unread.add(fact.id)
             case Delivery():
                 self.unread -= set(fact.ids)
             case TurnStart():
-                self.in_turn, self.since = True, ts
+                self.in_turn, self.since, self.state = True, ts, "in a turn"
+                self.turns += 1
             case TurnEnd():
-                self.in_turn = False
+                self.in_turn, self.state = False, "idle"
                 self.calls, self.waits, self.questions = {}, {}, {}
             case ModelChanged():
                 self.spec = replace(self.spec, model=fact.model)
@@ -76,22 +81,34 @@ class _Agent:
                 self.calls[fact.id] = (fact, ts)
             case ToolEnd():
                 self.calls.pop(fact.id, None)
-                if fact.name == "ask_agent" and not any(
-                    c.name == "ask_agent" for c, _ in self.calls.values()
-                ):
-                    self.waits = {}
+                if fact.name == "ask_agent":
+                    if self.state.startswith("waiting"):
+                        self.state = "in a turn"
+                    if not any(call.name == "ask_agent" for call, _ in self.calls.values()):
+                        self.waits = {}
                 self.since = ts
             case Wait():
                 self.waits[fact.message_id] = (fact, ts)
+                self.state = f"waiting for {fact.on} until {fact.deadline}"
             case PermissionRequest():
                 self.questions[fact.call_id] = (fact, ts)
             case PermissionDecision():
                 self.questions.pop(fact.call_id, None)
+            case UsageSpent():
+                self.usage += fact.usage
             case _:
                 pass
 
 
-def _describe(agent: _Agent, agents: dict[str, _Agent], now: str) -> str:
+def follow_agent(agents: dict[str, AgentActivity], event: Event, fact: View) -> None:
+    """Adds one event to what its agent does; an agent is known from its start on."""
+    if isinstance(fact, AgentStarted):
+        agents[fact.agent.id] = AgentActivity(fact.agent)
+    elif event.agent_id in agents:
+        agents[event.agent_id].apply(fact, event.ts)
+
+
+def _describe(agent: AgentActivity, agents: dict[str, AgentActivity], now: str) -> str:
     if agent.ended:
         return ""
     if agent.in_turn:
@@ -102,7 +119,9 @@ def _describe(agent: _Agent, agents: dict[str, _Agent], now: str) -> str:
     return ""
 
 
-def _describe_turn(agent: _Agent, agents: dict[str, _Agent], now: str, seen: tuple[str, ...]) -> str:
+def _describe_turn(
+    agent: AgentActivity, agents: dict[str, AgentActivity], now: str, seen: tuple[str, ...]
+) -> str:
     if agent.questions:
         question, ts = next(iter(agent.questions.values()))
         return (

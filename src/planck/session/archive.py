@@ -9,24 +9,14 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.records import codec
-from planck.records.events import (
-    AgentEnded,
-    AgentStarted,
-    Event,
-    ModelChanged,
-    ToolEnd,
-    TurnEnd,
-    TurnStart,
-    UsageSpent,
-    View,
-    Wait,
-    view,
-)
+from planck.records.events import Event, TurnEnd, UsageSpent, view
 from planck.records.outcome import ErrorKind
 from planck.records.usage import Usage
-from planck.session.activity import why_blocked
+from planck.session.activity import AgentActivity, follow_agent, why_blocked
 from planck.session.directory import SessionDirectory, SessionError, id_in, is_same_place, is_valid_name
-from planck.store.directory import list_logs
+from planck.store.database import companion
+from planck.store.directory import list_logs, remove_log
+from planck.store.lock import WriterLock
 from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
 from planck.toolkit.clock import RandomIds, SystemClock
@@ -53,7 +43,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     model: str
     state: str
-    """`idle`, `in a turn`, `waiting for <id>`, or how it ended."""
+    """See `AgentActivity.state`."""
     turns: int
     usage: Usage
 
@@ -90,7 +80,8 @@ class Archive:
         found = [
             info
             for path in list_logs(self._folder)
-            if (info := _read_info(path)) and (everywhere or is_same_place(info.workspace, self._workspace))
+            if (info := _read_info(path)).id
+            and (everywhere or is_same_place(info.workspace, self._workspace))
         ]
         return sorted(found, key=lambda info: info.updated, reverse=True)
 
@@ -101,7 +92,7 @@ class Archive:
     def detail(self, id_or_name: str) -> SessionDetail:
         """Says all that the sound part of the log holds; damage is named in `info.problem`."""
         with self._reading(id_or_name) as store:
-            return _Fold().read_detail(store)
+            return _read_detail(store)
 
     def why_blocked(self, id_or_name: str) -> list[str]:
         """Puts each wait in words; also of a session that another process runs now."""
@@ -129,7 +120,7 @@ class Archive:
         exported = transfer.read_trailer(file)
         path = self._place_import(exported.meta)
         await transfer.import_log(file, exported, path)
-        return _read_info(path) or SessionInfo(id="", name=path.stem)
+        return _read_info(path)
 
     async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
         """Makes a session that begins with the first `at` events of one (default: all that are sound)."""
@@ -140,15 +131,17 @@ class Archive:
             meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
             path = self._directory.make_path(id, name)
             await transfer.fork(store, path, meta, self._clock, _count_sound(store) if at is None else at)
-        return _read_info(path) or SessionInfo(id=id, name=name)
+        return _read_info(path)
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
-        from planck.session.transfer import delete
-
         path = self._directory.find(id_or_name)
-        info = _read_info(path) or SessionInfo(id="", name=path.stem)
-        delete(path)
+        info = _read_info(path)
+        lock = WriterLock(companion(path, "lock"))
+        try:
+            remove_log(path)
+        finally:
+            lock.release()
         shutil.rmtree(self._folder / f"{id_in(path)}.output", ignore_errors=True)
         return info
 
@@ -198,20 +191,20 @@ class Archive:
         return self._directory.make_path(id, name)
 
 
-def _read_info(path: Path) -> SessionInfo | None:
-    """Returns None for a file whose creation was cut short: it holds nothing."""
-    id, _, name = path.stem.partition("_")
+def _read_info(path: Path) -> SessionInfo:
     try:
         with closing(SqliteReader.open(path)) as store:
             return _describe(store)
     except StoreError as e:
+        id, _, name = path.stem.partition("_")
         return SessionInfo(id=id, name=name, problem=str(e))
 
 
-def _describe(store: SqliteReader) -> SessionInfo | None:
+def _describe(store: SqliteReader) -> SessionInfo:
+    """Returns one without an id for a file whose creation was cut short: it holds nothing."""
     meta = store.meta
     if "id" not in meta:
-        return None
+        return SessionInfo(id="", name=store.path.stem)
     last = store.read_back(limit=1)
     return SessionInfo(
         id=meta["id"],
@@ -226,68 +219,38 @@ def _describe(store: SqliteReader) -> SessionInfo | None:
     )
 
 
-class _Fold:
-    """Who took part, and what they were doing when the log ends."""
+def _read_detail(store: SqliteReader) -> SessionDetail:
+    agents: dict[str, AgentActivity] = {}
+    usage, text, problem = Usage(), "", ""
+    try:
+        for event in store.read():
+            if fact := view(event):
+                follow_agent(agents, event, fact)
+                if isinstance(fact, UsageSpent):
+                    usage += fact.usage
+                elif isinstance(fact, TurnEnd):
+                    text = fact.text or text
+    except StoreError as e:
+        problem = str(e)
+    info = _describe(store)
+    return SessionDetail(
+        info=replace(info, problem=problem or info.problem),
+        agents=[_describe_agent(agent) for agent in agents.values()],
+        usage=usage,
+        last_text=text,
+    )
 
-    def __init__(self) -> None:
-        self._agents: dict[str, AgentInfo] = {}
-        self._usage = Usage()
-        self._text = ""
 
-    def read_detail(self, store: SqliteReader) -> SessionDetail:
-        problem = ""
-        try:
-            for event in store.read():
-                if fact := view(event):
-                    self._apply(event.agent_id or "", fact)
-        except StoreError as e:
-            problem = str(e)
-        info = _describe(store) or SessionInfo(id="", name=store.path.stem)
-        return SessionDetail(
-            info=replace(info, problem=problem or info.problem),
-            agents=list(self._agents.values()),
-            usage=self._usage,
-            last_text=self._text,
-        )
-
-    def _apply(self, agent_id: str, fact: View) -> None:
-        match fact:
-            case AgentStarted():
-                spec = fact.agent
-                self._agents[spec.id] = AgentInfo(
-                    id=spec.id,
-                    type=spec.type,
-                    name=spec.name,
-                    model=spec.model.label,
-                    state="idle",
-                    turns=0,
-                    usage=Usage(),
-                )
-            case AgentEnded():
-                self._change(agent_id, state=f"{fact.status}: {fact.reason}")
-            case TurnStart():
-                if agent := self._agents.get(agent_id):
-                    self._change(agent_id, state="in a turn", turns=agent.turns + 1)
-            case Wait():
-                self._change(agent_id, state=f"waiting for {fact.on} until {fact.deadline}")
-            case ToolEnd(name="ask_agent"):
-                if (agent := self._agents.get(agent_id)) and agent.state.startswith("waiting"):
-                    self._change(agent_id, state="in a turn")
-            case TurnEnd():
-                self._text = fact.text or self._text
-                self._change(agent_id, state="idle")
-            case ModelChanged():
-                self._change(agent_id, model=fact.model.label)
-            case UsageSpent():
-                self._usage += fact.usage
-                if agent := self._agents.get(agent_id):
-                    self._change(agent_id, usage=agent.usage + fact.usage)
-            case _:
-                pass
-
-    def _change(self, agent_id: str, **fields: object) -> None:
-        if agent := self._agents.get(agent_id):
-            self._agents[agent_id] = replace(agent, **fields)
+def _describe_agent(agent: AgentActivity) -> AgentInfo:
+    return AgentInfo(
+        id=agent.spec.id,
+        type=agent.spec.type,
+        name=agent.spec.name,
+        model=agent.spec.model.label,
+        state=agent.state,
+        turns=agent.turns,
+        usage=agent.usage,
+    )
 
 
 def _count_sound(store: SqliteReader) -> int:

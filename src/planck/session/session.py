@@ -10,6 +10,7 @@ from planck.records.events import (
     ErrorEvent,
     Event,
     FileChanged,
+    Rewound,
     SessionResumed,
     SessionStarted,
     ToolEnd,
@@ -17,11 +18,11 @@ from planck.records.events import (
     View,
     view,
 )
+from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import AgentSpec
 from planck.session.logs import SessionLog
-from planck.session.rewind import plan_rewind
-from planck.store.store import Store
+from planck.store.store import LogReader, Store, StoreError
 from planck.team.team import Team
 
 
@@ -101,6 +102,21 @@ async def resume_session(log: SessionLog, version: str, team: Team) -> Session:
     team.total = len(facts) - len(living)
     await team.adopt(living)
     return Session(log, team)
+
+
+def plan_rewind(log: LogReader, to: int) -> dict[str, Rewound]:
+    """Returns, for each agent, the fact that shows it again what it was shown after event `to`."""
+    if not 0 <= to <= log.head:
+        raise StoreError(
+            ErrorKind.INVALID_ARGS, f"there is no event {to}; the session has the events 1 to {log.head}"
+        )
+    then: dict[str, History] = {}
+    for event in log.read():
+        if event.agent_id is not None:
+            history = then.setdefault(event.agent_id, History())
+            if (event.seq or 0) <= to and (fact := view(event)):
+                history.apply(fact)
+    return {id: Rewound(to=to, messages=tuple(history.balanced)) for id, history in then.items()}
 
 
 _BEHIND_A_CHECKPOINT = frozenset(

@@ -1,4 +1,4 @@
-"""A stored session as a whole: forked at an event, exported, imported, deleted."""
+"""A stored session as a whole: forked at an event, exported, imported."""
 
 import base64
 import shutil
@@ -14,9 +14,7 @@ from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
-from planck.store.database import companion
 from planck.store.directory import make_private, remove_log
-from planck.store.lock import WriterLock
 from planck.store.reader import SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
@@ -163,12 +161,3 @@ def _read_lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 def _refuse(why: str) -> StoreError:
     return StoreError(ErrorKind.CORRUPT_LOG_LINE, f"the import is refused: {why}; export the session again")
-
-
-def delete(path: Path) -> None:
-    """Removes a session and everything beside it; one that a process has open stays, and it is named."""
-    lock = WriterLock(companion(path, "lock"))
-    try:
-        remove_log(path)
-    finally:
-        lock.release()

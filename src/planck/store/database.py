@@ -63,7 +63,8 @@ _UNWRITABLE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR_WRITE", "SQLITE_I
 
 def as_store_error(path: Path, e: BaseException) -> BaseException:
     """Returns what SQLite or the system says as a `StoreError`, and every other exception as it is."""
-    if isinstance(e, sqlite3.OperationalError) and _error_name(e).startswith(_UNWRITABLE):
+    # Errors that the module itself raises have no name.
+    if isinstance(e, sqlite3.OperationalError) and getattr(e, "sqlite_errorname", "").startswith(_UNWRITABLE):
         return write_failure(path, e)
     if isinstance(e, sqlite3.OperationalError | OSError):
         return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
@@ -73,11 +74,6 @@ def as_store_error(path: Path, e: BaseException) -> BaseException:
             f"{path.name!r} is damaged: {e}; `planck sessions export` saves what can be read",
         )
     return e
-
-
-def _error_name(e: sqlite3.Error) -> str:
-    # Errors that the module itself raises have none.
-    return getattr(e, "sqlite_errorname", "")
 
 
 def write_failure(path: Path, e: sqlite3.Error) -> StoreError:

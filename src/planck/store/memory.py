@@ -17,7 +17,8 @@ class MemoryStore:
         self._events: list[Event] = []
         self._blobs: dict[str, bytes] = {}
         self._listener: CommitListener | None = None
-        self._meta = dict(meta or {})
+        self.meta = dict(meta or {})
+        self.damage: Err | None = None
         self._closed = False
 
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
@@ -64,14 +65,6 @@ class MemoryStore:
     @property
     def head(self) -> int:
         return len(self._events)
-
-    @property
-    def meta(self) -> dict[str, str]:
-        return dict(self._meta)
-
-    @property
-    def damage(self) -> Err | None:
-        return None
 
     def checkpoint(self) -> None:
         pass

@@ -23,16 +23,16 @@ PAGE = 512
 
 class SqliteReader:
     def __init__(self, path: Path, connection: sqlite3.Connection, disk: Disk) -> None:
-        self._path = path
+        self.path = path
         self._db = connection
         self._disk = disk
         self._closed = False
-        self._meta = load_meta(connection)
-        self._epoch_number = self._meta.pop("epoch", "")
-        self._damage: Err | None = None
+        self.meta = load_meta(connection)
+        self._epoch_number = self.meta.pop("epoch", "")
+        self.damage: Err | None = None
         # Before the tail: a writer that commits and testifies in between must not look like a loss.
         seen = read_witness(companion(path, "witness"))
-        self._head, self._hash = self._read_tail()
+        self.head, self.head_hash = self._read_tail()
         self._notice_lost_tail(seen)
 
     @classmethod
@@ -68,13 +68,13 @@ class SqliteReader:
         except BrokenChain as e:
             raise self._note_damage(e.seq, e.why) from e
 
-    def raw(self, after: int = 0) -> Iterator[bytes]:
+    def raw(self) -> Iterator[bytes]:
         """Yields the bytes that were stored, for a copy that is the same to the last one."""
-        for _, data in self._verify(self._pages(after), after):
+        for _, data in self._verify(self._pages(0), 0):
             yield data
 
     def read_back(self, before: int | None = None, limit: int = PAGE) -> list[Event]:
-        last = self._head if before is None else before - 1
+        last = self.head if before is None else before - 1
         first = max(1, last - limit + 1)
         rows = self._rows(first, last - first + 1)
         return [event for event, _ in self._verify(rows, first - 1)]
@@ -82,10 +82,10 @@ class SqliteReader:
     def blob(self, name: str) -> bytes:
         row = self._query("SELECT bytes FROM blobs WHERE hash = ?", _parse_digest(name))
         if not row:
-            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in {self._path.name!r}")
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in {self.path.name!r}")
         data = row[0][0]
         if type(data) is not bytes or hashlib.sha256(data).hexdigest() != name:
-            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} of {self._path.name!r} is damaged")
+            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} of {self.path.name!r} is damaged")
         return data
 
     def blobs(self) -> list[str]:
@@ -93,40 +93,20 @@ class SqliteReader:
             return []
         return [bytes(row[0]).hex() for row in self._query("SELECT hash FROM blobs ORDER BY hash")]
 
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def head(self) -> int:
-        return self._head
-
-    @property
-    def head_hash(self) -> bytes:
-        return self._hash
-
-    @property
-    def meta(self) -> dict[str, str]:
-        return dict(self._meta)
-
-    @property
-    def damage(self) -> Err | None:
-        return self._damage
-
     def close(self) -> None:
         self._closed = True
         self._db.close()
 
     def _notice_lost_tail(self, seen: Witnessed | None) -> None:
-        if seen is None or self._damage:
+        if seen is None or self.damage:
             return
-        if seen.seq > self._head:
-            lost = seen.seq - self._head
-            self._damage = Err(
+        if seen.seq > self.head:
+            lost = seen.seq - self.head
+            self.damage = Err(
                 ErrorKind.CORRUPT_LOG_LINE,
-                f"{self._path.name!r} had {seen.seq} events and has {self._head} now: the last {lost} are "
+                f"{self.path.name!r} had {seen.seq} events and has {self.head} now: the last {lost} are "
                 "lost, by a power cut or because the file was changed. What is there is sound",
-                {"sound": self._head, "lost": lost},
+                {"sound": self.head, "lost": lost},
             )
         elif seen.seq and self._hash_at(seen.seq).hex() != seen.hash:
             self._note_damage(seen.seq, "it is not the event that was written")
@@ -163,7 +143,7 @@ class SqliteReader:
                     )
                 )
         except sqlite3.OperationalError as e:
-            raise as_store_error(self._path, e) from e
+            raise as_store_error(self.path, e) from e
         except sqlite3.DatabaseError as e:
             if not rows:  # else: what came before the damaged page is served first
                 raise self._note_damage(first, str(e)) from e
@@ -174,7 +154,7 @@ class SqliteReader:
             with self._connected() as db:
                 return db.execute(sql, values).fetchall()
         except sqlite3.Error as e:
-            raise as_store_error(self._path, e) from e
+            raise as_store_error(self.path, e) from e
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -182,7 +162,7 @@ class SqliteReader:
         if not self._closed:
             yield self._db
             return
-        db = connect(self._disk, self._path, "ro")
+        db = connect(self._disk, self.path, "ro")
         try:
             yield db
         finally:
@@ -198,11 +178,11 @@ class SqliteReader:
         """Remembers the damage and returns the error that reports it."""
         error = StoreError(
             ErrorKind.CORRUPT_LOG_LINE,
-            f"event {seq} of {self._path.name!r} is damaged: {why}; the {seq - 1} events before "
+            f"event {seq} of {self.path.name!r} is damaged: {why}; the {seq - 1} events before "
             f"it are sound: fork the session at {seq - 1} to go on",
             {"seq": seq, "sound": seq - 1},
         )
-        self._damage = error.err
+        self.damage = error.err
         return error
 
 

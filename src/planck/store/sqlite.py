@@ -121,13 +121,13 @@ class SqliteStore(SqliteReader):
         try:
             if self._doubtful:
                 self._move_wal()
-            await asyncio.to_thread(self._barrier.sync, self._head, self._hash)
+            await asyncio.to_thread(self._barrier.sync, self.head, self.head_hash)
         except (OSError, sqlite3.Error) as e:
             # After a failed sync the kernel may call the lost pages clean, and a second sync would "succeed":
             # copying the WAL into the file writes them again.
             self._doubtful = True
             raise StoreError(
-                ErrorKind.LOG_WRITE_FAILED, f"the disk did not confirm {self._path.name!r}: {e}; check it"
+                ErrorKind.LOG_WRITE_FAILED, f"the disk did not confirm {self.path.name!r}: {e}; check it"
             ) from e
 
     def adopt(self, events: Iterable[bytes]) -> None:
@@ -135,7 +135,7 @@ class SqliteStore(SqliteReader):
         self._check_writable()
         source = iter(events)
         while batch := list(islice(source, PAGE)):
-            seq, previous, rows = self._head, self._hash, list[Row]()
+            seq, previous, rows = self.head, self.head_hash, list[Row]()
             for data in batch:
                 seq += 1
                 try:
@@ -147,8 +147,8 @@ class SqliteStore(SqliteReader):
             try:
                 self._epoch.add_events(rows)
             except sqlite3.Error as e:
-                raise write_failure(self._path, e) from e
-            self._head, self._hash = seq, previous
+                raise write_failure(self.path, e) from e
+            self.head, self.head_hash = seq, previous
 
     async def keep(self, blob: bytes) -> str:
         self._check_writable()
@@ -156,7 +156,7 @@ class SqliteStore(SqliteReader):
         try:
             self._epoch.add("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest, blob)])
         except sqlite3.Error as e:
-            raise write_failure(self._path, e) from e
+            raise write_failure(self.path, e) from e
         return digest.hex()
 
     def watch(self, listener: CommitListener) -> None:
@@ -169,7 +169,7 @@ class SqliteStore(SqliteReader):
         try:
             self._move_wal()
         except sqlite3.Error as e:
-            log.warning("checkpoint of %s failed: %s", self._path.name, e)
+            log.warning("checkpoint of %s failed: %s", self.path.name, e)
 
     def close(self) -> None:
         """Commits what is queued, then lets go of the file."""
@@ -177,15 +177,15 @@ class SqliteStore(SqliteReader):
         self._closed = True
         self._barrier.stop()
         self._db.close()
-        self._barrier.close(self._head, self._hash)
+        self._barrier.close(self.head, self.head_hash)
         self._lock.release()
 
     def _check_writable(self) -> None:
-        damage = self._damage
+        damage = self.damage
         if damage and (self._closed or "seq" in damage.details):  # a lost tail does not stop a writer
             raise StoreError(damage.kind, damage.message, damage.details)
         if self._closed:
-            raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"{self._path.name!r} is not open for writing")
+            raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"{self.path.name!r} is not open for writing")
 
     def _flush(self) -> None:
         queue, self._queue = self._queue, []
@@ -195,7 +195,7 @@ class SqliteStore(SqliteReader):
         try:
             self._commit(queue)
         except sqlite3.Error as e:
-            failure = write_failure(self._path, e)
+            failure = write_failure(self.path, e)
         except StoreError as e:
             failure = e
         for batch in queue:
@@ -206,7 +206,7 @@ class SqliteStore(SqliteReader):
                 batch.committed.set_result(None)
 
     def _commit(self, queue: Sequence["_Batch"]) -> None:
-        seq, previous, size = self._head, self._hash, 0
+        seq, previous, size = self.head, self.head_hash, 0
         rows: list[Row] = []
         for batch in queue:
             for draft in batch.drafts:
@@ -218,7 +218,7 @@ class SqliteStore(SqliteReader):
                 batch.events.append(event)
                 size += len(data)
         self._epoch.add_events(rows)
-        self._head, self._hash = seq, previous
+        self.head, self.head_hash = seq, previous
         # A commit rewrites two pages at least: the tail of the table, and the one before it now and then.
         self._wal_bytes += 2 * 4096 + size
 
@@ -234,7 +234,7 @@ class NewerLog(SqliteReader):
 
     def __init__(self, path: Path, connection: sqlite3.Connection, disk: Disk) -> None:
         super().__init__(path, connection, disk)
-        self._damage = self._newer = describe_newer(path, read_version(connection))
+        self.damage = self._newer = describe_newer(path, read_version(connection))
 
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
