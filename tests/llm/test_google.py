@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planck.llm.gemini_schema import declaration
+from planck.llm.gemini_schema import declare
 from planck.llm.provider import Item, ProviderError, Request
 from planck.records.events import AssistantSaid, ErrorData, ToolEnd
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall
@@ -118,7 +118,7 @@ async def test_settings_have_their_names_in_this_dialect(
 
 
 def declared(schema: dict[str, Any]) -> Any:
-    return declaration(ToolSpec("t", "d", {"type": "object", "properties": {"x": schema}}))
+    return declare(ToolSpec("t", "d", {"type": "object", "properties": {"x": schema}}))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_references_are_written_out() -> None:
         "$defs": {"leaf": {"type": "string", "minLength": 1}},
     }
     leaf = {"type": "string", "minLength": 1}
-    found = declaration(ToolSpec("t", "d", parameters))["parameters"]["properties"]
+    found = declare(ToolSpec("t", "d", parameters))["parameters"]["properties"]
     assert found == {"a": leaf, "b": {"type": "array", "items": leaf}}
 
 
@@ -174,7 +174,7 @@ def test_what_the_subset_has_no_word_for_is_sent_as_it_is(schema: Any) -> None:
 
 def test_a_function_without_parameters_has_none() -> None:
     empty: dict[str, Any] = {"type": "object", "properties": {}}
-    assert declaration(ToolSpec("t", "d", empty)) == {"name": "t", "description": "d"}
+    assert declare(ToolSpec("t", "d", empty)) == {"name": "t", "description": "d"}
 
 
 LEAVES = st.sampled_from(

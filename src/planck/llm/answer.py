@@ -1,31 +1,24 @@
 """An answer while it arrives: what every dialect keeps of a stream, and the message that it becomes."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error
-from planck.llm.provider import Item, ProviderError
+from planck.llm.provider import Item, ProviderError, Request
 from planck.records.messages import AssistantMessage, Part, StopReason, Text, ToolCall
 from planck.records.outcome import ErrorKind
 from planck.records.usage import Usage
 
-
-class Source(NamedTuple):
-    """Who answers: what the message and the errors of an answer name."""
-
-    endpoint: Endpoint
-    dialect: str
-    model: str
-    call_id: str
-    """How the id of a call begins that comes without one; the same in no other answer of the session."""
+if TYPE_CHECKING:
+    from planck.llm.dialect import Dialect
 
 
 class Answer:
     """Builds one message from the events of one stream; a dialect's own has `feed` and `build_parts`."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, dialect: "Dialect", request: Request) -> None:
+        self._dialect = dialect
+        self._position = len(request.history.messages)
         self.ended = False
         """The server has said its last word; what follows is not read."""
         self.usage = Usage()
@@ -55,14 +48,15 @@ class Answer:
             kept = [part for part in kept if not isinstance(part, ToolCall)]
         elif any(isinstance(part, ToolCall) for part in kept):
             stop = StopReason.TOOL_CALLS
-        return AssistantMessage(tuple(kept), self.source.dialect, self.source.model, stop, self.usage)
+        return AssistantMessage(tuple(kept), self._dialect.name, self._dialect.model.model, stop, self.usage)
 
     def make_id(self, number: int) -> str:
-        return f"{self.source.call_id}_{number}"
+        """The id of a call that came without one; the same in no other answer of the session."""
+        return f"{self._dialect.call_prefix}{self._position}_{number}"
 
     def error(self, data: bytes) -> ProviderError:
         """The error that the server sent inside a stream that began well."""
-        return provider_error(0, {}, data, self.source.endpoint)
+        return provider_error(0, {}, data, self._dialect.endpoint)
 
 
 def cut_error() -> ProviderError:

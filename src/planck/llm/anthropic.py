@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from planck.llm.answer import Answer, Source, cut_error
+from planck.llm.answer import Answer, cut_error
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
 from planck.llm.parts import FROM_USER, PromptPart, clean_id, clean_name, embed_arguments, fill_ends
@@ -86,19 +86,15 @@ class Anthropic(Dialect):
         return [{"role": "assistant", "content": blocks}] if blocks else []
 
     def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
-        return (
-            [{"role": "user", "content": [self.render_result(result) for result in results]}]
-            if results
-            else []
-        )
-
-    def begin_answer(self, source: Source, request: Request) -> Answer:
-        return _Answer(source)
+        return [{"role": "user", "content": [self.render_result(result) for result in results]}]
 
     def render_result(self, result: ToolResult) -> Json:
         text = _text(result.output if result.output.strip() else _NO_OUTPUT)
         block = {"type": "tool_result", "tool_use_id": clean_id(result), "is_error": not result.ok}
         return {**block, "content": [text, *self.render_parts(result.images)]}
+
+    def begin_answer(self, request: Request) -> Answer:
+        return _Answer(self, request)
 
 
 def _effort(effort: str, params: Json) -> Json:
@@ -206,8 +202,8 @@ class _Open:
 
 
 class _Answer(Answer):
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, dialect: Dialect, request: Request) -> None:
+        super().__init__(dialect, request)
         self._blocks: dict[int, _Open] = {}
         self._reason: str | None = None
 

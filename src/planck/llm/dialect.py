@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from planck.llm.answer import Answer, Source
+from planck.llm.answer import Answer
 from planck.llm.endpoint import Endpoint
-from planck.llm.exchange import Exchange, Splitter
+from planck.llm.exchange import Exchange
 from planck.llm.parts import PromptPart
 from planck.llm.provider import Item, Request
 from planck.llm.transport import Transport
@@ -38,27 +38,21 @@ class Dialect:
     ) -> None:
         self.endpoint = endpoint
         self.model = model
-        self._exchange = Exchange(transport, endpoint, url, headers)
+        self.exchange = Exchange(transport, endpoint, url, headers)
         self._lead = f',"{self.messages_field}":['.encode()
         self._wire_key = f"{self.name}:{model.model}"
         self._tools: dict[int, tuple[Sequence[ToolSpec], msgspec.Raw]] = {}
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        return self.call(request)
+        return self.exchange.stream(self.encode_body(request), self.begin_answer(request))
 
-    def call(self, request: Request, splitter: Splitter | None = None) -> AsyncGenerator[Item, None]:
-        """One call, whose stream is split into events by `splitter`; by default it is server-sent events."""
-        call_id = f"{self.call_prefix}{len(request.history.messages)}"
-        source = Source(self.endpoint, self.name, self.model.model, call_id)
-        return self._exchange.stream(self._body(request), self.begin_answer(source, request), splitter)
-
-    def _body(self, request: Request) -> list[bytes]:
+    def encode_body(self, request: Request) -> list[bytes]:
         """The messages come last, so that each request of a session is a prefix of the next."""
         settings = codec.encode(self.render_settings(request))[:-1]
         lead = self._lead if len(settings) > 1 else self._lead.removeprefix(b",")
         return [settings, lead, b",".join(self.encode_messages(request)), b"]}"]
 
-    def begin_answer(self, source: Source, request: Request) -> Answer:
+    def begin_answer(self, request: Request) -> Answer:
         raise NotImplementedError
 
     def render_settings(self, request: Request) -> Json:
@@ -111,7 +105,9 @@ class Dialect:
     def merge_params(self, request: Request) -> Json:
         """The model's params and the request's, which are passed on but for what only we may say."""
         params = {**self.model.params, **request.params}
-        return {name: value for name, value in params.items() if name not in self.reserved}
+        for name in self.reserved & params.keys():
+            del params[name]
+        return params
 
     def encode_tools(self, specs: Sequence[ToolSpec]) -> msgspec.Raw:
         """All specs, encoded once for as long as the set is the same object."""

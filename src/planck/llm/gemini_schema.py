@@ -16,7 +16,7 @@ class _Inexpressible(Exception):
     """Recursive, or an object of any keys: the subset has no word for it."""
 
 
-def declaration(tool: ToolSpec) -> dict[str, Any]:
+def declare(tool: ToolSpec) -> dict[str, Any]:
     """The function as the API wants it; the executor still checks the arguments against the full schema."""
     declared: dict[str, Any] = {"name": tool.name, "description": tool.description}
     if not tool.parameters.get("properties"):

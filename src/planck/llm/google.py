@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from planck.llm.answer import Answer, Source, count_usage
+from planck.llm.answer import Answer, count_usage
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
-from planck.llm.gemini_schema import declaration
+from planck.llm.gemini_schema import declare
 from planck.llm.parts import PromptPart, clean_name, embed_arguments, fill_ends, read_arguments
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.transport import Transport
@@ -61,7 +61,7 @@ class Google(Dialect):
         return fields
 
     def render_tool(self, spec: ToolSpec) -> Json:
-        return declaration(spec)
+        return declare(spec)
 
     def encode_messages(self, request: Request) -> list[bytes]:
         return fill_ends(self.encode_history(request), _CONTINUE)
@@ -80,10 +80,15 @@ class Google(Dialect):
 
     def render_results(self, results: Sequence[ToolResult]) -> list[Json]:
         images = self.render_parts([image for result in results for image in result.images])
-        return [{"role": "user", "parts": [*map(_result, results), *images]}] if results else []
+        return [{"role": "user", "parts": [*map(self.render_result, results), *images]}]
 
-    def begin_answer(self, source: Source, request: Request) -> Answer:
-        return _Answer(source)
+    def render_result(self, result: ToolResult) -> Json:
+        response = {"output" if result.ok else "error": result.output}
+        called = {"name": clean_name(result.name), "response": response}
+        return {"functionResponse": _with_id(result.provider_id, called)}
+
+    def begin_answer(self, request: Request) -> Answer:
+        return _Answer(self, request)
 
     def _render_foreign(self, said: Sequence[Part]) -> list[Json]:
         parts = [_render_unsigned(part) for part in said if not isinstance(part, Thinking)]
@@ -125,15 +130,6 @@ def _thinking(model: ModelSpec, params: Json) -> Json:
     elif effort:
         config.setdefault("thinkingLevel", "minimal" if effort == "none" else effort)
     return config
-
-
-def _result(result: ToolResult) -> Json:
-    response = {"output" if result.ok else "error": result.output}
-    return {
-        "functionResponse": _with_id(
-            result.provider_id, {"name": clean_name(result.name), "response": response}
-        )
-    }
 
 
 def _with_id(id: str, body: Json) -> Json:
@@ -233,8 +229,8 @@ _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALF
 class _Answer(Answer):
     """Never says that it ended: counts may follow the chunk with the reason."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, dialect: Dialect, request: Request) -> None:
+        super().__init__(dialect, request)
         self._said: list[Part] = []
         self._fragments: list[str] = []
         self._thinking = False

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from planck.llm.answer import Answer, Source
+from planck.llm.answer import Answer
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import OLLAMA_ROOT, Endpoint
 from planck.llm.http_errors import refusal
@@ -36,7 +36,8 @@ class Ollama(Dialect):
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         if self._longest is None:
             self._longest = await self._ask_longest()
-        async with aclosing(self.call(request, JsonLines())) as items:
+        body, answer = self.encode_body(request), self.begin_answer(request)
+        async with aclosing(self.exchange.stream(body, answer, JsonLines())) as items:
             async for item in items:
                 yield item
 
@@ -104,8 +105,8 @@ class Ollama(Dialect):
     def render_result(self, result: ToolResult) -> Json:
         return {"role": "tool", "tool_name": result.name, "content": result.output}
 
-    def begin_answer(self, source: Source, request: Request) -> Answer:
-        return _Answer(source)
+    def begin_answer(self, request: Request) -> Answer:
+        return _Answer(self, request)
 
 
 _TOP = ("think", "format", "keep_alive")
@@ -161,8 +162,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class _Answer(Answer):
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, dialect: Dialect, request: Request) -> None:
+        super().__init__(dialect, request)
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[ToolCall] = []

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from planck.llm.answer import Answer, Source, count_usage
+from planck.llm.answer import Answer, count_usage
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.parts import PromptPart, clean_id, clean_name, join_thoughts, repair_arguments
@@ -65,8 +65,8 @@ class OpenAIChat(Dialect):
     def render_result(self, result: ToolResult) -> Json:
         return {"role": "tool", "tool_call_id": clean_id(result), "content": result.output}
 
-    def begin_answer(self, source: Source, request: Request) -> Answer:
-        return _Answer(source)
+    def begin_answer(self, request: Request) -> Answer:
+        return _Answer(self, request)
 
 
 def _call(call: ToolCall) -> Json:
@@ -127,8 +127,8 @@ _STOPS = {
 
 
 class _Answer(Answer):
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, dialect: Dialect, request: Request) -> None:
+        super().__init__(dialect, request)
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[_OpenCall] = []

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from planck.llm.answer import Answer, Source, count_usage
+from planck.llm.answer import Answer, count_usage
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.parts import PromptPart, clean_id, clean_name, repair_arguments
@@ -97,9 +97,9 @@ class OpenAIResponses(Dialect):
     def encode_messages(self, request: Request) -> list[bytes]:
         return self.encode_history(request)
 
-    def begin_answer(self, source: Source, request: Request) -> Answer:
+    def begin_answer(self, request: Request) -> Answer:
         most = self.merge_params(request).get("max_output_tokens") or self.model.max_output
-        return _Answer(source, most if isinstance(most, int) else 0)
+        return _Answer(self, request, most if isinstance(most, int) else 0)
 
 
 def _call(call: ToolCall) -> Json:
@@ -185,8 +185,8 @@ _ended = msgspec.json.Decoder(_Ended).decode
 
 
 class _Answer(Answer):
-    def __init__(self, source: Source, most: int) -> None:
-        super().__init__(source)
+    def __init__(self, dialect: Dialect, request: Request, most: int) -> None:
+        super().__init__(dialect, request)
         self._most = most
         self._texts: dict[int, list[str]] = {}
         self._summary = (-1, 0)
