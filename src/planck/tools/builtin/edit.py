@@ -2,8 +2,9 @@ import asyncio
 from typing import Any
 
 from planck.records.outcome import ErrorKind, Ok
+from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
-from planck.tools.builtin.files import MAX_FILE, Seen, diff, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, replace
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root
 
@@ -33,20 +34,14 @@ def edit_tool(root: Root, seen: Seen) -> Tool:
     return Tool(
         "edit",
         prose("edit"),
-        {
-            "type": "object",
-            "properties": {
-                "path": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "The file, relative to the workspace",
-                },
-                "old_string": {"type": "string", "minLength": 1, "description": "The exact text to replace"},
-                "new_string": {"type": "string", "description": "The text to put there"},
-                "replace_all": {"type": "boolean", "description": "Replace every occurrence, default false"},
+        schema.arguments(
+            {
+                "path": FILE,
+                "old_string": schema.text("The exact text to replace", minLength=1),
+                "new_string": schema.text("The text to put there"),
             },
-            "required": ["path", "old_string", "new_string"],
-        },
+            {"replace_all": schema.flag("Replace every occurrence, default false")},
+        ),
         execute,
         dry_run,
         effect=Effect.FILES,

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from planck.records.events import FileChanged
 from planck.records.outcome import ErrorKind
+from planck.toolkit import schema
 from planck.toolkit.tool import ToolContext, ToolError
 from planck.workspace.paths import Slot
 
+FILE = schema.text("The file, relative to the workspace", minLength=1)
 MAX_FILE = 8 << 20
 """Bytes of a file that is written or edited as a whole."""
 _MAX_REMEMBERED = 32 << 20

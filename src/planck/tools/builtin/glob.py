@@ -2,6 +2,7 @@ import asyncio
 from typing import Any
 
 from planck.records.outcome import Ok
+from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.prose import prose
@@ -28,14 +29,10 @@ def glob_tool(root: Root, engine: Engine) -> Tool:
     return Tool(
         "glob",
         prose("glob", files=MAX_FILES),
-        {
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string", "minLength": 1, "description": "For example src/**/*.py"},
-                "path": {"type": "string", "description": "Folder to look in, default the workspace"},
-            },
-            "required": ["pattern"],
-        },
+        schema.arguments(
+            {"pattern": schema.text("For example src/**/*.py", minLength=1)},
+            {"path": schema.text("Folder to look in, default the workspace")},
+        ),
         execute,
         effect=Effect.NONE,
     )

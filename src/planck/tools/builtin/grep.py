@@ -2,6 +2,7 @@ import asyncio
 from typing import Any
 
 from planck.records.outcome import Ok
+from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.prose import prose
@@ -33,21 +34,15 @@ def grep_tool(root: Root, engine: Engine) -> Tool:
     return Tool(
         "grep",
         prose("grep", lines=LINES, maximum=MAX_LINES, line=MAX_SHOWN_LINE),
-        {
-            "type": "object",
-            "properties": {
-                "pattern": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "A regular expression, per line",
-                },
-                "path": {"type": "string", "description": "File or folder to look in, default the workspace"},
-                "glob": {"type": "string", "minLength": 1, "description": "Only files like this, e.g. *.py"},
+        schema.arguments(
+            {"pattern": schema.text("A regular expression, per line", minLength=1)},
+            {
+                "path": schema.text("File or folder to look in, default the workspace"),
+                "glob": schema.text("Only files like this, e.g. *.py", minLength=1),
                 "ignore_case": {"type": "boolean"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},
             },
-            "required": ["pattern"],
-        },
+        ),
         execute,
         effect=Effect.NONE,
     )

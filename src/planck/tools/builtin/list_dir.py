@@ -3,6 +3,7 @@ import stat
 from typing import Any
 
 from planck.records.outcome import Ok
+from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root, escape
@@ -25,10 +26,7 @@ def list_dir_tool(root: Root) -> Tool:
     return Tool(
         "list_dir",
         prose("list_dir", entries=MAX_ENTRIES),
-        {
-            "type": "object",
-            "properties": {"path": {"type": "string", "description": "The folder, default the workspace"}},
-        },
+        schema.arguments(optional={"path": schema.text("The folder, default the workspace")}),
         execute,
         effect=Effect.NONE,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, Ok
+from planck.toolkit import schema
 from planck.toolkit.images import MAX_IMAGE, image_type
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools.builtin.files import MAX_FILE, Seen, Spills
@@ -38,26 +39,13 @@ def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
     return Tool(
         "read",
         prose("read", lines=MAX_LINES, bytes=MAX_BYTES),
-        {
-            "type": "object",
-            "properties": {
-                "path": {
-                    "type": "string",
-                    "description": "The file, relative to the workspace; or output:<call id>",
-                },
-                "offset": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "description": "First line to show, counted from 1",
-                },
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "description": f"Lines to show, at most {MAX_LINES}",
-                },
+        schema.arguments(
+            {"path": schema.text("The file, relative to the workspace; or output:<call id>")},
+            {
+                "offset": schema.integer("First line to show, counted from 1", minimum=0),
+                "limit": schema.integer(f"Lines to show, at most {MAX_LINES}", minimum=1),
             },
-            "required": ["path"],
-        },
+        ),
         execute,
         effect=Effect.NONE,
     )

@@ -2,8 +2,9 @@ import asyncio
 from typing import Any
 
 from planck.records.outcome import Ok
+from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.files import MAX_FILE, Seen, diff, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, replace
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root
 
@@ -33,18 +34,7 @@ def write_tool(root: Root, seen: Seen) -> Tool:
     return Tool(
         "write",
         prose("write"),
-        {
-            "type": "object",
-            "properties": {
-                "path": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "The file, relative to the workspace",
-                },
-                "content": {"type": "string", "description": "The whole new content"},
-            },
-            "required": ["path", "content"],
-        },
+        schema.arguments({"path": FILE, "content": schema.text("The whole new content")}),
         execute,
         dry_run,
         effect=Effect.FILES,
