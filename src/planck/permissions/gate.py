@@ -5,18 +5,12 @@ from typing import Any, Protocol
 
 from planck.permissions.approver import Approvals
 from planck.permissions.policy import Surroundings, Verdict, judge
-from planck.permissions.question import (
-    ToolChange,
-    ask_for_call,
-    ask_for_tools,
-    decision_fact,
-    lasting_rule,
-    request_fact,
-)
+from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, lasting_rule, request_fact
 from planck.permissions.rules import Decision, Rule, SourcedRule, load
 from planck.records import codec
 from planck.records.approval import Answer, Scope
 from planck.records.authority import Authority, Confinement, Mode
+from planck.records.events import PermissionDecision
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
 from planck.toolkit.scribe import Scribe
@@ -59,10 +53,15 @@ class Gate:
         question = ask_for_tools(self.ids.new(), change)
         await scribe.record(request_fact(question, ""), barrier=True)
         allow = (await self.approvals.ask(question)).allow
-        reason = f"the user {'took' if allow else 'did not take'} what the server now says of its tools"
-        scope = Scope.SESSION if allow else None
-        decided = decision_fact(question.id, "", question.tool, allow=allow, reason=reason, scope=scope)
-        await scribe.record(decided, barrier=True)
+        fact = PermissionDecision(
+            call_id="",
+            tool=question.tool,
+            decision="allow" if allow else "deny",
+            reason=f"the user {'took' if allow else 'did not take'} what the server now says of its tools",
+            request_id=question.id,
+            scope="session" if allow else "",
+        )
+        await scribe.record(fact, barrier=True)
         return allow
 
     def remember(self, agent_id: str, rule: Rule | None, answer: Answer) -> str:
@@ -94,7 +93,7 @@ class AgentGate:
             return refused
         if verdict.decision is Decision.ALLOW:
             if verdict.by_rule:
-                await self._record("", ctx, tool, allow=True, reason=verdict.why)
+                await self._record(ctx, tool, verdict.why, allow=True)
             return verdict.confinement
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why)
@@ -107,7 +106,7 @@ class AgentGate:
         if not answer.allow:
             return await self._deny(ctx, tool, "the user said no", question.id)
         reason = f"the user said yes{gate.remember(self.agent_id, rule, answer)}"
-        await self._record(question.id, ctx, tool, allow=True, reason=reason, scope=answer.scope)
+        await self._record(ctx, tool, reason, question.id, scope=answer.scope, allow=True)
         return verdict.confinement
 
     async def _deny(self, ctx: ToolContext, tool: Tool, why: str, question_id: str = "") -> Err:
@@ -115,20 +114,27 @@ class AgentGate:
             f"{tool.name!r} is not permitted: {why}; "
             "go on without it, or tell the user to choose another --permission-mode or add a rule"
         )
-        await self._record(question_id, ctx, tool, allow=False, reason=reason)
+        await self._record(ctx, tool, reason, question_id, allow=False)
         return Err(ErrorKind.PERMISSION_DENIED, reason)
 
     async def _record(
         self,
-        question_id: str,
         ctx: ToolContext,
         tool: Tool,
+        reason: str,
+        request_id: str = "",
         *,
         allow: bool,
-        reason: str,
         scope: Scope | None = None,
     ) -> None:
-        fact = decision_fact(question_id, ctx.call_id, tool.name, allow=allow, reason=reason, scope=scope)
+        fact = PermissionDecision(
+            call_id=ctx.call_id,
+            tool=tool.name,
+            decision="allow" if allow else "deny",
+            reason=reason,
+            request_id=request_id,
+            scope=scope.value if scope else "",
+        )
         await self._scribe.record(fact, barrier=True)
 
     def _never(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> Err | None:

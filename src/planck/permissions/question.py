@@ -7,9 +7,9 @@ from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
 from planck.permissions.rules import Decision, Rule
 from planck.records import codec
-from planck.records.approval import Question, Scope
+from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
-from planck.records.events import PermissionDecision, PermissionRequest
+from planck.records.events import PermissionRequest
 from planck.records.visible import spell_out
 from planck.shell.script import segments
 from planck.toolkit.tool import Effect, Tool
@@ -29,12 +29,9 @@ class ToolChange(Protocol):
 
 
 class Asker(Protocol):
-    """Who asks: its id, and its name with whom it works for."""
-
-    @property
-    def agent_id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
+    agent_id: str
+    name: str
+    """With whom it works for."""
 
 
 def ask_for_call(
@@ -86,28 +83,8 @@ def lasting_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule 
 
 
 def request_fact(question: Question, call_id: str) -> PermissionRequest:
-    return PermissionRequest(
-        id=question.id,
-        call_id=call_id,
-        tool=question.tool,
-        text=question.text,
-        adds=question.adds,
-        reason=question.reason,
-        digest=question.digest,
-    )
-
-
-def decision_fact(
-    question_id: str, call_id: str, tool: str, *, allow: bool, reason: str, scope: Scope | None = None
-) -> PermissionDecision:
-    return PermissionDecision(
-        call_id=call_id,
-        tool=tool,
-        decision="allow" if allow else "deny",
-        reason=reason,
-        request_id=question_id,
-        scope=scope.value if scope else "",
-    )
+    same = {field: getattr(question, field) for field in ("id", "tool", "text", "adds", "reason", "digest")}
+    return PermissionRequest(call_id=call_id, **same)
 
 
 def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:

@@ -14,6 +14,9 @@ from planck.shell.script import Segment, segments
 class RuleError(PlanckError):
     """A rule that can't be used; the message names it, its source and what to change."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorKind.INVALID_ARGS, message)
+
 
 class Decision(StrEnum):
     ALLOW = "allow"
@@ -191,28 +194,19 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     try:
         rule = msgspec.convert(entry, Rule)
     except msgspec.ValidationError as problem:
-        raise RuleError(
-            ErrorKind.INVALID_ARGS, f"{source}: {problem}; see docs/guides/permissions.md"
-        ) from None
+        raise RuleError(f"{source}: {problem}; see docs/guides/permissions.md") from None
     words: tuple[str, ...] = ()
     if rule.command:
         if not fnmatchcase("bash", rule.tool):
-            raise RuleError(
-                ErrorKind.INVALID_ARGS,
-                f"{source}: only bash has a `command`; drop it or the tool {rule.tool!r}",
-            )
+            raise RuleError(f"{source}: only bash has a `command`; drop it or the tool {rule.tool!r}")
         parts = segments(rule.command)
         if parts is None or len(parts) != 1 or not all(word.literal for word in parts[0]):
             raise RuleError(
-                ErrorKind.INVALID_ARGS,
-                f"{source}: {rule.command!r} is not the beginning of one plain command; use words only",
+                f"{source}: {rule.command!r} is not the beginning of one plain command; use words only"
             )
         words = tuple(word.text for word in parts[0])
     if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
-        raise RuleError(
-            ErrorKind.INVALID_ARGS,
-            f"{source}: `network` and `unconfined` are rights; only `allow` gives them",
-        )
+        raise RuleError(f"{source}: `network` and `unconfined` are rights; only `allow` gives them")
     found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["))
     _check_examples(found)
     return found
@@ -224,7 +218,6 @@ def _check_examples(one: SourcedRule) -> None:
             if _example_matches(one, example) is not wanted:
                 says = "does not match" if wanted else "matches"
                 raise RuleError(
-                    ErrorKind.INVALID_ARGS,
                     f"{one.source}: {one.rule.command or one.rule.tool!r} {says} its own example "
                     f"{example!r}; correct one of the two",
                 )

@@ -21,6 +21,13 @@ class ToolError(PlanckError):
     """A tool's expected failure, raised from deep inside it; the executor makes it an `Err`."""
 
 
+class ArgumentError(ToolError):
+    """What the model sent can't be used: `invalid_args`."""
+
+    def __init__(self, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(ErrorKind.INVALID_ARGS, message, details)
+
+
 class Effect(StrEnum):
     """What a call can change; the permission modes are written in these words."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from planck.records import codec
 from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import ErrorKind
-from planck.toolkit.tool import Tool, ToolError
+from planck.toolkit.tool import ArgumentError, Tool, ToolError
 
 MAX_BYTES = 1 << 20
 """Of the arguments' text, where the tool says nothing else or is not known yet."""
@@ -30,7 +30,7 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
         return {}
     value = _load(text)
     if not isinstance(value, dict):
-        raise _refusal(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
+        raise ArgumentError(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)
     if "\\u" in text or not text.isascii():
@@ -47,8 +47,7 @@ def validate(tool: Tool, args: dict[str, Any]) -> None:
             _explain(problem, tool)
             for problem, _ in zip(validator.iter_errors(checked), range(_MAX_ERRORS), strict=False)
         ]
-        raise ToolError(
-            ErrorKind.INVALID_ARGS,
+        raise ArgumentError(
             f"{tool.name}: " + "; ".join(text for text, _ in problems),
             {"errors": [where for _, where in problems]},
         )
@@ -58,10 +57,10 @@ def _load(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise _refusal(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
+        raise ArgumentError(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as problem:
         around = text[max(0, problem.pos - 20) : problem.pos + 20]
-        raise _refusal(
+        raise ArgumentError(
             f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}"
         ) from None
 
@@ -71,27 +70,29 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _refusal(f"the key {twice[:100]!r} occurs twice; send it once")
+        raise ArgumentError(f"the key {twice[:100]!r} occurs twice; send it once")
     return found
 
 
 def _constant(text: str) -> Any:
-    raise _refusal(f"{text} is not a JSON number")
+    raise ArgumentError(f"{text} is not a JSON number")
 
 
 def _integer(text: str) -> int:
     if len(text) > _MAX_DIGITS + 1:
-        raise _refusal(f"the integer {text[:30]}… has {len(text)} digits, at most {_MAX_DIGITS} are accepted")
+        raise ArgumentError(
+            f"the integer {text[:30]}… has {len(text)} digits, at most {_MAX_DIGITS} are accepted"
+        )
     value = int(text)
     if not -(1 << 63) <= value < 1 << 64:
-        raise _refusal(f"the integer {text} does not fit into 64 bits")
+        raise ArgumentError(f"the integer {text} does not fit into 64 bits")
     return value
 
 
 def _number(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise _refusal(f"the number {text[:30]} is too large")
+        raise ArgumentError(f"the number {text[:30]} is too large")
     return value
 
 
@@ -111,14 +112,14 @@ def _check_depth(value: Any) -> None:
         ]
         if not level:
             return
-    raise _refusal(f"the arguments are nested deeper than {MAX_DEPTH} levels")
+    raise ArgumentError(f"the arguments are nested deeper than {MAX_DEPTH} levels")
 
 
 def _check_characters(value: Any) -> None:
     try:
         codec.encode(value)
     except UnicodeEncodeError:
-        raise _refusal("the arguments hold half of a surrogate pair, which is no character") from None
+        raise ArgumentError("the arguments hold half of a surrogate pair, which is no character") from None
 
 
 def compile_schema(tool: Tool) -> Any:
@@ -184,7 +185,3 @@ def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:
         hint = "".join(did_you_mean_one_of(str(name), known) for name in unexpected[:3]) or there
     where = {"path": path, "message": message}
     return (f"{path}: {message}{hint}" if path else f"{message}{hint}"), where
-
-
-def _refusal(message: str) -> ToolError:
-    return ToolError(ErrorKind.INVALID_ARGS, message)

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import msgspec
 
-from planck.records.authority import Confinement
 from planck.records.events import ToolProgress
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
@@ -119,7 +118,8 @@ class Executor:
 
     async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore) -> Any:
         call = read.call
-        progress = _Progress(call.id, self._scribe)
+        site, scribe = self._site, self._scribe
+        progress = _Progress(call.id, scribe)
         try:
             if self._tools.arrivals is not None and self._tools.get(call.name) is None:
                 await self._tools.arrivals.wait_for(call.name)
@@ -132,14 +132,14 @@ class Executor:
             if tool is None:
                 return self._unknown(call.name)
             arguments.validate(tool, args)
-            rights = None
-            if not self._site.dry_run:
-                rights = await self._permit.decide(tool, args, self._context(call, progress))
+            who = (site.session_id, scribe.agent_id or "", call.id, site.workspace, site.dry_run)
+            ctx = ToolContext(*who, progress=progress.tell, record=scribe.record)
+            rights = None if site.dry_run else await self._permit.decide(tool, args, ctx)
             if isinstance(rights, Err):
                 return rights
             async with slots:
                 deadline = asyncio.get_running_loop().time() + tool.timeout
-                ctx = self._context(call, progress, deadline, rights)
+                ctx = msgspec.structs.replace(ctx, deadline=deadline, confinement=rights)
                 return await self._in_time(tool, args, ctx, progress)
         except PlanckError as failure:
             return failure.err
@@ -153,25 +153,6 @@ class Executor:
         names = self._tools.names()
         hint = did_you_mean_one_of(name, names) or f"; there are: {', '.join(names)}"
         return Err(ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name[:100]!r}{hint}", {"tools": names})
-
-    def _context(
-        self,
-        call: ToolCall,
-        progress: "_Progress",
-        deadline: float | None = None,
-        confinement: Confinement | None = None,
-    ) -> ToolContext:
-        return ToolContext(
-            self._site.session_id,
-            self._scribe.agent_id or "",
-            call.id,
-            self._site.workspace,
-            self._site.dry_run,
-            deadline,
-            progress.tell,
-            self._scribe.record,
-            confinement,
-        )
 
     async def _in_time(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext, progress: "_Progress"
@@ -214,15 +195,10 @@ class Executor:
                 return await cast(Awaitable[Any], function(args, ctx))
             result = await self._in_thread(tool, function, args, ctx)
             return await result if inspect.isawaitable(result) else result
-        except PlanckError as failure:
-            return failure.err
-        except asyncio.CancelledError as problem:
-            if task is not None and task.cancelling():
-                raise
-            return broken(tool.name, problem)
         except BaseException as problem:
-            log.warning("%s raised", tool.name, exc_info=True)
-            return broken(tool.name, problem)
+            if isinstance(problem, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
+            return _describe_failure(tool, problem)
 
     async def _in_thread(self, tool: Tool, function: Execute, args: dict[str, Any], ctx: ToolContext) -> Any:
         """A thread of its own, which can't keep the process alive: a pool would run dry of blocked ones."""
@@ -239,11 +215,8 @@ class Executor:
             result: Any
             try:
                 result = function(args, ctx)
-            except PlanckError as failure:
-                result = failure.err
             except BaseException as problem:
-                log.warning("%s raised", tool.name, exc_info=True)
-                result = broken(tool.name, problem)
+                result = _describe_failure(tool, problem)
             try:
                 loop.call_soon_threadsafe(settle, result)
             except RuntimeError:
@@ -264,6 +237,13 @@ class Executor:
     def _late(self, name: str) -> None:
         self._left_behind -= 1
         log.warning("a late result of %s was dropped", name)
+
+
+def _describe_failure(tool: Tool, problem: BaseException) -> Err:
+    if isinstance(problem, PlanckError):
+        return problem.err
+    log.warning("%s raised", tool.name, exc_info=True)
+    return broken(tool.name, problem)
 
 
 class _Progress:

@@ -13,22 +13,19 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
 from planck.tools.results import command_outcome
 from planck.workspace.paths import Root, escape
 from planck.workspace.process import Command, allowed, run, shell
 from planck.workspace.regular import read_regular
-
-if TYPE_CHECKING:
-    from planck.tools.template import Template
 
 TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 600_000
@@ -48,25 +45,26 @@ _KINDS = {errno.ENOENT: ErrorKind.NOT_FOUND, errno.EFBIG: ErrorKind.LIMIT_EXCEED
 class ExternalTool(Tool):
     """A tool from a file: where it came from, and what exactly was loaded."""
 
-    def __init__(
-        self, definition: "Definition", path: str, environment: Mapping[str, str], spill: Path | None
-    ):
+    def __init__(self, content: bytes, path: str, environment: Mapping[str, str], spill: Path | None) -> None:
+        """Raises `ToolError` for content that is no sound TOOL.json."""
+        from planck.tools.template import compile_template  # reads bash; most workspaces have no TOOL.json
+
+        fields = _parse_fields(content, path)
         self.path = path
-        self.command = definition.command
-        self.fingerprint = definition.fingerprint
-        self._template = definition.template
+        self.command: str = fields["command"]
+        self.fingerprint = hashlib.sha256(content).hexdigest()
+        self._template = compile_template(self.command)
         self._environment = allowed(environment)
         self._spills = Spills(spill) if spill else None
-        declared = definition.parameters.get("properties", {})
         super().__init__(
-            definition.name,
-            definition.description,
-            definition.parameters,
+            fields["name"],
+            fields["description"],
+            fields["parameters"],
             self._run,
             self._plan_command,
             effect=Effect.COMMAND,
             timeout=MAX_TIMEOUT_MS / 1000 + 10,
-            always=_ALWAYS - set(declared),
+            always=_ALWAYS - set(fields["parameters"].get("properties", {})),
             confinable=True,
         )
 
@@ -96,18 +94,6 @@ class ExternalTool(Tool):
         return Ok({"output": plan, "dry_run": True, "tool": self.name, "args": args})
 
 
-class Definition(msgspec.Struct, frozen=True):
-    """A TOOL.json that was read and found sound."""
-
-    name: str
-    description: str
-    command: str
-    parameters: dict[str, Any]
-    template: "Template"
-    fingerprint: str
-    """SHA-256 of the file: what a user's trust is bound to."""
-
-
 class Problem(msgspec.Struct, frozen=True):
     """A TOOL.json that was not loaded, and why."""
 
@@ -127,7 +113,7 @@ def from_file(
     shown = escape(os.fspath(path))
     try:
         content = _read(os.path.expanduser(path), shown)
-        tool = ExternalTool(_parse_definition(content, shown), shown, environment or {}, spill)
+        tool = ExternalTool(content, shown, environment or {}, spill)
         arguments.compile_schema(tool)
         return Ok(tool)
     except PlanckError as failure:
@@ -201,31 +187,20 @@ def _read(path: str, shown: str) -> bytes:
         kind = _KINDS.get(problem.errno or 0, ErrorKind.READ_FAILED)
         raise ToolError(kind, f"cannot read {shown}: {_describe(problem)}") from None
     except ValueError:
-        raise ToolError(
-            ErrorKind.INVALID_ARGS, f"cannot read {shown!r}: a path holds no NUL character"
-        ) from None
+        raise ArgumentError(f"cannot read {shown!r}: a path holds no NUL character") from None
 
 
-def _parse_definition(content: bytes, shown: str) -> Definition:
-    from planck.tools.template import compile_template  # reads bash; most workspaces have no TOOL.json
-
+def _parse_fields(content: bytes, shown: str) -> dict[str, Any]:
     try:
-        data = codec.decode(content)
+        data: Any = codec.decode(content)
     except codec.DecodeError as problem:
-        raise ToolError(ErrorKind.INVALID_ARGS, f"invalid JSON in {shown}: {problem}") from None
+        raise ArgumentError(f"invalid JSON in {shown}: {problem}") from None
     _require_fields(data, shown)
     if not _NAME.fullmatch(data["name"]):
-        raise ToolError(
-            ErrorKind.INVALID_ARGS,
-            f"the name {data['name'][:100]!r} must be 1 to 64 letters, digits, '_' and '-'",
-        )
+        raise ArgumentError(f"the name {data['name'][:100]!r} must be 1 to 64 letters, digits, '_' and '-'")
     if data["parameters"].get("type", "object") != "object":
-        raise ToolError(ErrorKind.INVALID_ARGS, 'parameters must be a JSON Schema of "type": "object"')
-    return Definition(
-        **{field: data[field] for field in FIELDS},
-        template=compile_template(data["command"]),
-        fingerprint=hashlib.sha256(content).hexdigest(),
-    )
+        raise ArgumentError('parameters must be a JSON Schema of "type": "object"')
+    return {field: data[field] for field in FIELDS}
 
 
 def _require_fields(data: Any, shown: str) -> None:
@@ -237,8 +212,7 @@ def _require_fields(data: Any, shown: str) -> None:
     if not isinstance(data, dict):
         notes = ["the file must hold an object"]
     note = f" ({'; '.join(notes)})" if notes else ""
-    raise ToolError(
-        ErrorKind.INVALID_ARGS,
+    raise ArgumentError(
         f"TOOL.json at {shown} missing required fields: {', '.join(wrong)}{note}",
         {"fields": wrong},
     )
@@ -262,9 +236,8 @@ def _parse_timeout_ms(args: Mapping[str, Any]) -> int:
     if value is None:
         return TIMEOUT_MS
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= MAX_TIMEOUT_MS:
-        raise ToolError(
-            ErrorKind.INVALID_ARGS,
-            f"timeout must be a number of milliseconds from 1 to {MAX_TIMEOUT_MS}, not {value!r}",
+        raise ArgumentError(
+            f"timeout must be a number of milliseconds from 1 to {MAX_TIMEOUT_MS}, not {value!r}"
         )
     return int(value)
 
@@ -274,7 +247,7 @@ def _parse_cwd(args: Mapping[str, Any]) -> str:
     if value is None:
         return "."
     if not isinstance(value, str):
-        raise ToolError(ErrorKind.INVALID_ARGS, f"cwd must be a folder of the workspace, not {value!r}")
+        raise ArgumentError(f"cwd must be a folder of the workspace, not {value!r}")
     return value
 
 

@@ -15,7 +15,7 @@ from planck.records.outcome import ErrorKind
 from planck.shell import hazards
 from planck.shell.script import PLACEHOLDER, Slot, read
 from planck.shell.words import Quote, ShellError
-from planck.toolkit.tool import ToolError
+from planck.toolkit.tool import ArgumentError, ToolError
 
 MAX_COMMAND = 32_768
 """Characters, half a second to read at worst: files of others' are read before anybody trusts them."""
@@ -85,12 +85,12 @@ def compile_template(command: str) -> Template:
     if not PLACEHOLDER.search(command):
         return Template((command,), {})
     if "__planck_" in command:
-        raise ToolError(ErrorKind.INVALID_ARGS, "names that start with '__planck_' are taken")
+        raise ArgumentError("names that start with '__planck_' are taken")
     try:
         script = read(command)
         hazards.check(script)
     except ShellError as refusal:
-        raise ToolError(ErrorKind.INVALID_ARGS, str(refusal)) from None
+        raise ArgumentError(str(refusal)) from None
     names = dict.fromkeys(piece.name for piece in script.pieces if isinstance(piece, Slot))
     return Template(
         tuple(piece for piece in script.pieces if piece),
@@ -102,15 +102,11 @@ def format_value(name: str, value: Any) -> str:
     """Returns strings as they are, null as nothing, everything else as compact JSON."""
     text = value if isinstance(value, str) else "" if value is None else codec.encode_str(value)
     if "\0" in text:
-        raise ToolError(
-            ErrorKind.INVALID_ARGS, f"{name!r} holds a NUL character, which no program can be given"
-        )
+        raise ArgumentError(f"{name!r} holds a NUL character, which no program can be given")
     try:
         size = len(text.encode())
     except UnicodeEncodeError as problem:
-        raise ToolError(
-            ErrorKind.INVALID_ARGS, f"{name!r} is not valid Unicode at {problem.start}"
-        ) from problem
+        raise ArgumentError(f"{name!r} is not valid Unicode at {problem.start}") from problem
     if size > MAX_VALUE_BYTES:
         raise ToolError(
             ErrorKind.LIMIT_EXCEEDED,

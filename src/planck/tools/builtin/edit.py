@@ -3,7 +3,7 @@ from typing import Any
 
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, replace
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root
@@ -55,9 +55,7 @@ def _apply_edit(old: tuple[bytes, int] | None, args: dict[str, Any]) -> tuple[by
     if old is None:
         raise ToolError(ErrorKind.NOT_FOUND, f"{path!r} does not exist; create it with write")
     if args["old_string"] == args["new_string"]:
-        raise ToolError(
-            ErrorKind.INVALID_ARGS, "old_string and new_string are the same; nothing would change"
-        )
+        raise ArgumentError("old_string and new_string are the same; nothing would change")
     content = old[0]
     wanted, new = args["old_string"].encode(), args["new_string"].encode()
     count = content.count(wanted)

@@ -4,8 +4,7 @@ import fnmatch
 import re
 from collections.abc import Callable
 
-from planck.records.outcome import ErrorKind
-from planck.toolkit.tool import ToolError
+from planck.toolkit.tool import ArgumentError
 
 _MAX_ALTERNATIVES = 64
 _MAX_PATTERN = 1_000
@@ -17,9 +16,7 @@ def matcher(pattern: str, *, any_depth: bool = False) -> Callable[[str], bool]:
     With `any_depth` a pattern without a slash is compared with the name alone, as in .gitignore.
     """
     if len(pattern) > _MAX_PATTERN:
-        raise ToolError(
-            ErrorKind.INVALID_ARGS, f"the pattern has {len(pattern)} characters, at most {_MAX_PATTERN}"
-        )
+        raise ArgumentError(f"the pattern has {len(pattern)} characters, at most {_MAX_PATTERN}")
     rows = [_row(choice.removeprefix("./"), any_depth) for choice in _choices(pattern)]
 
     def matches(path: str) -> bool:
@@ -80,8 +77,5 @@ def _choices(pattern: str) -> list[str]:
             continue
         open_ones += [text[: brace.start()] + choice + text[brace.end() :] for choice in brace[1].split(",")]
         if len(open_ones) + len(done) > _MAX_ALTERNATIVES:
-            raise ToolError(
-                ErrorKind.INVALID_ARGS,
-                f"{pattern!r} has more than {_MAX_ALTERNATIVES} alternatives; use fewer",
-            )
+            raise ArgumentError(f"{pattern!r} has more than {_MAX_ALTERNATIVES} alternatives; use fewer")
     return done

@@ -7,7 +7,7 @@ from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.images import MAX_IMAGE, image_type
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
 from planck.tools.builtin.files import MAX_FILE, Seen, Spills
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root
@@ -183,6 +183,4 @@ def _refuse_binary(content: bytes, path: str, size: int) -> None:
 
 
 def _past_end(path: str, window: _Window, lines: int) -> ToolError:
-    return ToolError(
-        ErrorKind.INVALID_ARGS, f"offset {window.offset} is past the end of {path!r}, which has {lines} lines"
-    )
+    return ArgumentError(f"offset {window.offset} is past the end of {path!r}, which has {lines} lines")
