@@ -105,9 +105,7 @@ class Dialect:
     def merge_params(self, request: Request) -> Json:
         """The model's params and the request's, which are passed on but for what only we may say."""
         params = {**self.model.params, **request.params}
-        for name in self.reserved & params.keys():
-            del params[name]
-        return params
+        return {name: value for name, value in params.items() if name not in self.reserved} if params else {}
 
     def encode_tools(self, specs: Sequence[ToolSpec]) -> msgspec.Raw:
         """All specs, encoded once for as long as the set is the same object."""
