@@ -30,23 +30,20 @@ def walk(root: int, relative: str, flags: int) -> int:
         raise OSError(errno.EXDEV, "leaves the root")
     held = os.dup(root)
     for step in steps[:-1]:
-        try:
-            deeper = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=held)
-        except OSError as problem:
-            if problem.errno == errno.ENOTDIR and is_link(step, held):
-                raise OSError(errno.EXDEV, "a link") from None
-            raise
-        finally:
-            os.close(held)
-        held = deeper
+        held = _open_step(held, step, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return _open_step(held, steps[-1] if steps else ".", flags)
+
+
+def _open_step(folder: int, name: str, flags: int) -> int:
+    """Lets go of the folder, whatever it finds there."""
     try:
-        return os.open(steps[-1] if steps else ".", flags | os.O_NOFOLLOW, dir_fd=held)
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as problem:
-        if steps and problem.errno in (errno.ELOOP, errno.ENOTDIR) and is_link(steps[-1], held):
+        if problem.errno in (errno.ELOOP, errno.ENOTDIR) and is_link(name, folder):
             raise OSError(errno.EXDEV, "a link") from None
         raise
     finally:
-        os.close(held)
+        os.close(folder)
 
 
 _OPENAT2 = 437

@@ -92,8 +92,13 @@ class Stubs:
         self._made: list[str] = []
         self._locks = [lock for root in roots if (lock := _lock(root)) is not None]
 
-    def expect(self, path: str) -> None:
+    def mount(self, path: str) -> Iterator[str]:
+        """Yields the words that put an empty thing there, read-only."""
         self._made.append(path)
+        if path.endswith(".json"):
+            yield from ("--ro-bind", "/dev/null", path)
+        else:
+            yield from ("--tmpfs", path, "--remount-ro", path)
 
     def make(self, path: str) -> None:
         """With the mode of a stub, by which it is known whoever made it: a killed runtime leaves some."""
@@ -166,12 +171,14 @@ def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
-        yield from _keep_absent(path, root, stubs)
+        if os.access(root, os.W_OK):  # else nobody can make it
+            stubs.make(path)
+            yield from stubs.mount(path)
         return
     except OSError as problem:
         raise _protection_error(path, str(problem.strerror)) from None
     if _is_stub(path, found):
-        yield from _stub(path, stubs)  # left by a command that still runs, or by a runtime that was killed
+        yield from stubs.mount(path)  # left by a command that still runs, or by a runtime that was killed
         return
     if stat.S_ISLNK(found.st_mode):
         raise _protection_error(path, "it is a link, which a command could replace")
@@ -181,21 +188,6 @@ def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:
         raise _protection_error(path, "it is no file and no folder")
     if stat.S_ISREG(found.st_mode) and path.endswith("/.git"):
         yield from _git_folder(path, root)
-
-
-def _keep_absent(path: str, root: str, stubs: Stubs) -> Iterator[str]:
-    if not os.access(root, os.W_OK):
-        return  # then nobody can make it
-    stubs.make(path)
-    yield from _stub(path, stubs)
-
-
-def _stub(path: str, stubs: Stubs) -> Iterator[str]:
-    stubs.expect(path)
-    if path.endswith(".json"):
-        yield from ("--ro-bind", "/dev/null", path)
-    else:
-        yield from ("--tmpfs", path, "--remount-ro", path)
 
 
 def _git_folder(path: str, root: str) -> Iterator[str]:

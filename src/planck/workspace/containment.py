@@ -60,17 +60,25 @@ def _contains(wrapper: Sequence[str]) -> bool:
     if os.getpid() < 8:
         probe = 'test "$$" = 1'
     try:
-        done = subprocess.run(
-            [*wrapper, bash(), "--noprofile", "--norc", "-c", f"{probe}\nexit $?"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={"PATH": "/usr/bin:/bin"},
-            timeout=5,
-            check=False,
-        )
+        return try_script(wrapper, probe, timeout=5).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+
+
+def try_script(
+    prefix: Sequence[str], script: str, *, timeout: float, cwd: str | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs it behind the words of a containment and waits; its stderr is in its stdout."""
+    return subprocess.run(
+        [*prefix, bash(), "--noprofile", "--norc", "-c", f"{script}\nexit $?"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin"},
+        timeout=timeout,
+        check=False,
+    )
 
 
 def system_program(name: str) -> str | None:

@@ -22,27 +22,8 @@ _DENIED = (
     *(132, 235, 261, 280, 188, 189, 190, 197, 198, 199, 463, 466),  # utime, xattr
     *(165, 166, 155, 161, 272, 308, 428, 429, 430, 431, 432, 433, 442),  # mount, chroot, unshare, setns
     *(101, 310, 311, 321, 323, 298, 304, 250, 248, 249),  # ptrace, process_vm, bpf, handles, keys
-    *(
-        133,
-        259,
-        169,
-        175,
-        176,
-        313,
-        246,
-        320,
-        167,
-        168,
-        172,
-        173,
-        170,
-        171,
-        164,
-        227,
-        159,
-        305,
-        163,
-    ),  # root's
+    *(133, 259, 169, 175, 176, 313, 246, 320),  # root's: mknod, reboot, modules, kexec
+    *(167, 168, 172, 173, 170, 171, 164, 227, 159, 305, 163),  # root's: swap, ports, host name, time, acct
 )
 _CLONE, _CLONE3 = 56, 435
 _NEW_NAMESPACES = 0x7E020000 | 0x80
@@ -113,10 +94,7 @@ def _seccomp(libc: ctypes.CDLL) -> None:
     ]
     for number in _DENIED:
         program += [step(equal, number, 0, 1), step(give, refuse)]
-    program += [
-        step(equal, _CLONE3, 0, 1),
-        step(give, unknown),
-    ]  # libc falls back to clone
+    program += [step(equal, _CLONE3, 0, 1), step(give, unknown)]  # libc falls back to clone
     program += [step(equal, _CLONE, 0, 3), step(load, 16)]
     program += [step(bits, _NEW_NAMESPACES, 0, 1), step(give, refuse)]
     program += [step(give, allow)]

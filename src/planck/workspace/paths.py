@@ -13,7 +13,7 @@ import stat
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 
@@ -50,25 +50,17 @@ class Root:
     @contextmanager
     def reading(self, path: str) -> Iterator[int]:
         """A descriptor of a regular file; a FIFO, a device or a folder is refused without blocking."""
-        with self._fd() as root:
-            fd = self._open(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        try:
+        with self._opening(path, os.O_NONBLOCK | os.O_NOCTTY) as fd:
             _require_regular(fd, path)
             self._refuse_masked(fd, path)
             yield fd
-        finally:
-            os.close(fd)
 
     @contextmanager
     def folder(self, path: str = ".") -> Iterator[int]:
         """A descriptor of a directory, for listing or as a command's `cwd`."""
-        with self._fd() as root:
-            fd = self._open(root, path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
+        with self._opening(path, os.O_DIRECTORY) as fd:
             self._refuse_masked(fd, path)
             yield fd
-        finally:
-            os.close(fd)
 
     @contextmanager
     def writing(self, path: str, *, create: bool = True) -> Iterator["Slot"]:
@@ -90,15 +82,11 @@ class Root:
 
     def where(self, path: str, *, folder: bool = False) -> str:
         """The real place of an existing file or folder, relative to the root: free of links and `..`."""
-        with self._fd() as root:
-            fd = self._open(root, path, os.O_RDONLY | os.O_NONBLOCK | (os.O_DIRECTORY if folder else 0))
-        try:
+        with self._opening(path, os.O_NONBLOCK | (os.O_DIRECTORY if folder else 0)) as fd:
             if not stat.S_ISDIR(os.fstat(fd).st_mode):
                 _require_regular(fd, path)
             self._refuse_masked(fd, path)
             return os.path.relpath(self.place(fd, path), self.path)
-        finally:
-            os.close(fd)
 
     def present(self, paths: Iterable[str]) -> list[str]:
         """Those that are there and inside, links not followed."""
@@ -133,7 +121,11 @@ class Root:
         """The path as text relative to the root; touches no file."""
         if "\0" in path:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"a path can't hold a NUL character: {path!r}")
-        if len(os.fsencode(_require_encodable(path))) > 4095:
+        try:
+            size = len(os.fsencode(path))
+        except UnicodeEncodeError:
+            raise WorkspaceError(ErrorKind.INVALID_ARGS, f"{path!r} is no text") from None
+        if size > 4095:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"the path is too long: {path[:80]!r}…")
         if path.startswith("~") or re.match(r"\$\{?HOME\b", path):
             raise self._outside_error(path, "no home is ever expanded")
@@ -166,14 +158,20 @@ class Root:
         finally:
             os.close(fd)
 
-    def _open(self, root: int, path: str, flags: int) -> int:
-        relative = _find_spelling(root, self.relative(path))
+    @contextmanager
+    def _opening(self, path: str, flags: int) -> Iterator[int]:
+        with self._fd() as root:
+            relative = _find_spelling(root, self.relative(path))
+            try:
+                fd = open_beneath(root, relative, os.O_RDONLY | flags)
+            except OSError as problem:
+                if problem.errno == errno.ENOTDIR and not flags & os.O_DIRECTORY:
+                    problem.errno = errno.ENOENT  # there is nothing below a file
+                raise self._open_error(root, path, relative, problem, ErrorKind.READ_FAILED) from None
         try:
-            return open_beneath(root, relative, flags)
-        except OSError as problem:
-            if problem.errno == errno.ENOTDIR and not flags & os.O_DIRECTORY:
-                problem.errno = errno.ENOENT  # there is nothing below a file
-            raise self._open_error(root, path, relative, problem, ErrorKind.READ_FAILED) from None
+            yield fd
+        finally:
+            os.close(fd)
 
     def _open_parent(self, root: int, parent: str, path: str, create: bool) -> int:
         flags = os.O_RDONLY | os.O_DIRECTORY
@@ -190,10 +188,8 @@ class Root:
                 above = "/".join(steps[: depth - 1])
                 self._refuse_protected(_real_relative(held, self.path, above, step), path)
                 self._require_writable(held, path)
-                try:
+                with suppress(FileExistsError):
                     os.mkdir(step, 0o777, dir_fd=held)
-                except FileExistsError:
-                    pass
                 deeper = open_beneath(root, "/".join(steps[:depth]), flags)
             except OSError as problem:
                 step = "/".join(steps[:depth])
@@ -389,12 +385,7 @@ def is_inside(path: str, roots: Iterable[str]) -> bool:
 
 def protected_name(relative: str) -> str | None:
     """The protected component of a path, if any, at any depth: a nested repository counts too."""
-    steps = [step for step in relative.split("/") if step not in ("", ".")]
-    for step in steps:
-        name = _fold(step)
-        if name in PROTECTED:
-            return name
-    return None
+    return next((name for step in relative.split("/") if (name := _fold(step)) in PROTECTED), None)
 
 
 def escape(name: str) -> str:
@@ -421,14 +412,6 @@ def _escape_char(char: str) -> str:
 def _fold(name: str) -> str:
     # Linux file systems tell the twins apart; macOS takes them for the same file.
     return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
-
-
-def _require_encodable(path: str) -> str:
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        raise WorkspaceError(ErrorKind.INVALID_ARGS, f"{path!r} is no text") from None
-    return path
 
 
 def _find_spelling(root: int, relative: str) -> str:
@@ -494,7 +477,5 @@ def _link_note(root: int, relative: str) -> str:
 
 
 def _remove(name: str, folder: int) -> None:
-    try:
+    with suppress(OSError):
         os.unlink(name, dir_fd=folder)
-    except OSError:
-        pass

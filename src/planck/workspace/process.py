@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -177,7 +178,8 @@ class Job:
         if self._pidfd is not None:
             self._loop.add_reader(self._pidfd, self._exited)
         else:
-            self._waiter = self._loop.run_in_executor(None, _wait_unreaped, process.pid)
+            unreaped = os.WEXITED | os.WNOWAIT
+            self._waiter = self._loop.run_in_executor(None, os.waitid, os.P_PID, process.pid, unreaped)
             self._waiter.add_done_callback(lambda _: self._exited())
 
     @property
@@ -280,10 +282,8 @@ class Job:
         # Only while the leader is not reaped: its number, which is the group's, can't be another's then.
         if self._process.returncode is not None:
             return
-        try:
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
 
     async def _drain(self) -> None:
         """What the pipe still holds is ours; an escaped process that holds it open is not waited for."""
@@ -384,10 +384,6 @@ def _pidfd(pid: int) -> int | None:
         return None
 
 
-def _wait_unreaped(pid: int) -> None:
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-
-
 def _folder_path(fd: int) -> str:
     """A path that means this very directory in the child, whatever happens to its name."""
     if sys.platform == "darwin":
@@ -424,8 +420,6 @@ def _kill_children(pid: int) -> bool:
 
 
 def _start_error(argv: Sequence[str], problem: OSError) -> ProcessError:
-    if isinstance(problem, FileNotFoundError | NotADirectoryError | PermissionError):
-        return ProcessError(ErrorKind.COMMAND_FAILED, f"can't start {argv[0]!r}: {problem}")
     if problem.errno == 7:  # E2BIG
         size = sum(map(len, argv))
         return ProcessError(

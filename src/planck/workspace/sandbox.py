@@ -17,7 +17,7 @@ import msgspec
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.containment import Containment, bash
+from planck.workspace.containment import Containment, try_script
 
 
 class SandboxError(PlanckError):
@@ -117,16 +117,7 @@ def _forbidden(inside: Path, outside: Path, port: int) -> list[tuple[str, str]]:
 def _try(sandbox: Sandbox, rights: Confinement, script: str) -> str:
     wrapped = sandbox.wrap(rights)
     try:
-        done = subprocess.run(
-            [*wrapped.prefix, bash(), "--noprofile", "--norc", "-c", f"{script}\nexit $?"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=rights.roots[0],
-            env={"PATH": "/usr/bin:/bin"},
-            timeout=10,
-            check=False,
-        )
+        done = try_script(wrapped.prefix, script, timeout=10, cwd=rights.roots[0])
     except (OSError, subprocess.TimeoutExpired) as problem:
         return str(problem)
     finally:
