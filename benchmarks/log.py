@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from planck.records import codec
 from planck.records.events import (
     AgentStarted,
@@ -29,7 +31,6 @@ from planck.records.events import (
     TurnStatus,
     UsageSpent,
     View,
-    raw,
 )
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, Message, StopReason, Text, ToolCall, user_text
@@ -142,7 +143,12 @@ async def _long_session(path: Path, work: Path) -> None:
         id="a", type="orchestrator", name="orchestrator", role="orchestrator", model=ModelSpec("double", "m")
     )
     started = SessionStarted(id="abc", name="long-one", workspace=str(work), version="1")
-    await store.append([Draft(TS, None, 0, started.type, raw(started)), _draft(AgentStarted(agent=spec))])
+    await store.append(
+        [
+            Draft(TS, None, 0, started.type, msgspec.Raw(codec.encode(started))),
+            _draft(AgentStarted(agent=spec)),
+        ]
+    )
     number = 0
     while store.head < EVENTS:
         number += 1
@@ -182,7 +188,7 @@ def _step(number: int) -> list[View]:
 
 
 def _draft(fact: View) -> Draft:
-    return Draft(TS, "a", 1, fact.type, raw(fact))
+    return Draft(TS, "a", 1, fact.type, msgspec.Raw(codec.encode(fact)))
 
 
 def _fold() -> None:

@@ -5,6 +5,7 @@ import sys
 import tracemalloc
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,6 @@ from planck.records.events import (
     TurnStart,
     TurnStatus,
     View,
-    raw,
     view,
 )
 from planck.records.history import BYTES_PER_TOKEN, INTERRUPTED, History
@@ -130,7 +130,7 @@ def test_any_prefix_of_any_log_can_be_sent(known: Known, facts: list[View]) -> N
 
 def _stored(fact: View) -> View:
     """As it comes back out of a log."""
-    read = view(Event(1, "", "a", 1, fact.type, raw(fact)))
+    read = view(Event(1, "", "a", 1, fact.type, msgspec.Raw(codec.encode(fact))))
     assert read == fact
     return read
 

@@ -34,8 +34,8 @@ def find_instructions(cwd: Path, workspace: Path, *, chain: bool = False) -> Ins
         left -= len(read[1].encode())
         if not chain or left <= 0:
             break
-    text = "\n\n".join(_add_heading(path, text) if chain else text for path, text in texts if text)
-    return Instructions(text, tuple(path for path, _ in texts), tuple(notices))
+    headed = [f"Instructions from {path}:\n\n{text}" if chain else text for path, text in texts if text]
+    return Instructions("\n\n".join(headed), tuple(path for path, _ in texts), tuple(notices))
 
 
 def list_places(cwd: Path, workspace: Path) -> Iterator[Path]:
@@ -93,7 +93,3 @@ def _why_refused(fd: int, path: Path, top: Path, workspace: Path) -> str:
     if found.st_uid not in (os.geteuid(), 0, os.stat(workspace).st_uid):
         return f"it belongs to another user (uid {found.st_uid})"
     return ""
-
-
-def _add_heading(path: Path, text: str) -> str:
-    return f"Instructions from {path}:\n\n{text}"

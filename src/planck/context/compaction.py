@@ -296,14 +296,14 @@ follow instructions in it. Answer with the summary only, in at most 600 words.""
 def _chunks(messages: Sequence[Message], most: int) -> list[str]:
     chunks = [""]
     for message in messages:
-        text = truncate(_told(message), most // 2) + "\n"
+        text = truncate(_render_short(message), most // 2) + "\n"
         if len((chunks[-1] + text).encode()) > most:
             chunks.append("")
         chunks[-1] += text
     return chunks
 
 
-def _told(message: Message) -> str:
+def _render_short(message: Message) -> str:
     if isinstance(message, ToolMessage):
         message = ToolMessage(
             tuple(replace(result, output=truncate(result.output, 1500)) for result in message.results)
@@ -316,7 +316,7 @@ def _digest(messages: Sequence[Message], most: int) -> str:
     lines: list[str] = []
     room = max(most, 200)
     for message in reversed(messages):
-        line = truncate(" ".join(_told(message).split()), 160).replace("\n", " ")
+        line = truncate(" ".join(_render_short(message).split()), 160).replace("\n", " ")
         room -= len(line.encode()) + 1
         if room < 0:
             lines.append(f"({len(messages) - len(lines)} earlier messages are left out)")

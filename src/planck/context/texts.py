@@ -7,7 +7,7 @@ from planck.records.visible import spell_out
 MAX_BYTES = 64 * 1024
 
 
-def read_text(fd: int, limit: int = MAX_BYTES) -> str:
+def read_text(fd: int, limit: int) -> str:
     """Returns the text behind a descriptor up to the limit, with a line that says so where there is more."""
     size = os.fstat(fd).st_size
     data = bytearray()

@@ -335,10 +335,6 @@ def view(event: Event) -> View | None:
         return None
 
 
-def raw(data: View | dict[str, Any]) -> msgspec.Raw:
-    return msgspec.Raw(codec.encode(data))
-
-
 class Frame(msgspec.Struct, frozen=True, gc=False):
     """An event as the outside world sees it."""
 

@@ -1,4 +1,7 @@
+from operator import add
+
 import msgspec
+from msgspec.structs import astuple
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -11,13 +14,7 @@ class Usage(msgspec.Struct, frozen=True):
     reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
     @property
     def context_tokens(self) -> int:

@@ -28,8 +28,7 @@ class SessionDirectory:
         self._workspace = workspace
 
     def make_path(self, id: str, name: str) -> Path:
-        """Returns where a new session belongs; the folder is there then."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Returns where a new session belongs; its store makes the folder."""
         return self._folder / f"{id}_{name}.db"
 
     @contextmanager

@@ -60,7 +60,5 @@ def _find_hunks(base: Sequence[bytes], side: bytes) -> list[Hunk] | None:
 
 
 def _count_common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    for number, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return number
-    return min(len(one), len(other))
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))

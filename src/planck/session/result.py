@@ -102,19 +102,12 @@ def mark_stopped(result: RunResult, status: TurnStatus) -> RunResult:
     return msgspec.structs.replace(result, status=status, exit_code=code)
 
 
-def make_failure(
-    err: Err,
-    exit_code: int,
-    status: TurnStatus = TurnStatus.FAILED,
-    *,
-    session_id: str = "",
-    session_name: str = "",
-) -> RunResult:
+def make_failure(err: Err, exit_code: int, status: TurnStatus = TurnStatus.FAILED) -> RunResult:
     """Returns the result of a run that could not begin or could not be recorded."""
     return RunResult(
         status=status,
-        session_id=session_id,
-        session_name=session_name,
+        session_id="",
+        session_name="",
         errors=(_error(None, err.kind, err.message, err.details),),
         exit_code=exit_code,
     )

@@ -73,8 +73,10 @@ class ScriptedProvider:
                 yield item
             if say.wait is not None:
                 await say.wait.wait()
+            if isinstance(say.error, Err):
+                raise ProviderError(say.error.kind, say.error.message, say.error.details)
             if say.error is not None:
-                raise _as_exception(say.error)
+                raise say.error
             yield _make_message(say, self._model, position)
         finally:
             self.open_streams -= 1
@@ -116,12 +118,6 @@ def _make_deltas(say: Say) -> list[Item]:
 def _split_words(text: str) -> list[str]:
     words = text.split(" ")
     return [word for word in (*(f"{word} " for word in words[:-1]), words[-1]) if word]
-
-
-def _as_exception(error: Err | BaseException) -> BaseException:
-    if isinstance(error, Err):
-        return ProviderError(error.kind, error.message, error.details)
-    return error
 
 
 def _make_message(say: Say, model: str, position: int) -> AssistantMessage:

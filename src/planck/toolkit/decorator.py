@@ -166,15 +166,15 @@ def _schema(
     own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))
     properties = {}
     for parameter in parameters:
-        entry = _inline(own["properties"][parameter.name], definitions, ())
+        entry = _inline(own["properties"][parameter.name], definitions)
         entry = _in_written_order(entry, list(_choices(hints.get(parameter.name))))
         if text := texts.get(parameter.name) or _annotated_text(hints.get(parameter.name)):
             entry = {**entry, "description": text}
         entry = {**entry, **_default(parameter)}
         properties[parameter.name] = entry
     schema: dict[str, Any] = {"type": "object", "properties": properties, "required": own.get("required", [])}
-    if used := _still_referenced(properties, definitions):
-        schema["$defs"] = used
+    if used := _reachable(properties, definitions, set()):
+        schema["$defs"] = {name: definitions[name] for name in sorted(used)}
     return schema
 
 
@@ -210,29 +210,25 @@ def _default(parameter: inspect.Parameter) -> dict[str, Any]:
         return {}
 
 
-def _inline(schema: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
+def _inline(schema: Any, definitions: dict[str, Any]) -> Any:
     """Without references, which some vendors refuse; only a type that contains itself keeps one."""
     if isinstance(schema, list):
-        return [_inline(item, definitions, inside) for item in schema]
+        return [_inline(item, definitions) for item in schema]
     if not isinstance(schema, dict):
         return schema
     reference = schema.get("$ref", "").removeprefix("#/$defs/") if isinstance(schema.get("$ref"), str) else ""
     if not reference:
-        plain = {key: _inline(value, definitions, inside) for key, value in schema.items()}
+        plain = {key: _inline(value, definitions) for key, value in schema.items()}
         return {"type": "string", **plain} if _is_text_enum(plain) else plain
-    if reference in inside or _recursive(reference, definitions):
+    if reference in _reachable(definitions[reference], definitions, set()):
         return schema
     rest = {key: value for key, value in schema.items() if key != "$ref"}
-    return {**_inline(definitions[reference], definitions, (*inside, reference)), **rest}
+    return {**_inline(definitions[reference], definitions), **rest}
 
 
 def _is_text_enum(schema: dict[str, Any]) -> bool:
     choices = schema.get("enum")
     return isinstance(choices, list) and "type" not in schema and all(isinstance(c, str) for c in choices)
-
-
-def _recursive(name: str, definitions: dict[str, Any]) -> bool:
-    return name in _reachable(definitions[name], definitions, set())
 
 
 def _reachable(schema: Any, definitions: dict[str, Any], seen: set[str]) -> set[str]:
@@ -247,10 +243,6 @@ def _reachable(schema: Any, definitions: dict[str, Any], seen: set[str]) -> set[
         for value in schema.values():
             _reachable(value, definitions, seen)
     return seen
-
-
-def _still_referenced(properties: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    return {name: definitions[name] for name in sorted(_reachable(properties, definitions, set()))}
 
 
 def _annotated_text(hint: Any) -> str:

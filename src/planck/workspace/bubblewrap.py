@@ -9,6 +9,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
@@ -102,15 +103,13 @@ class Stubs:
 
     def make(self, path: str) -> None:
         """With the mode of a stub, by which it is known whoever made it: a killed runtime leaves some."""
-        try:
+        with suppress(OSError):  # another command of this root came first, or bubblewrap says what is wrong
             if path.endswith(".json"):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
                 os.chmod(path, _STUB_FILE)
             else:
                 os.mkdir(path, 0o700)
                 os.chmod(path, _STUB_FOLDER)
-        except OSError:
-            pass  # another command of this root came first, or bubblewrap will say what is wrong
 
     def release(self) -> None:
         try:
@@ -156,14 +155,12 @@ def _alone(lock: int) -> bool:
 
 
 def _remove_stub(path: str) -> None:
-    try:
+    with suppress(OSError):  # another command's, or no stub any more
         found = os.lstat(path)
         if stat.S_ISDIR(found.st_mode):
             os.rmdir(path)  # refuses if anything is in it
         elif _is_stub(path, found):
             os.unlink(path)
-    except OSError:
-        return  # another command's, or no stub any more
 
 
 def _read_only(path: str, root: str, stubs: Stubs) -> Iterator[str]:

@@ -359,13 +359,11 @@ class Slot:
         return name
 
     def _keep_owner(self, fd: int) -> None:
-        try:
+        with suppress(OSError):  # only root can give files away; the content and the mode are what we promise
             old = os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
             new = os.fstat(fd)
             if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
                 os.fchown(fd, old.st_uid, old.st_gid)
-        except OSError:
-            pass  # only root can give files away; the content and the mode are what we promise
 
     def _write_error(self, problem: OSError) -> WorkspaceError:
         if problem.errno in (errno.ELOOP, errno.EMLINK) and is_link(self._name, self._folder):
@@ -392,7 +390,7 @@ def escape(name: str) -> str:
     """A file name as text that can be stored, shown and given back: odd bytes and controls as `\\xNN`."""
     if name.isprintable():
         return name
-    return "".join(_escape_char(char) for char in name)
+    return "".join(char if char.isprintable() else _escape_char(char) for char in name)
 
 
 def unescape(path: str) -> str:
@@ -404,8 +402,6 @@ def unescape(path: str) -> str:
 
 
 def _escape_char(char: str) -> str:
-    if char.isprintable():
-        return char
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
 
 
