@@ -1,7 +1,6 @@
 """What an agent is given from files: configuration, AGENTS.md, skills and tools, seen anew at every turn."""
 
 import logging
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -12,6 +11,7 @@ from planck.config.trust import Trust, TrustState, trust_file
 from planck.context import agents_md, skills
 from planck.context.prompt import build_system_prompt
 from planck.context.skills import Catalog, Place, Skill
+from planck.context.texts import stamp_file
 from planck.records.specs import EVERY_TOOL, AgentSpec
 
 log = logging.getLogger(__name__)
@@ -159,11 +159,4 @@ class _Kept(Generic[T]):
 
 def stamps(paths: Iterable[Path | str]) -> tuple[Any, ...]:
     """Differs when one of the files was changed, came or went."""
-    found: list[Any] = []
-    for path in paths:
-        try:
-            stat = os.stat(path)
-            found.append((stat.st_mtime_ns, stat.st_size, stat.st_ino))
-        except OSError:
-            found.append(None)
-    return tuple(found)
+    return tuple(map(stamp_file, paths))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from planck.context import frontmatter
-from planck.context.texts import MAX_BYTES, read_text
+from planck.context.texts import MAX_BYTES, read_text, stamp_file
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.paths import Root, WorkspaceError, escape, is_inside
 
@@ -112,7 +112,7 @@ def _list_resources(skill: Skill) -> list[str]:
 def stamp_skills(places: Iterable[Place]) -> tuple[Any, ...]:
     """Returns what differs when a skill came, went or changed its SKILL.md."""
     return tuple(
-        (str(folder), *_stamp(folder / "SKILL.md")) for place in places for folder in _list_folders(place)
+        (str(folder), stamp_file(folder / "SKILL.md")) for place in places for folder in _list_folders(place)
     )
 
 
@@ -125,14 +125,6 @@ def _list_folders(place: Place) -> Iterator[Path]:
     for name in names:
         if os.path.lexists(place.path / name / "SKILL.md"):
             yield place.path / name
-
-
-def _stamp(path: Path) -> tuple[int, int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _read_head(place: Place, folder: Path) -> Skill | str:

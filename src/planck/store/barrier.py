@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from planck.store.database import Disk, companion
-from planck.store.witness import Witness
+from planck.store.witness import write_witness
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,8 @@ class Barrier:
     def __init__(self, path: Path, disk: Disk) -> None:
         self._path = path
         self._disk = disk
-        self._witness = Witness(companion(path, "witness"))
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._witness = os.open(companion(path, "witness"), flags, 0o600)
         self._busy = threading.Lock()
         self._stopped = False
         self._wal = -1
@@ -55,12 +56,12 @@ class Barrier:
                 return
             self._closed = True
             self._write_witness(head, digest)
-            self._witness.close()
+            os.close(self._witness)
             if self._wal >= 0:
                 os.close(self._wal)
 
     def _write_witness(self, head: int, digest: bytes) -> None:
         try:
-            self._witness.write(head, digest)
+            write_witness(self._witness, head, digest)
         except OSError as e:
             log.warning("the witness of %s was not written: %s", self._path.name, e)

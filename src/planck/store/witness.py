@@ -16,15 +16,8 @@ class Witnessed(msgspec.Struct, frozen=True):
     hash: str
 
 
-class Witness:
-    def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-
-    def write(self, seq: int, digest: bytes) -> None:
-        os.pwrite(self._fd, codec.encode(Witnessed(seq, digest.hex())).ljust(_SIZE), 0)
-
-    def close(self) -> None:
-        os.close(self._fd)
+def write_witness(fd: int, seq: int, digest: bytes) -> None:
+    os.pwrite(fd, codec.encode(Witnessed(seq, digest.hex())).ljust(_SIZE), 0)
 
 
 def read_witness(path: Path) -> Witnessed | None:

@@ -90,15 +90,8 @@ class Root:
 
     def present(self, paths: Iterable[str]) -> list[str]:
         """Those that are there and inside, links not followed."""
-        found = []
         with self._fd() as root:
-            for path in paths:
-                try:
-                    os.close(open_beneath(root, path, _LOOK))
-                except OSError:
-                    continue
-                found.append(path)
-        return found
+            return [path for path in paths if _is_there(root, path)]
 
     def peek(self, path: str, limit: int) -> tuple[bytes, int] | None:
         """What `writing` would find there, refusals included, without making a folder."""
@@ -413,15 +406,17 @@ def _fold(name: str) -> str:
 def _find_spelling(root: int, relative: str) -> str:
     """A name that was listed escaped, as it really is; one that is there literally stays."""
     raw = unescape(relative)
-    if raw == relative:
+    if raw == relative or _is_there(root, relative) or not _is_there(root, raw):
         return relative
-    for spelling in (relative, raw):
-        try:
-            os.close(open_beneath(root, spelling, _LOOK))
-        except OSError:
-            continue
-        return spelling
-    return relative
+    return raw
+
+
+def _is_there(root: int, relative: str) -> bool:
+    try:
+        os.close(open_beneath(root, relative, _LOOK))
+    except OSError:
+        return False
+    return True
 
 
 _LOOK = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW
