@@ -3,6 +3,7 @@
 from typing import Any
 
 from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.schema import arguments, text
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
@@ -10,28 +11,12 @@ _SYNONYMS = {"todo": "pending", "doing": "in_progress", "done": "completed"}
 
 
 def make_plan_tool() -> Tool:
+    step = arguments({"text": {"type": "string"}, "status": text(", ".join(MARKS))})
     return Tool(
         "update_plan",
         "Show the user your plan: all steps, each with its status. Call it again, with every step, when one "
         "changes. For work of three steps and more; at most one step is in_progress.",
-        {
-            "type": "object",
-            "properties": {
-                "steps": {
-                    "type": "array",
-                    "maxItems": 100,
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "text": {"type": "string"},
-                            "status": {"type": "string", "description": ", ".join(MARKS)},
-                        },
-                        "required": ["text", "status"],
-                    },
-                }
-            },
-            "required": ["steps"],
-        },
+        arguments({"steps": {"type": "array", "maxItems": 100, "items": step}}),
         _update,
         effect=Effect.NONE,
     )

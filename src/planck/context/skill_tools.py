@@ -9,6 +9,7 @@ from planck.context.skills import Skill
 from planck.records import codec
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind, Ok
+from planck.toolkit.schema import arguments, text
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
 Skills = Mapping[str, Skill]
@@ -26,24 +27,17 @@ def make_skill_tools(source: SkillSource) -> list[Tool]:
         Tool(
             "load_skill",
             "Load a skill's instructions, or one file of it. Do so before work that the skill describes.",
-            {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "description": "The skill's name, as listed"},
-                    "resource": {
-                        "type": "string",
-                        "description": "A file of the skill, relative to its folder",
-                    },
-                },
-                "required": ["name"],
-            },
+            arguments(
+                {"name": text("The skill's name, as listed")},
+                {"resource": text("A file of the skill, relative to its folder")},
+            ),
             work.load,
             effect=Effect.NONE,
         ),
         Tool(
             "list_skills",
             "List the skills you can load: name, description and scope, as JSON.",
-            {"type": "object", "properties": {}},
+            arguments(),
             work.list,
             effect=Effect.NONE,
         ),
@@ -61,10 +55,10 @@ class _SkillTools:
             hint = did_you_mean(args["name"], known) or "; list_skills shows what there is"
             return Err(ErrorKind.NOT_FOUND, f"no skill {args['name']!r}{hint}")
         try:
-            text = await asyncio.to_thread(skills.read_skill, skill, args.get("resource") or "")
+            found = await asyncio.to_thread(skills.read_skill, skill, args.get("resource") or "")
         except skills.SkillError as failure:
             return failure.err
-        return Ok({"output": text, "skill": skill.name, "path": str(skill.folder)})
+        return Ok({"output": found, "skill": skill.name, "path": str(skill.folder)})
 
     async def list(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         rows = [
