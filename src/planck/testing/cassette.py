@@ -137,12 +137,9 @@ def _make_call(request: Request, shown: dict[str, tuple[Message, ...]]) -> Call:
 
 def _count_common(before: Sequence[Message], now: Sequence[Message]) -> int:
     """Messages are shared between calls, so nearly every comparison is one of identity."""
-    kept = 0
-    for one, other in zip(before, now, strict=False):
-        if one is not other and one != other:
-            break
-        kept += 1
-    return kept
+    pairs = enumerate(zip(before, now, strict=False))
+    differing = (at for at, (one, other) in pairs if one is not other and one != other)
+    return next(differing, min(len(before), len(now)))
 
 
 def _as_request(call: Call) -> Any:
