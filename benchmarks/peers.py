@@ -10,7 +10,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from planck.mcp.calls import PeerSettings
 from planck.mcp.instances import Instances
 from planck.mcp.listing import Listing
 from planck.records.messages import ToolCall
@@ -88,11 +87,9 @@ async def _measure(folder: Path) -> None:
 
     began = time.perf_counter()
     quiet = _Quiet()
-    launch = SidecarLaunch(
-        folder / "sidecar.py", folder, folder / "cache", dict(os.environ), quiet.hear_build
-    )
-    settings = PeerSettings("bench", kind="sidecar", ours=True)
-    instances = Instances(settings, launch, SystemClock(), quiet)
+    cache, environ = folder / "cache", dict(os.environ)
+    launch = SidecarLaunch("bench", folder / "sidecar.py", folder, cache, environ, quiet.hear_build)
+    instances = Instances(launch, SystemClock(), quiet)
     instances.own.start()
     await instances.own.settle()
     theirs = _executor(SidecarTool(instances.own.tools.tools[0], instances))

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from planck.mcp.calls import PeerSettings
 from planck.mcp.client import tool_prefix
 from planck.mcp.instances import Instances
 from planck.mcp.listing import Listing
@@ -35,12 +34,13 @@ class Leaping(SystemClock):
 class Watched:
     """A peer, and all that it said of itself."""
 
-    def __init__(self, name: str, launch: Launch, clock: Clock | None = None, **settings: Any) -> None:
+    def __init__(self, name: str, launch: Launch, clock: Clock | None = None, prefix: str = "") -> None:
+        launch.name, launch.prefix = name, prefix
         self.states: list[State] = []
         self.details: list[str] = []
         self.listings: list[Listing] = []
         self._changed = asyncio.Event()
-        self.instances = Instances(PeerSettings(name, **settings), launch, clock or SystemClock(), self)
+        self.instances = Instances(launch, clock or SystemClock(), self)
         self.peer = self.instances.own
 
     async def until(self, state: State, count: int = 1) -> None:

@@ -38,7 +38,7 @@ def server(url: str, **options: Any) -> Any:
         "web", {"url": url, "headers": {"Authorization": "Bearer ${TOKEN}"}}, {"TOKEN": "t0ken"}
     )
     start_timeout = options.pop("start_timeout", 10.0)
-    launch = ServerLaunch(spec, Path("/"), {})
+    launch = ServerLaunch("web", spec, Path("/"), {})
     launch.start_timeout, launch.probe_timeout = start_timeout, 0.3
     return watched("web", launch, prefix=tool_prefix("web"), **options)
 

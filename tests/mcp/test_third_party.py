@@ -66,7 +66,7 @@ def _install(argv: list[str], cwd: Path) -> None:
 
 def _server(name: str, workspace: Path, **entry: Any) -> Any:
     spec = read_server(name, entry, os.environ)
-    launch = ServerLaunch(spec, workspace, os.environ)
+    launch = ServerLaunch(name, spec, workspace, os.environ)
     return watched(name, launch, prefix=tool_prefix(name))
 
 

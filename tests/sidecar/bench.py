@@ -81,6 +81,6 @@ def write(folder: Path, text: str = TOOLS) -> Path:
 
 def sidecar(path: Path, probe_timeout: float = 5.0, **options: Any) -> AbstractAsyncContextManager[Watched]:
     environment = {"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "SECRET_KEY": "do not leak"}
-    launch = SidecarLaunch(path, path.parent, path.parent / "cache", environment, lambda text: None)
+    launch = SidecarLaunch("mine", path, path.parent, path.parent / "cache", environment, lambda text: None)
     launch.poll, launch.probe_timeout = 0.05, probe_timeout
-    return watched("mine", launch, kind="sidecar", ours=True, **options)
+    return watched("mine", launch, **options)

@@ -22,7 +22,7 @@ _NAMES = {
     "planck.session.directory": "SessionError",
     "planck.session.result": "Exit RunResult make_failure",
     "planck.session.undo": "Plan Selection UndoError",
-    "planck.sidecar.exec": "pipe_secret prepare_sidecar",
+    "planck.sidecar.host": "pipe_secret prepare_sidecar",
     "planck.sidecar.scaffold": "create_sidecar",
 }
 """By module: classes and functions, none of them named like a module of this package.

@@ -10,16 +10,14 @@ from typing import Any
 
 import msgspec
 
-from planck.mcp.instances import Instances
+from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, PeerError, open_address, open_process
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
 
-TIMEOUT = 300.0
-_LATER = 10.0
-"""The executor's clock stands behind ours, which knows the partial output and tells the peer to stop."""
+_TIMEOUT_MS = 300_000
 
 
 class ServerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,7 +61,9 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
 class ServerLaunch(Launch):
     """A server's process knows the allowed names of our environment and what its own entry says."""
 
-    def __init__(self, spec: ServerSpec, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, name: str, spec: ServerSpec, folder: Path, environment: Mapping[str, str]) -> None:
+        self.name = name
+        self.prefix = tool_prefix(name)
         self.confinable = not spec.url
         self._spec = spec
         self._cwd = folder / spec.cwd if spec.cwd else folder
@@ -96,20 +96,20 @@ def tool_prefix(server: str) -> str:
 
 
 class ServerTool(Tool):
-    def __init__(self, listed: ListedTool, instances: Instances, timeout: float = TIMEOUT) -> None:
+    def __init__(self, listed: ListedTool, instances: Instances, timeout_ms: int) -> None:
+        self._timeout = (timeout_ms or _TIMEOUT_MS) / 1000
         super().__init__(
             listed.spec.name,
             listed.spec.description,
             listed.spec.parameters,
             self._call,
             effect=Effect.COMMAND,
-            timeout=timeout + _LATER,
+            timeout=self._timeout + EXECUTOR_GRACE,
             plain_schema=True,
             confinable=instances.confinable,
         )
         self._listed = listed
         self._instances = instances
-        self._timeout = timeout
 
     async def _call(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         peer = await self._instances.find(ctx.confinement)

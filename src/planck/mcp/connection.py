@@ -23,18 +23,16 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from planck import __version__
-from planck.mcp.calls import Call, CallQueue, PeerSettings
 from planck.mcp.guard import SAID_CLOSED, GuardedTransport
 from planck.mcp.listing import MAX_TOOLS, Listing, read_listing
+from planck.mcp.peer import Call, Peer
 from planck.mcp.results import decode_outcome, read_own_error
-from planck.mcp.transport import FinalError, Launch, Link, PeerError
+from planck.mcp.transport import FinalError, Link, PeerError
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Outcome
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
-
-    from planck.mcp.peer import Peer
 
 log = logging.getLogger(__name__)
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else its warnings land on the user's terminal
@@ -45,16 +43,14 @@ _LIST_GAP = 0.2
 
 
 class Connection:
-    """Tells its `owner` when the peer is there, and each time that its tools have changed."""
+    """Tells its `peer` when it is there, and each time that its tools have changed."""
 
-    def __init__(self, settings: PeerSettings, launch: Launch, calls: CallQueue, owner: "Peer") -> None:
+    def __init__(self, peer: Peer) -> None:
         self.over: Err | None = None
         self.in_flight: set[Call] = set()
         self.afresh = False
-        self._settings = settings
-        self._launch = launch
-        self._calls = calls
-        self._owner = owner
+        self._peer = peer
+        self._launch = peer.launch
         self._scope = anyio.CancelScope()
         self._suspect = False
         self._changed = asyncio.Event()
@@ -74,7 +70,7 @@ class Connection:
         except PeerError as failure:
             return self.over or failure.err
         except Exception as problem:
-            log.debug("%s ended", self._settings.label, exc_info=True)
+            log.debug("%s ended", self._launch.label, exc_info=True)
             return self.over or self._failed(_describe(problem))
         finally:
             timer.cancel()
@@ -88,15 +84,10 @@ class Connection:
             self._link.polite = polite
         self._scope.cancel()
 
-    def restart(self) -> None:
-        """Ends the peer when no call is in flight any more."""
-        self.afresh = True
-        self._calls.wake.set()
-
     def suspect(self) -> None:
         """Asks the peer something easy, after a call ran out of time, and ends it if it does not answer."""
         self._suspect = True
-        self._calls.wake.set()
+        self._peer.wake.set()
 
     async def _with_reason(self, link: Link, timer: asyncio.TimerHandle) -> None:
         """A peer that goes while it starts says why in its last words, not in the SDK's exception."""
@@ -110,7 +101,7 @@ class Connection:
             if not link.over:
                 raise
             kind, reason = await link.ended()
-            raise PeerError(kind, f"{self._settings.label} failed: {reason}") from problem
+            raise PeerError(kind, f"{self._launch.label} failed: {reason}") from problem
 
     async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
         me = Implementation(name="planck", version=__version__)
@@ -119,7 +110,7 @@ class Connection:
             tools = await self._list(client)
             timer.cancel()
             self._link = link
-            self._owner.connected(tools)
+            self._peer.connected(tools)
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch_link, link)
                 group.start_soon(self._watch_tools, client)
@@ -127,7 +118,7 @@ class Connection:
                 await self._serve(client, link, group)
 
     async def _serve(self, client: Client, link: Link, group: "TaskGroup") -> None:
-        waiting, wake = self._calls.waiting, self._calls.wake
+        waiting, wake = self._peer.waiting, self._peer.wake
         while True:
             while waiting and not self.afresh:
                 call = waiting.popleft()
@@ -151,18 +142,18 @@ class Connection:
             except MCPError as problem:
                 cut = problem.error.code == CONNECTION_CLOSED
                 if link.over or (cut and not link.apart):
-                    self._calls.wake.set()
+                    self._peer.wake.set()
                     await self._gone(problem)
                 failed = self._failed(problem.error.message) if cut else None
-                call.resolve(failed or _declined(problem, ours=self._settings.ours))
+                call.resolve(failed or _declined(problem, ours=self._launch.ours))
             except ValidationError as problem:
                 call.resolve(Err(ErrorKind.PEER_PROTOCOL, self._no_result(problem)))
             except Exception as problem:
-                log.debug("a call of %s failed", self._settings.label, exc_info=True)
+                log.debug("a call of %s failed", self._launch.label, exc_info=True)
                 call.resolve(self._failed(_describe(problem)))
         self.in_flight.discard(call)
         if self.afresh:
-            self._calls.wake.set()
+            self._peer.wake.set()
 
     async def _ask(self, client: Client, call: Call) -> Outcome:
         meta: Any = call.meta or None
@@ -171,7 +162,7 @@ class Connection:
         result = await client.session.send_request(
             CallToolRequest(params=params), CallToolResult, progress_callback=call.hear
         )
-        return decode_outcome(result, ours=self._settings.ours)
+        return decode_outcome(result, ours=self._launch.ours)
 
     async def _gone(self, problem: MCPError) -> None:
         """Closed under a call: give the watcher a moment to say why, then say it ourselves."""
@@ -188,15 +179,16 @@ class Connection:
             cursor = page.next_cursor
             if cursor is None or len(raw) > MAX_TOOLS:
                 break
-        return read_listing(raw, self._settings.prefix)
+        return read_listing(raw, self._launch.prefix)
 
     async def _watch_link(self, link: Link) -> None:
         kind, reason = await link.ended()
-        self.end(Err(kind, f"{self._settings.label} failed: {reason}"))
+        self.end(Err(kind, f"{self._launch.label} failed: {reason}"))
 
     async def _watch_files(self) -> None:
         await self._launch.wait_for_change()
-        self.restart()
+        self.afresh = True  # it ends when no call is in flight any more
+        self._peer.wake.set()
 
     async def _watch_tools(self, client: Client) -> None:
         """Newer servers tell of a changed list only to who listens; older ones by themselves."""
@@ -209,9 +201,9 @@ class Connection:
                 await self._changed.wait()
                 self._changed.clear()
                 try:
-                    self._owner.listed_tools(await self._list(client))
+                    self._peer.listed_tools(await self._list(client))
                 except (MCPError, ValidationError):
-                    log.debug("%s does not list its tools again", self._settings.label, exc_info=True)
+                    log.debug("%s does not list its tools again", self._launch.label, exc_info=True)
                 await anyio.sleep(_LIST_GAP)
 
     async def _listen(self, client: Client) -> None:
@@ -221,7 +213,7 @@ class Connection:
         except ListenNotSupportedError:
             pass
         except Exception:
-            log.debug("%s does not tell of changes", self._settings.label, exc_info=True)
+            log.debug("%s does not tell of changes", self._launch.label, exc_info=True)
 
     async def _probe(self, client: Client) -> None:
         timeout = self._launch.probe_timeout
@@ -236,10 +228,10 @@ class Connection:
     def _no_result(self, problem: ValidationError) -> str:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        return f"{self._settings.label} sent something that is no MCP result: {where}: {first['msg']}"
+        return f"{self._launch.label} sent something that is no MCP result: {where}: {first['msg']}"
 
     def _failed(self, reason: str) -> Err:
-        return Err(ErrorKind.PEER_FAILED, f"{self._settings.label} failed: {reason}")
+        return Err(ErrorKind.PEER_FAILED, f"{self._launch.label} failed: {reason}")
 
 
 def _describe(problem: BaseException) -> str:

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -20,7 +21,6 @@ from mcp_types import (
 )
 
 from planck.mcp.meta import HTTP_FAILED
-from planck.mcp.wire import IncomingStream, Stream
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
@@ -132,7 +132,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-class _Incoming(IncomingStream):
+class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
     def __init__(self, stream: "ReadStream[SessionMessage | Exception]", guard: GuardedTransport) -> None:
         self._stream = stream
         self._guard = guard
@@ -147,7 +147,7 @@ class _Incoming(IncomingStream):
         await self._stream.aclose()
 
 
-class _Outgoing(Stream):
+class _Outgoing(ObjectSendStream[SessionMessage]):
     def __init__(self, stream: "WriteStream[SessionMessage]", guard: GuardedTransport) -> None:
         self._stream = stream
         self._guard = guard

@@ -5,9 +5,7 @@ in another, in the sandbox, which is started when the first such call comes.
 """
 
 import asyncio
-from typing import Protocol
 
-from planck.mcp.calls import PeerSettings
 from planck.mcp.peer import Peer, PeerListener, State
 from planck.mcp.transport import Launch
 from planck.records.authority import Confinement, Mode
@@ -15,22 +13,16 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock
 
 _START_TIMEOUT = 30.0
-
-
-class InstancesListener(PeerListener, Protocol):
-    def failed_in_sandbox(self) -> None:
-        """It can't run in the sandbox: from now on its calls are to be asked about."""
+EXECUTOR_GRACE = 10.0
+"""Seconds: the executor's clock stands behind ours, which knows the partial output and stops the peer."""
 
 
 class Instances:
-    def __init__(
-        self, settings: PeerSettings, launch: Launch, clock: Clock, listener: InstancesListener
-    ) -> None:
+    def __init__(self, launch: Launch, clock: Clock, listener: PeerListener) -> None:
         """`listener` hears of the first instance, and of no confined one but that it failed."""
-        self.own = Peer(settings, launch, clock, listener)
+        self.own = Peer(launch, clock, listener)
         self.confinable = launch.confinable
         """Whether its calls may be confined: until one could not be."""
-        self._settings = settings
         self._launch = launch
         self._clock = clock
         self._listener = listener
@@ -56,7 +48,7 @@ class Instances:
                 await instance.aclose()
 
     async def _start(self, confinement: Confinement) -> Peer | Err:
-        peer = Peer(self._settings, self._launch.confine(confinement), self._clock)
+        peer = Peer(self._launch.confine(confinement), self._clock)
         peer.start()
         try:
             async with asyncio.timeout(_START_TIMEOUT):
@@ -75,6 +67,6 @@ class Instances:
         self._listener.failed_in_sandbox()
         return Err(
             ErrorKind.SANDBOX_UNAVAILABLE,
-            f"{self._settings.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
+            f"{self._launch.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
             "call it again to have the user asked, or tell the user to add a rule with `unconfined`",
         )

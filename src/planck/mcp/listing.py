@@ -38,14 +38,14 @@ class Listing(msgspec.Struct, frozen=True):
     """What was left out, and why."""
 
 
-def read_listing(raw: Iterable[Any], prefix: str = "", limit: int = MAX_TOOLS) -> Listing:
+def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
     """Reads what the peer sent; what is no tool is left out, and is in `problems`."""
     tools: dict[str, ListedTool] = {}
     problems: list[str] = []
     total = 0
     for count, entry in enumerate(raw):
-        if count >= limit:
-            problems.append(f"more than {limit} tools; the rest is left out")
+        if count >= MAX_TOOLS:
+            problems.append(f"more than {MAX_TOOLS} tools; the rest is left out")
             break
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             problems.append(f"tool {count + 1} has no name")

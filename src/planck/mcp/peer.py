@@ -4,18 +4,20 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from planck.mcp.calls import Call, CallQueue, PeerSettings
 from planck.mcp.listing import Listing
 from planck.mcp.transport import FinalError, Launch
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
-from planck.toolkit.tool import Outcome
+from planck.toolkit.tool import Outcome, unheard
 
 if TYPE_CHECKING:
+    import anyio
+
     from planck.mcp.connection import Connection
 
 log = logging.getLogger(__name__)
@@ -24,6 +26,7 @@ RESTARTS = 3
 RESTART_WINDOW = 60.0
 _BACKOFF = (0.05, 0.2, 0.5)
 _MAX_WAITING = 1024
+_MAX_PARTIAL = 16_000
 _CLOSE_TIMEOUT = 8.0
 
 
@@ -44,23 +47,58 @@ class PeerListener(Protocol):
     def listed_tools(self, listing: Listing) -> None:
         """Gets every listing, and an empty one when the peer goes."""
 
+    def failed_in_sandbox(self) -> None:
+        """It can't run in the sandbox: from now on its calls are to be asked about."""
+
+
+@dataclass(eq=False)
+class Call:
+    name: str
+    arguments: dict[str, Any]
+    meta: dict[str, Any]
+    progress: Callable[[str], None]
+    answer: "asyncio.Future[Outcome]"
+    scope: "anyio.CancelScope | None" = None
+    texts: deque[str] = field(default_factory=lambda: deque(maxlen=64))
+    """The last progress, for when the call runs out of time."""
+
+    async def hear(self, progress: float, total: float | None, message: str | None) -> None:
+        """Takes progress as the SDK gives it."""
+        text = message or (f"{progress:g}/{total:g}" if total else f"{progress:g}")
+        self.texts.append(text[-_MAX_PARTIAL:])
+        self.progress(text)
+
+    @property
+    def partial_output(self) -> str:
+        return "".join(self.texts)[-_MAX_PARTIAL:]
+
+    def resolve(self, outcome: Outcome) -> None:
+        """Sets the outcome, unless there is one."""
+        if not self.answer.done():
+            self.answer.set_result(outcome)
+
+    def abandon(self) -> None:
+        """Tells the peer to stop, if the call has reached it: nobody waits any more."""
+        self.answer.cancel()
+        if self.scope is not None:
+            self.scope.cancel()
+
 
 class Peer:
     """Starts in the background; whatever the other side does, a call has one outcome, and nothing raises."""
 
-    def __init__(
-        self, settings: PeerSettings, launch: Launch, clock: Clock, listener: PeerListener | None = None
-    ) -> None:
-        self.label = settings.label
+    def __init__(self, launch: Launch, clock: Clock, listener: PeerListener | None = None) -> None:
+        self.launch = launch
         self.state = State.STARTING
         self.detail = ""
         self.starts = 0
         self.tools = Listing(())
-        self._settings = settings
-        self._launch = launch
         self._clock = clock
         self._listener = listener
-        self._calls = CallQueue()
+        self.waiting: deque[Call] = deque()
+        """Calls that wait to be sent, however often the peer is started."""
+        self.wake = asyncio.Event()
+        """Set for the connection: there is something to send, or to end."""
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
         self._failures: deque[float] = deque()
@@ -68,7 +106,7 @@ class Peer:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"peer-{self._settings.name}")
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"peer-{self.launch.name}")
 
     async def settle(self) -> None:
         """Waits until it is connected, or until it is known why it is not."""
@@ -81,15 +119,16 @@ class Peer:
         *,
         timeout: float,
         meta: dict[str, Any] | None = None,
-        progress: Callable[[str], None] = lambda text: None,
+        progress: Callable[[str], None] = unheard,
     ) -> Outcome:
         """Returns one outcome by the deadline; a starting peer is waited for. Cancelling stops its work."""
         if self.state in (State.ERROR, State.EXITED):
             return self._gone()
-        if len(self._calls.waiting) >= _MAX_WAITING:
-            return Err(ErrorKind.LIMIT_EXCEEDED, f"{_MAX_WAITING} calls wait for {self.label} already")
+        if len(self.waiting) >= _MAX_WAITING:
+            return Err(ErrorKind.LIMIT_EXCEEDED, f"{_MAX_WAITING} calls wait for {self.launch.label} already")
         call = Call(name, arguments, meta or {}, progress, asyncio.get_running_loop().create_future())
-        self._calls.put(call)
+        self.waiting.append(call)
+        self.wake.set()
         try:
             async with asyncio.timeout(timeout):
                 return await call.answer
@@ -98,7 +137,7 @@ class Peer:
                 self._connection.suspect()
             return Err(
                 ErrorKind.TIMEOUT,
-                f"{name!r} of {self.label} did not finish within {timeout:g} s and was stopped",
+                f"{name!r} of {self.launch.label} did not finish within {timeout:g} s and was stopped",
                 {"timeout_ms": int(timeout * 1000), "output": call.partial_output},
             )
         finally:
@@ -108,11 +147,11 @@ class Peer:
         """Ends the peer and everything it started; calls in flight fail."""
         self._closing.set()
         if self._connection is not None:
-            self._connection.end(Err(ErrorKind.PEER_FAILED, f"{self.label} was closed"), polite=True)
+            self._connection.end(Err(ErrorKind.PEER_FAILED, f"{self.launch.label} was closed"), polite=True)
         if self._task is not None:
             done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_TIMEOUT)
             if not done:
-                log.error("%s did not close in time", self.label)
+                log.error("%s did not close in time", self.launch.label)
                 self._task.cancel()
                 await asyncio.wait({self._task}, timeout=1.0)
 
@@ -129,30 +168,32 @@ class Peer:
             given_up = f"; given up after {RESTARTS} restarts in {RESTART_WINDOW:g} s" if failures else ""
             self._set_state(State.ERROR, over.message + given_up)
             self._fail_waiting()
-            await self._unless_closing(self._launch.wait_for_change())
+            await self._unless_closing(self.launch.wait_for_change())
             self._failures.clear()
         self._set_state(State.EXITED)
         self._fail_waiting()
 
     async def _run_once(self) -> "tuple[Err, _End]":
         self.starts += 1
-        connection: Connection | None = None
         try:
-            if self._launch.builds:
+            if self.launch.builds:
                 self._set_state(State.BUILDING)
-                await self._unless_closing(self._launch.prepare())
+                await self._unless_closing(self.launch.prepare())
             self._set_state(State.STARTING)
             await self._unless_closing(asyncio.to_thread(_import_sdk))
             if self._closing.is_set():
                 return self._gone(), _End.AFRESH
-            connection = self._connection = self._new_connection()
-            over, end = await connection.run(), _End.AFRESH if connection.afresh else _End.FAILED
+            from planck.mcp.connection import Connection
+
+            self._connection = Connection(self)
+            over = await self._connection.run()
+            end = _End.AFRESH if self._connection.afresh else _End.FAILED
         except PlanckError as failure:
             over, end = failure.err, _End.FINAL
         except Exception as problem:
-            log.exception("%s", self.label)
-            over, end = Err(ErrorKind.INTERNAL_ERROR, f"{self.label}: {problem!r}"), _End.FINAL
-        self._connection = None
+            log.exception("%s", self.launch.label)
+            over, end = Err(ErrorKind.INTERNAL_ERROR, f"{self.launch.label}: {problem!r}"), _End.FINAL
+        connection, self._connection = self._connection, None
         self.listed_tools(Listing(()))
         for call in connection.in_flight if connection else ():
             call.resolve(over)
@@ -166,11 +207,6 @@ class Peer:
         self.tools = listing
         if self._listener is not None:
             self._listener.listed_tools(listing)
-
-    def _new_connection(self) -> "Connection":
-        from planck.mcp.connection import Connection
-
-        return Connection(self._settings, self._launch, self._calls, self)
 
     def _count_failure(self) -> int:
         """Returns how many there were in the window, this one included."""
@@ -195,8 +231,8 @@ class Peer:
             task.result()
 
     def _fail_waiting(self) -> None:
-        while self._calls.waiting:
-            self._calls.waiting.popleft().resolve(self._gone())
+        while self.waiting:
+            self.waiting.popleft().resolve(self._gone())
 
     def _set_state(self, state: State, detail: str = "") -> None:
         self.state, self.detail = state, detail
@@ -208,7 +244,7 @@ class Peer:
             self._listener.changed_state(state, detail)
 
     def _gone(self) -> Err:
-        return Err(ErrorKind.PEER_FAILED, self.detail or f"{self.label} is closed")
+        return Err(ErrorKind.PEER_FAILED, self.detail or f"{self.launch.label} is closed")
 
 
 class _End(Enum):

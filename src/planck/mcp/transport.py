@@ -62,8 +62,14 @@ class Link(Protocol):
 
 
 class Launch:
-    """How a peer is started, or its address opened; each start of the peer uses it anew."""
+    """What a peer is, and how it is started or its address opened; each start of the peer uses it anew."""
 
+    name: str
+    kind = "MCP server"
+    prefix = ""
+    """Of its tools' names."""
+    ours = False
+    """A sidecar: its word on kinds and values is taken."""
     builds = False
     """Whether `prepare` has something to do: the peer is `building` until then."""
     confinable = True
@@ -73,6 +79,10 @@ class Launch:
     start_timeout = 60.0
     probe_timeout = 10.0
     """Seconds for an answer about itself, after a call ran out of time."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {self.name!r}"
 
     def confine(self, confinement: Confinement) -> Self:
         """Returns a launch of the same peer with these rights."""

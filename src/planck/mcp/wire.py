@@ -9,10 +9,9 @@ import json
 import os
 from collections import deque
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
@@ -207,36 +206,7 @@ def _encode(message: JSONRPCMessage) -> bytes:
         return json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace")
 
 
-class Stream:
-    """One direction, as the SDK asks for it: it closes when its context is left."""
-
-    async def aclose(self) -> None:
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class IncomingStream(Stream):
-    async def receive(self) -> SessionMessage | Exception:
-        raise NotImplementedError
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-
-class Incoming(IncomingStream):
+class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
     """Carries what the peer says; the SDK closes it when it is done."""
 
     def __init__(self, wire: Wire) -> None:
@@ -249,7 +219,7 @@ class Incoming(IncomingStream):
         self._wire.end("closed")
 
 
-class Outgoing(Stream):
+class Outgoing(ObjectSendStream[SessionMessage]):
     """Carries what we say to the peer."""
 
     def __init__(self, wire: Wire) -> None:

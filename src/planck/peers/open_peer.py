@@ -8,13 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from planck.config.project import Project
-from planck.mcp.calls import PeerSettings
-from planck.mcp.client import TIMEOUT, ServerLaunch, ServerTool, read_server, tool_prefix
+from planck.mcp.client import ServerLaunch, ServerTool, read_server
 from planck.mcp.instances import Instances
 from planck.mcp.listing import ListedTool, Listing
-from planck.mcp.transport import PeerError
+from planck.mcp.transport import Launch, PeerError
 from planck.peers.changes import ServerChanges
-from planck.peers.handout import Handout
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
 from planck.peers.sessions import Sessions
 from planck.records.outcome import ErrorKind, PlanckError
@@ -33,36 +31,29 @@ class OpenPeer:
     instances: Instances | None = None
     problem = ""
     """Why it has no instances."""
-    prefix = ""
-    """Of its tools' names."""
     compactors: tuple[str, ...] = ()
 
-    def __init__(
-        self, planned: PlannedPeer, project: Project, clock: Clock, sessions: Sessions, handout: Handout
-    ) -> None:
+    def __init__(self, planned: PlannedPeer, project: Project, clock: Clock, sessions: Sessions) -> None:
         """Starts nothing yet; what can't be opened says why in its report."""
         self.component = planned.component
         self.name = planned.name
         self.tools: dict[str, Tool] = {}
-        self._project = project
-        self._clock = clock
         self._sessions = sessions
-        self._handout = handout
         self._listed: dict[str, ListedTool] = {}
         try:
-            self._open(planned)
+            self.instances = Instances(self._make_launch(planned, project), clock, self)
         except PlanckError as failure:
             self.problem = failure.err.message
             log.warning("%s", failure.err)
             self.changed_state("error", self.problem)
 
-    def _open(self, planned: Any) -> None:
+    def _make_launch(self, planned: Any, project: Project) -> Launch:
         raise NotImplementedError
 
-    def make_tool(self, listed: ListedTool) -> Tool:
+    def _make_tool(self, listed: ListedTool, instances: Instances) -> Tool:
         raise NotImplementedError
 
-    def admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
+    def _admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
         """Returns those that agents may hold."""
         raise NotImplementedError
 
@@ -71,12 +62,16 @@ class OpenPeer:
 
     def listed_tools(self, listing: Listing) -> None:
         """What is said again as it was stays the tool that it was: its place in a prompt does not move."""
-        before, self._listed = self._listed, {one.spec.name: one for one in self.admit(listing.tools)}
+        assert self.instances is not None  # they have listed it
+        before, self._listed = self._listed, {one.spec.name: one for one in self._admit(listing.tools)}
         old = self.tools
         kept = {name: tool for name, tool in old.items() if before.get(name) == self._listed.get(name)}
-        if not self._handout.closed:
-            self.tools = {n: kept.get(n) or self.make_tool(one) for n, one in self._listed.items()}
-            self._handout.replace(self, old, self.tools)
+        if not self._sessions.closed:
+            self.tools = {
+                name: kept.get(name) or self._make_tool(one, self.instances)
+                for name, one in self._listed.items()
+            }
+            self._sessions.replace(self, old, self.tools)
 
     def failed_in_sandbox(self) -> None:
         for tool in self.tools.values():
@@ -92,21 +87,19 @@ class OpenPeer:
 class OpenSidecar(OpenPeer):
     """Its word is taken: what it lists, agents hold; its compactors are no agent's."""
 
-    def _open(self, planned: PlannedSidecar) -> None:
-        project = self._project
+    def _make_launch(self, planned: PlannedSidecar, project: Project) -> Launch:
         cache = project.home / "cache" / "sidecars"
-        launch = SidecarLaunch(planned.path, project.workspace, cache, project.environ, self.hear_build)
-        settings = PeerSettings(self.name, kind="sidecar", ours=True)
-        self.instances = Instances(settings, launch, self._clock, self)
+        return SidecarLaunch(
+            planned.name, planned.path, project.workspace, cache, project.environ, self._hear_build
+        )
 
-    def make_tool(self, listed: ListedTool) -> Tool:
-        assert self.instances is not None  # they have listed it
-        return SidecarTool(listed, self.instances)
+    def _make_tool(self, listed: ListedTool, instances: Instances) -> Tool:
+        return SidecarTool(listed, instances)
 
-    def hear_build(self, text: str) -> None:
+    def _hear_build(self, text: str) -> None:
         self.changed_state("building", text)
 
-    def admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
+    def _admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
         own = [listed for listed in tools if listed.name == compacting.TOOL_NAME]
         self.compactors = tuple(name for listed in own for name in compacting.names_of(listed))
         return [listed for listed in tools if listed not in own]
@@ -115,24 +108,19 @@ class OpenSidecar(OpenPeer):
 class OpenServer(OpenPeer):
     """What it first lists is taken; what it changes later is not, until a person says so."""
 
-    def _open(self, planned: PlannedServer) -> None:
+    def _make_launch(self, planned: PlannedServer, project: Project) -> Launch:
         self._changes = ServerChanges(self, self._sessions)
-        environ = self._project.environ
-        spec = read_server(self.name, planned.entry, environ)
+        spec = read_server(self.name, planned.entry, project.environ)
         if spec.disabled:
             raise PeerError(ErrorKind.PEER_FAILED, f"mcpServers.{self.name} is disabled")
         planned.folder.mkdir(parents=True, exist_ok=True)
-        self.prefix = tool_prefix(self.name)
-        settings = PeerSettings(self.name, prefix=self.prefix)
-        launch = ServerLaunch(spec, planned.folder, environ)
-        self.instances = Instances(settings, launch, self._clock, self)
-        self._timeout = spec.timeout / 1000 or TIMEOUT
+        self._timeout = spec.timeout
+        return ServerLaunch(self.name, spec, planned.folder, project.environ)
 
-    def make_tool(self, listed: ListedTool) -> Tool:
-        assert self.instances is not None  # they have listed it
-        return ServerTool(listed, self.instances, self._timeout)
+    def _make_tool(self, listed: ListedTool, instances: Instances) -> Tool:
+        return ServerTool(listed, instances, self._timeout)
 
-    def admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
+    def _admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
         return self._changes.admit(tools)
 
     def list_again(self) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from planck.config.project import Project
-from planck.peers.handout import Handout
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar, plan_peers
 from planck.peers.sessions import Sessions
 from planck.permissions.gate import Gate
@@ -48,8 +47,7 @@ class Peers:
         self._started = False
         self._project = project
         self._clock = clock
-        self._sessions = Sessions()
-        self._handout = Handout(self, self._sessions)
+        self._sessions = Sessions(self)
 
     def join(self, journal: Journal, gate: Gate | None = None) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
@@ -64,7 +62,7 @@ class Peers:
 
     def attach(self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe) -> None:
         """Puts what peers offer of these names into the set; what comes and goes is recorded."""
-        self._handout.attach(toolset, wanted, scribe, self.open)
+        self._sessions.attach(toolset, wanted, scribe, self.open)
 
     def start(self, component: str = "", name: str = "", tool: str = "") -> None:
         """Starts everything that is planned, or what `PeerPlan.select` gives; a second call does nothing."""
@@ -82,9 +80,9 @@ class Peers:
 
     async def wait_for(self, name: str) -> None:
         """Returns when each peer that might bring a tool of this name is settled."""
-        for open_peer in self.open:
-            if open_peer.instances is not None and name.startswith(open_peer.prefix):
-                await open_peer.instances.own.settle()
+        for peer in self._peers:
+            if name.startswith(peer.launch.prefix):
+                await peer.settle()
 
     async def compact(self, name: str, messages: Sequence[Message]) -> Ok[str] | Err:
         """Returns what a sidecar's compactor puts in the place of messages; one that starts is waited for."""
@@ -119,7 +117,7 @@ class Peers:
 
     async def aclose(self) -> None:
         """Ends all at once; none outlives it."""
-        self._handout.closed = True
+        self._sessions.closed = True
         for peer in self.open:
             peer.stop_asking()
         await asyncio.gather(*(peer.instances.aclose() for peer in self.open if peer.instances))
@@ -133,7 +131,4 @@ class Peers:
         from planck.peers.open_peer import OpenServer, OpenSidecar
 
         kinds = {PlannedSidecar: OpenSidecar, PlannedServer: OpenServer}
-        return [
-            kinds[type(one)](one, self._project, self._clock, self._sessions, self._handout)
-            for one in planned
-        ]
+        return [kinds[type(one)](one, self._project, self._clock, self._sessions) for one in planned]

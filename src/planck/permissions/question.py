@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import msgspec
+
 from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
 from planck.permissions.rules import Decision, Rule
@@ -15,17 +17,14 @@ from planck.shell.script import segments
 from planck.toolkit.tool import Effect, Tool
 
 
-class ToolChange(Protocol):
+class ToolChange(msgspec.Struct, frozen=True):
     """What a server now says of its tools, in words."""
 
-    @property
-    def server(self) -> str: ...
-    @property
-    def names(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def digest(self) -> str: ...
+    server: str
+    names: str
+    text: str
+    """What it said and says now, each on one line: a text of the server's own can't look like ours."""
+    digest: str
 
 
 class Asker(Protocol):

@@ -21,7 +21,7 @@ from planck.records.messages import ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
 from planck.sidecar.compacting import compacting_tool
-from planck.sidecar.discovery import Sidecar, SidecarError, discover, read_compactors, read_tools
+from planck.sidecar.discovery import SidecarError, discover, read_compactors, read_tools
 from planck.sidecar.project import SidecarProject, read_project
 from planck.toolkit.clock import SystemClock
 from planck.toolkit.journal import Unrecorded
@@ -64,8 +64,7 @@ class LoadedSidecar:
         self._hosted = hosted
         self._problem: PlanckError | None = None
         try:
-            self.project = read_project(path)
-            _load(self.project)
+            _load(read_project(path))
             discover()
         except PlanckError as failure:
             self._problem = failure
@@ -76,7 +75,10 @@ class LoadedSidecar:
         if self._problem is not None:
             raise self._problem
         try:
-            tools = self._read_tools(discover())
+            entry = discover()
+            tools = [] if entry is None else read_tools(entry)
+            if self._hosted and entry is not None and (compactors := read_compactors(entry)):
+                tools.append(compacting_tool(compactors))
         except (PlanckError, KeyboardInterrupt):
             raise
         except BaseException as problem:  # theirs, sys.exit too
@@ -86,12 +88,6 @@ class LoadedSidecar:
             raise SidecarError(
                 ErrorKind.NOT_UNIQUE, f"two tools of the sidecar are named {sorted(twice)}; rename one"
             )
-        return tools
-
-    def _read_tools(self, entry: type[Sidecar] | None) -> list[Tool]:
-        tools = [] if entry is None else read_tools(entry)
-        if self._hosted and entry is not None and (compactors := read_compactors(entry)):
-            tools.append(compacting_tool(compactors))
         return tools
 
     def specs(self) -> Sequence[ToolSpec]:
@@ -135,7 +131,7 @@ async def _serve_http(sidecar: LoadedSidecar, port: int, token: str) -> None:
 
 
 def _load(project: SidecarProject) -> None:
-    sys.path[:0] = [str(folder) for folder in project.source]
+    sys.path.insert(0, str(project.source))
     if project.module is not None:
         spec = importlib.util.spec_from_file_location(project.module.stem, project.module)
         assert spec is not None

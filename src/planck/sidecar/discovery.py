@@ -56,12 +56,6 @@ def discover() -> type[Sidecar] | None:
     return entries[0] if entries else None
 
 
-@overload
-def list_tools() -> list[ToolSpec]: ...
-@overload
-def list_tools(sidecar: AnySidecar, /) -> list[ToolSpec]: ...
-
-
 def list_tools(sidecar: AnySidecar | None = None, /) -> list[ToolSpec]:
     """The tools without their functions; none where there is no entry class."""
     entry = sidecar or discover()

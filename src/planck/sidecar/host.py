@@ -1,14 +1,16 @@
 """The runtime builds a sidecar, starts it contained and watches its files; its tools are made ours."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+from planck.config.project import Project
 from planck.mcp import meta
-from planck.mcp.instances import Instances
+from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, open_process
 from planck.records.outcome import Err
@@ -19,19 +21,20 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
 
 TIMEOUT_MS = 300_000
-_LATER = 10.0
-"""The executor's clock stands behind ours, which knows the partial output and tells the sidecar to stop."""
 
 
 class SidecarLaunch(Launch):
     """Builds a sidecar before each start. When its files change, it is started afresh between two calls."""
 
+    kind = "sidecar"
+    ours = True
     builds = True
     poll = 1.0
     """Seconds between two looks at the sidecar's files."""
 
     def __init__(
         self,
+        name: str,
         path: Path,
         workspace: Path,
         cache: Path,
@@ -39,6 +42,7 @@ class SidecarLaunch(Launch):
         progress: Callable[[str], None],
     ) -> None:
         """`progress` hears the build."""
+        self.name = name
         self._path = path
         self._workspace = workspace
         self._cache = cache
@@ -79,6 +83,23 @@ def sidecar_argv(python: str, path: Path, *more: str) -> tuple[str, ...]:
     return (python, "-PB", "-c", boot, str(path), *more)
 
 
+async def prepare_sidecar(path: Path, progress: Callable[[str], None], *more: str) -> tuple[str, ...]:
+    """Builds the sidecar at a path if it must be, and returns what runs it in the place of this process."""
+    project = Project()
+    cache = project.home / "cache" / "sidecars"
+    python = await prepare_python(read_project(path), cache, project.environ, progress)
+    return sidecar_argv(python, path, *more)
+
+
+def pipe_secret(secret: str) -> int:
+    """Opens a descriptor for the program that takes this one's place: everybody can read a command line."""
+    read_end, write_end = os.pipe()
+    os.set_inheritable(read_end, True)
+    with open(write_end, "w") as pipe:
+        pipe.write(secret)
+    return read_end
+
+
 class SidecarTool(Tool):
     """Has `timeout_ms`, which bounds the call; it reaches the sidecar only where its tool declared it."""
 
@@ -92,7 +113,7 @@ class SidecarTool(Tool):
             self._call,
             self._call,
             effect=Effect.COMMAND,
-            timeout=MAX_TIMEOUT_MS / 1000 + _LATER,
+            timeout=MAX_TIMEOUT_MS / 1000 + EXECUTOR_GRACE,
             always=() if self._declares_timeout else ("timeout_ms",),
             confinable=instances.confinable,
         )

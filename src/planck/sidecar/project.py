@@ -20,26 +20,25 @@ _OURS = frozenset({"planck", "planck-agents"})
 
 
 class SidecarProject(msgspec.Struct, frozen=True):
-    path: Path
-    source: tuple[Path, ...]
+    source: Path
     """Where its modules are found."""
-    module: Path | None
+    requirements: tuple[str, ...]
+    module: Path | None = None
     """The one file, or else `packages`."""
     packages: tuple[str, ...] = ()
-    requirements: tuple[str, ...] = ()
 
 
 def read_project(path: Path) -> SidecarProject:
     """Reads a `.py` file, or a folder with a `sidecar.py` or a `pyproject.toml`; `SidecarError` if none."""
     if path.is_file() and path.suffix == ".py":
-        return SidecarProject(path, (path.parent,), path, (), _script_requirements(path))
+        return SidecarProject(path.parent, _script_requirements(path), path)
     if (path / MODULE).is_file():
         needed = _project_requirements(path / "pyproject.toml") or _script_requirements(path / MODULE)
-        return SidecarProject(path, (path,), path / MODULE, (), needed)
+        return SidecarProject(path, needed, path / MODULE)
     if (path / "pyproject.toml").is_file():
         source = path / "src" if (path / "src").is_dir() else path
         packages = tuple(sorted(_packages(source)))
-        return SidecarProject(path, (source,), None, packages, _project_requirements(path / "pyproject.toml"))
+        return SidecarProject(source, _project_requirements(path / "pyproject.toml"), packages=packages)
     raise SidecarError(
         ErrorKind.NOT_FOUND,
         f"there is no sidecar at {str(path)!r}: it needs a {MODULE} or a pyproject.toml; "
