@@ -23,7 +23,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from planck import __version__
-from planck.mcp.guard import SAID_CLOSED, GuardedTransport
+from planck.mcp.guard import SAID_CLOSED, Guard
 from planck.mcp.listing import MAX_TOOLS, Listing, read_listing
 from planck.mcp.peer import Call, Peer
 from planck.mcp.results import decode_outcome, read_own_error
@@ -54,6 +54,7 @@ class Connection:
         self._scope = anyio.CancelScope()
         self._suspect = False
         self._changed = asyncio.Event()
+        self._guard = Guard(self._changed)
         self._link: Link | None = None
 
     async def run(self) -> Err:
@@ -105,8 +106,7 @@ class Connection:
 
     async def _speak(self, link: Link, timer: asyncio.TimerHandle) -> None:
         me = Implementation(name="planck", version=__version__)
-        self._guard = GuardedTransport(link.transport, self._changed)
-        async with Client(self._guard, client_info=me, cache=None) as client:
+        async with Client(self._guard.watch(link.transport), client_info=me, cache=None) as client:
             tools = await self._list(client)
             timer.cancel()
             self._link = link

@@ -5,8 +5,8 @@ and one tool without a schema made a whole list an exception. It starts a task f
 """
 
 import asyncio
-from contextlib import AbstractAsyncContextManager
-from types import TracebackType
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
@@ -35,14 +35,9 @@ SAID_CLOSED = -32768
 """For a peer's own -32000, the general error of many servers: for the SDK that is a closed connection."""
 
 
-class GuardedTransport:
-    """A transport around a transport."""
-
-    def __init__(
-        self, transport: "AbstractAsyncContextManager[TransportStreams]", tools_changed: asyncio.Event
-    ) -> None:
+class Guard:
+    def __init__(self, tools_changed: asyncio.Event) -> None:
         """`tools_changed` is set when the peer tells of a changed list of tools."""
-        self._transport = transport
         self._tools_changed = tools_changed
         self._asked: dict[Any, str] = {}
         self._open: set[Any] = set()
@@ -53,14 +48,12 @@ class GuardedTransport:
         """Returns the tools of a `tools/list` as they came, once; the SDK was shown none of them."""
         return self._pages.pop((meta or {}).get(PAGE, 0), [])
 
-    async def __aenter__(self) -> "TransportStreams":
-        incoming, outgoing = await self._transport.__aenter__()
-        return _Incoming(incoming, self), _Outgoing(outgoing, self)
-
-    async def __aexit__(
-        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._transport.__aexit__(type, value, trace)
+    @asynccontextmanager
+    async def watch(
+        self, transport: "AbstractAsyncContextManager[TransportStreams]"
+    ) -> "AsyncGenerator[TransportStreams, None]":
+        async with transport as (incoming, outgoing):
+            yield _Incoming(incoming, self), _Outgoing(outgoing, self)
 
     def note_sent(self, item: SessionMessage) -> None:
         match item.message:
@@ -133,7 +126,7 @@ def _text(text: str) -> dict[str, Any]:
 
 
 class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
-    def __init__(self, stream: "ReadStream[SessionMessage | Exception]", guard: GuardedTransport) -> None:
+    def __init__(self, stream: "ReadStream[SessionMessage | Exception]", guard: Guard) -> None:
         self._stream = stream
         self._guard = guard
 
@@ -148,7 +141,7 @@ class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
 
 
 class _Outgoing(ObjectSendStream[SessionMessage]):
-    def __init__(self, stream: "WriteStream[SessionMessage]", guard: GuardedTransport) -> None:
+    def __init__(self, stream: "WriteStream[SessionMessage]", guard: Guard) -> None:
         self._stream = stream
         self._guard = guard
 

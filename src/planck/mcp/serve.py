@@ -24,7 +24,7 @@ from planck.mcp.results import encode_outcome
 from planck.mcp.wire import Wire
 from planck.records import codec
 from planck.records.messages import ToolCall
-from planck.records.outcome import Err, PlanckError
+from planck.records.outcome import PlanckError
 from planck.records.specs import ToolSpec
 from planck.tools.results import Finished
 
@@ -56,8 +56,6 @@ async def serve_wire(name: str, service: ToolService, wire: Wire) -> None:
 
 
 class _Requests:
-    """Answers a client's requests."""
-
     def __init__(self, service: ToolService) -> None:
         self._service = service
 
@@ -67,7 +65,8 @@ class _Requests:
         try:
             specs = self._service.specs()
         except PlanckError as failure:
-            raise _refusal(failure.err) from failure
+            about = {**failure.err.envelope(), "final": True}
+            raise MCPError(code=INTERNAL_ERROR, message=str(failure.err), data=about) from failure
         return ListToolsResult(
             tools=[
                 Tool(name=s.name, description=s.description, input_schema={"type": "object", **s.parameters})
@@ -135,7 +134,3 @@ class _Progress:
             self._texts.clear()
             self._count += 1
             await self._ctx.session.report_progress(self._count, None, text)
-
-
-def _refusal(err: Err) -> MCPError:
-    return MCPError(code=INTERNAL_ERROR, message=str(err), data={**err.envelope(), "final": True})

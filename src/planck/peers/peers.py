@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from planck.config.project import Project
-from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar, plan_peers
+from planck.peers.plan import PlannedServer, PlannedSidecar, plan_peers
 from planck.peers.sessions import Sessions
 from planck.permissions.gate import Gate
 from planck.records.messages import Message
@@ -70,7 +70,11 @@ class Peers:
             return
         self._started = True
         if planned := self.plan.select(component, name, tool):
-            self.open = self._open(planned)
+            from planck.peers.open_peer import OpenServer, OpenSidecar
+
+            kinds = {PlannedSidecar: OpenSidecar, PlannedServer: OpenServer}
+            about = (self._project, self._clock, self._sessions)
+            self.open = [kinds[type(one)](one, *about) for one in planned]
         for peer in self._peers:
             peer.start()
 
@@ -126,9 +130,3 @@ class Peers:
     @property
     def _peers(self) -> "list[Peer]":
         return [peer.instances.own for peer in self.open if peer.instances is not None]
-
-    def _open(self, planned: Iterable[PlannedPeer]) -> "list[OpenPeer]":
-        from planck.peers.open_peer import OpenServer, OpenSidecar
-
-        kinds = {PlannedSidecar: OpenSidecar, PlannedServer: OpenServer}
-        return [kinds[type(one)](one, self._project, self._clock, self._sessions) for one in planned]
