@@ -108,7 +108,7 @@ class Up:
         return self._tools.specs
 
     def run(
-        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
     ) -> AsyncGenerator[Finished, None]:
         scribe = Scribe(Unrecorded(), "a")
         site = Site("s", Path("/"))

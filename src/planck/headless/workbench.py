@@ -36,7 +36,7 @@ class Workbench:
         return self._tools.specs
 
     def run(
-        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
     ) -> AsyncGenerator[Finished, None]:
         site = Site("mcp", self._workspace, meta.get(meta_keys.DRY_RUN) is True)
         scribe = Scribe(Unrecorded(progress), str(meta.get(meta_keys.AGENT_ID) or "mcp"))

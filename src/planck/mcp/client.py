@@ -12,7 +12,7 @@ import msgspec
 
 from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
-from planck.mcp.transport import Launch, Link, PeerError, open_address, open_process
+from planck.mcp.transport import Launch, Link, PeerError, open_process
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
@@ -47,15 +47,14 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     except msgspec.ValidationError as problem:
         raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {problem}") from None
     if bool(spec.command) == bool(spec.url):
-        raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: give either `command` or `url`")
-    if spec.url and not re.match(r"https?://", spec.url):
-        raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {spec.url!r} is no http(s) address")
-    if spec.type == "sse":
-        raise PeerError(
-            ErrorKind.INVALID_ARGS,
-            f"mcpServers.{name}: the old SSE transport is not spoken; give a streamable HTTP `url`",
-        )
-    return spec
+        wrong = "give either `command` or `url`"
+    elif spec.url and not re.match(r"https?://", spec.url):
+        wrong = f"{spec.url!r} is no http(s) address"
+    elif spec.type == "sse":
+        wrong = "the old SSE transport is not spoken; give a streamable HTTP `url`"
+    else:
+        return spec
+    raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {wrong}")
 
 
 class ServerLaunch(Launch):
@@ -71,6 +70,8 @@ class ServerLaunch(Launch):
 
     def open(self) -> AbstractAsyncContextManager[Link]:
         if self._spec.url:
+            from planck.mcp.address import open_address
+
             return open_address(self._spec.url, self._spec.headers)
         argv = (self._spec.command, *self._spec.args)
         return open_process(

@@ -29,7 +29,6 @@ from planck.mcp.peer import Call, Peer
 from planck.mcp.results import decode_outcome, read_own_error
 from planck.mcp.transport import FinalError, Link, PeerError
 from planck.records.outcome import Err, ErrorKind
-from planck.toolkit.tool import Outcome
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -138,7 +137,12 @@ class Connection:
         with anyio.CancelScope() as scope:
             call.scope = scope
             try:
-                call.resolve(await self._ask(client, call))
+                params = CallToolRequestParams(name=call.name, arguments=call.arguments, _meta=call.meta)
+                # Not `client.call_tool`: it checks a foreign output schema, with the peer's own patterns.
+                result = await client.session.send_request(
+                    CallToolRequest(params=params), CallToolResult, progress_callback=call.hear
+                )
+                call.resolve(decode_outcome(result, ours=self._launch.ours))
             except MCPError as problem:
                 cut = problem.error.code == CONNECTION_CLOSED
                 if link.over or (cut and not link.apart):
@@ -154,15 +158,6 @@ class Connection:
         self.in_flight.discard(call)
         if self.afresh:
             self._peer.wake.set()
-
-    async def _ask(self, client: Client, call: Call) -> Outcome:
-        meta: Any = call.meta or None
-        params = CallToolRequestParams(name=call.name, arguments=call.arguments, _meta=meta)
-        # Not `client.call_tool`: it checks a foreign output schema, with patterns of the peer's own making.
-        result = await client.session.send_request(
-            CallToolRequest(params=params), CallToolResult, progress_callback=call.hear
-        )
-        return decode_outcome(result, ours=self._launch.ours)
 
     async def _gone(self, problem: MCPError) -> None:
         """Closed under a call: give the watcher a moment to say why, then say it ourselves."""

@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import socket
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -18,10 +18,6 @@ PATH = "/mcp"
 _ADDRESS = "127.0.0.1"
 _OWN_SITE = {b"same-origin", b"none"}
 _STOP = 5.0
-
-_Scope = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 async def serve_http(
@@ -78,7 +74,7 @@ class _GuardedApp:
         self._origins = {b"http://" + host for host in self._hosts}
         self._expected = f"Bearer {token}".encode()
 
-    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         refused = self._refuse(scope["headers"]) if scope["type"] == "http" else None
         if refused is None:
             await self._app(scope, receive, send)

@@ -55,7 +55,7 @@ class PeerListener(Protocol):
 class Call:
     name: str
     arguments: dict[str, Any]
-    meta: dict[str, Any]
+    meta: Any
     progress: Callable[[str], None]
     answer: "asyncio.Future[Outcome]"
     scope: "anyio.CancelScope | None" = None
@@ -126,7 +126,7 @@ class Peer:
             return self._gone()
         if len(self.waiting) >= _MAX_WAITING:
             return Err(ErrorKind.LIMIT_EXCEEDED, f"{_MAX_WAITING} calls wait for {self.launch.label} already")
-        call = Call(name, arguments, meta or {}, progress, asyncio.get_running_loop().create_future())
+        call = Call(name, arguments, meta, progress, asyncio.get_running_loop().create_future())
         self.waiting.append(call)
         self.wake.set()
         try:

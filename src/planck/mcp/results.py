@@ -26,20 +26,16 @@ def encode_outcome(outcome: Outcome, output: str, images: tuple[Image, ...] = ()
 
 def decode_outcome(result: CallToolResult, *, ours: bool) -> Outcome:
     """`ours`: the peer is a sidecar, whose word on kinds and values is taken."""
+    images = _images(result)
+    pictures = {"images": images} if images else {}
     if ours and (outcome := _read_own(result)):
-        images = _images(result)
-        if isinstance(outcome, Ok) and images:
-            return Ok({**outcome.value, "images": images})
-        return outcome
+        return outcome if isinstance(outcome, Err) else Ok({**outcome.value, **pictures})
     text = "\n".join(filter(None, map(_text, result.content)))
     if result.is_error:
         return Err(ErrorKind.COMMAND_FAILED, text or "the tool failed and did not say why")
     if not text and result.structured_content is not None:
         text = codec.encode_str(result.structured_content)
-    value: dict[str, Any] = {"output": text}
-    if images := _images(result):
-        value["images"] = images
-    return Ok(value)
+    return Ok({"output": text, **pictures})
 
 
 def _read_own(result: CallToolResult) -> Outcome | None:

@@ -39,9 +39,9 @@ class ToolService(Protocol):
         """Raises `PlanckError` where there is nothing to offer but an explanation."""
 
     def run(
-        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
     ) -> AsyncGenerator[Finished, None]:
-        """Yields once; `progress(call_id, text)` may be called from any thread. Raises as `specs` does."""
+        """Yields once; `progress(call_id, text)` may come from any thread. Raises as `specs` does."""
 
 
 def make_server(name: str, service: ToolService) -> Server[Any]:
@@ -79,9 +79,9 @@ class _Requests:
     ) -> CallToolResult:
         meta = dict(ctx.meta or {})
         call = ToolCall(str(ctx.request_id), "", params.name, codec.encode_str(params.arguments or {}))
-        progress = _Progress(ctx)
         if "progressToken" not in meta and "progress_token" not in meta:
-            return await self._run(call, meta, progress.drop)
+            return await self._run(call, meta, None)
+        progress = _Progress(ctx)
         async with anyio.create_task_group() as group:
             group.start_soon(progress.pump)
             result = await self._run(call, meta, progress.say)
@@ -90,7 +90,7 @@ class _Requests:
         return result
 
     async def _run(
-        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
     ) -> CallToolResult:
         try:
             results = self._service.run(call, meta, progress)
@@ -114,9 +114,6 @@ class _Progress:
 
     def say(self, call_id: str, text: str) -> None:
         self._loop.call_soon_threadsafe(self._put, text[-_MAX_PROGRESS:])
-
-    def drop(self, call_id: str, text: str) -> None:
-        """In the place of `say`, for a client that did not ask for progress."""
 
     def _put(self, text: str) -> None:
         self._texts.append(text)

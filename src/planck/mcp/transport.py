@@ -1,4 +1,4 @@
-"""A peer is reached in one of two ways: as a process of ours, contained, or at an address."""
+"""How a peer is launched and reached: here as a process of ours, contained; in `address`, over HTTP."""
 
 import asyncio
 import os
@@ -8,17 +8,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from planck.mcp.framing import MAX_LINE
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.process import Command, Job, start
 
 if TYPE_CHECKING:
-    import httpx2
     from mcp.client._transport import TransportStreams
 
     from planck.mcp.wire import Wire
@@ -40,25 +38,26 @@ class FinalError(PeerError):
     """One that starting it again would not mend."""
 
 
-class Link(Protocol):
+class Link:
     """An open way to a peer. Leaving its context ends a peer that is a process, with all that it started."""
+
+    polite = False
+    """Leaving gives the peer a moment to end by itself."""
+    apart = False
+    """Whether each call has a connection of its own: one that is cut takes no other along."""
 
     @property
     def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
         """What the SDK's client speaks through, once."""
-
-    polite: bool
-    """Leaving gives the peer a moment to end by itself."""
+        raise NotImplementedError
 
     @property
-    def apart(self) -> bool:
-        """Whether each call has a connection of its own: one that is cut takes no other along."""
-
-    @property
-    def over(self) -> bool: ...
+    def over(self) -> bool:
+        raise NotImplementedError
 
     async def ended(self) -> tuple[ErrorKind, str]:
         """Waits until the link is closed; returns why, as the end of a sentence."""
+        raise NotImplementedError
 
 
 class Launch:
@@ -156,10 +155,7 @@ async def open_process(
                 await job.kill()
 
 
-class _ProcessLink:
-    polite = False
-    apart = False
-
+class _ProcessLink(Link):
     def __init__(self, job: Job, wire: "Wire") -> None:
         self._job = job
         self._wire = wire
@@ -189,47 +185,3 @@ class _ProcessLink:
             reason = f"its process ended with exit code {self._job.completed().exit_code}"
         words = self._job.completed().output.strip()[-_LAST_WORDS:]
         return kind, f"{reason}; it last said:\n{words}" if words else reason
-
-
-@asynccontextmanager
-async def open_address(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link, None]:
-    """Opens streamable HTTP; a body is bounded like a line."""
-    import httpx2
-
-    from planck.mcp.bounded_http import BoundedTransport
-
-    link = _HttpLink(url)
-    timeout = httpx2.Timeout(30.0, read=3600.0)  # a call's own deadline is the caller's
-    # Identity: what is counted is what will be in memory.
-    all_headers = {"Accept-Encoding": "identity", **headers}
-    transport = BoundedTransport(link.close)
-    async with httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport) as link.client:
-        yield link
-
-
-class _HttpLink:
-    polite = False
-    apart = True
-    client: "httpx2.AsyncClient"
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    def close(self, reason: str) -> None:
-        if not self._ended.done():
-            self._ended.set_result(reason)
-
-    @property
-    def over(self) -> bool:
-        return self._ended.done()
-
-    @property
-    def transport(self) -> "AbstractAsyncContextManager[TransportStreams]":
-        from mcp.client.streamable_http import streamable_http_client
-
-        return streamable_http_client(self._url, http_client=self.client, max_sse_event_size=MAX_LINE)
-
-    async def ended(self) -> tuple[ErrorKind, str]:
-        """Returns when the server has forgotten us; that an address is gone, the call that fails finds."""
-        return ErrorKind.PEER_FAILED, await asyncio.shield(self._ended)

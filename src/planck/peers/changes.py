@@ -42,7 +42,7 @@ class ServerChanges:
         self._questions = 0
         self._asking: asyncio.Task[None] | None = None
         self._asked_in: Journal | None = None
-        self._closed = False
+        sessions.changes.append(self)
 
     def admit(self, tools: tuple[ListedTool, ...]) -> list[ListedTool]:
         """Returns what the user took, at first everything; the rest is asked about, or held back."""
@@ -65,8 +65,7 @@ class ServerChanges:
             self._asking = self._asked_in = None
             self._ask()
 
-    def close(self) -> None:
-        self._closed = True
+    def cancel(self) -> None:
         if self._asking is not None:
             self._asking.cancel()
 
@@ -80,7 +79,7 @@ class ServerChanges:
             return True
         found = self._sessions.find_gate()
         tools = [one for one in self._held if one.digest not in self._refused][:_AT_ONCE]
-        if found is None or self._closed or not tools or self._questions >= _MAX_QUESTIONS:
+        if found is None or self._sessions.closed or not tools or self._questions >= _MAX_QUESTIONS:
             return False
         self._questions += 1
         text = "\n".join(_compare(self._pinned.get(one.spec.name), one) for one in tools)

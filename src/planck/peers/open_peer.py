@@ -19,7 +19,6 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.sidecar import compacting
 from planck.sidecar.host import SidecarLaunch, SidecarTool
-from planck.toolkit.journal import Journal
 from planck.toolkit.tool import Tool
 
 log = logging.getLogger(__name__)
@@ -77,12 +76,6 @@ class OpenPeer:
         for tool in self.tools.values():
             tool.confinable = False
 
-    def leave(self, journal: Journal) -> None:
-        """A session ends."""
-
-    def stop_asking(self) -> None:
-        """All sessions end."""
-
 
 class OpenSidecar(OpenPeer):
     """Its word is taken: what it lists, agents hold; its compactors are no agent's."""
@@ -127,9 +120,3 @@ class OpenServer(OpenPeer):
         """After an answer: as it lists them now, for they may have changed again."""
         if self.instances is not None:
             self.listed_tools(self.instances.own.tools)
-
-    def leave(self, journal: Journal) -> None:
-        self._changes.leave(journal)
-
-    def stop_asking(self) -> None:
-        self._changes.close()

@@ -57,8 +57,6 @@ class Peers:
     def leave(self, journal: Journal) -> None:
         """A session ends; what it was asked and did not answer, another one is asked."""
         self._sessions.leave(journal)
-        for peer in self.open:
-            peer.leave(journal)
 
     def attach(self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe) -> None:
         """Puts what peers offer of these names into the set; what comes and goes is recorded."""
@@ -121,9 +119,7 @@ class Peers:
 
     async def aclose(self) -> None:
         """Ends all at once; none outlives it."""
-        self._sessions.closed = True
-        for peer in self.open:
-            peer.stop_asking()
+        self._sessions.stop_asking()
         await asyncio.gather(*(peer.instances.aclose() for peer in self.open if peer.instances))
         await self._sessions.aclose()
 

@@ -18,6 +18,7 @@ from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import Arrivals, ToolSet
 
 if TYPE_CHECKING:  # most runs have no peer: they load nothing of MCP
+    from planck.peers.changes import ServerChanges
     from planck.peers.open_peer import OpenPeer
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ class Sessions:
     def __init__(self, arrivals: Arrivals) -> None:
         self.closed = False
         """Whether what peers still say of their tools comes too late for anybody."""
+        self.changes: list[ServerChanges] = []
         self._arrivals = arrivals
         self._gates: weakref.WeakKeyDictionary[Journal, Gate | None] = weakref.WeakKeyDictionary()
         self._holders: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
@@ -56,7 +58,10 @@ class Sessions:
         self._gates[journal] = gate
 
     def leave(self, journal: Journal) -> None:
+        """What it was asked and did not answer, another one is asked."""
         self._gates.pop(journal, None)
+        for changes in self.changes:
+            changes.leave(journal)
 
     def find_gate(self) -> tuple[Journal, Gate] | None:
         """Returns the first session in which a person can be asked."""
@@ -98,6 +103,11 @@ class Sessions:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def stop_asking(self) -> None:
+        self.closed = True
+        for changes in self.changes:
+            changes.cancel()
 
     async def aclose(self) -> None:
         """Waits for what was started, and not for ever."""

@@ -100,7 +100,7 @@ class LoadedSidecar:
         return [tool.to_ai_tool() for tool in tools]
 
     def run(
-        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None]
+        self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
     ) -> "AsyncGenerator[Finished, None]":
         """Runs it through an executor of its own: a foreign client's arguments are checked like a model's."""
         from planck.tools.executor import Executor, Site, read_calls

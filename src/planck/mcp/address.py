@@ -1,19 +1,63 @@
-"""HTTP bodies are bounded like a line; event streams have the SDK's own limit on each event."""
+"""A server is reached at an address. Bodies are bounded like a line; events by the SDK's own limit."""
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CONNECTION_CLOSED
 
 from planck.mcp.framing import MAX_LINE
 from planck.mcp.meta import HTTP_FAILED
+from planck.mcp.transport import Link
+from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line
 
 
-class BoundedTransport(httpx2.AsyncHTTPTransport):
-    def __init__(self, on_gone: Callable[[str], None]) -> None:
-        """`on_gone` hears why, when the server no longer knows the session that it gave us."""
+@asynccontextmanager
+async def open_address(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link, None]:
+    """Opens streamable HTTP; a body is bounded like a line."""
+    link = _HttpLink(url)
+    timeout = httpx2.Timeout(30.0, read=3600.0)  # a call's own deadline is the caller's
+    # Identity: what is counted is what will be in memory.
+    all_headers = {"Accept-Encoding": "identity", **headers}
+    transport = _BoundedTransport(link)
+    async with httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport) as link.client:
+        yield link
+
+
+class _HttpLink(Link):
+    apart = True
+    client: httpx2.AsyncClient
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def close(self, reason: str) -> None:
+        """The server no longer knows the session that it gave us."""
+        if not self._ended.done():
+            self._ended.set_result(reason)
+
+    @property
+    def over(self) -> bool:
+        return self._ended.done()
+
+    @property
+    def transport(self) -> AbstractAsyncContextManager[TransportStreams]:
+        return streamable_http_client(self._url, http_client=self.client, max_sse_event_size=MAX_LINE)
+
+    async def ended(self) -> tuple[ErrorKind, str]:
+        """Returns when the server has forgotten us; that an address is gone, the call that fails finds."""
+        return ErrorKind.PEER_FAILED, await asyncio.shield(self._ended)
+
+
+class _BoundedTransport(httpx2.AsyncHTTPTransport):
+    def __init__(self, link: _HttpLink) -> None:
         super().__init__()
-        self._on_gone = on_gone
+        self._link = link
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
@@ -21,7 +65,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
             await response.aclose()
             raise httpx2.RemoteProtocolError("the body is compressed, which was not asked for")
         if response.status_code == 404 and "mcp-session-id" in request.headers and request.method == "POST":
-            self._on_gone("it no longer knows our session (HTTP 404)")
+            self._link.close("it no longer knows our session (HTTP 404)")
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream)
@@ -30,7 +74,6 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         return response
 
 
-_CONNECTION_CLOSED = -32000
 _EXPLAINED = {401, 403, 407, 429, *range(500, 600)}
 """Which the SDK tells as "an error response" and no more. Others, 400 and 404 first, mean something to it."""
 
@@ -42,7 +85,7 @@ async def _explain(response: httpx2.Response) -> httpx2.Response:
     way_out = "; check `headers` of its entry" if response.status_code in (401, 403, 407) else ""
     status = f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
     message = f"{status}{f': {words}' if words else ''}{way_out}"
-    failed = {"code": _CONNECTION_CLOSED, "message": message, "data": HTTP_FAILED}
+    failed = {"code": CONNECTION_CLOSED, "message": message, "data": HTTP_FAILED}
     error = {"jsonrpc": "2.0", "id": None, "error": failed}
     headers = {k: v for k, v in response.headers.items() if k not in ("content-length", "content-type")}
     return httpx2.Response(response.status_code, headers=headers, json=error)
