@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.config.credentials import CredentialFile, Keyring, Saved
+from planck.config.credentials import CredentialFile, KeyAccess, Keyring, Saved
 from planck.config.schema import OAuthEntry, ProviderEntry
 from planck.llm.authorized import Authorized
 from planck.llm.dialects import open_provider
@@ -150,7 +150,7 @@ def signing(server: WireServer) -> ProviderEntry:
 
 
 async def answer(keys: Keyring, entry: ProviderEntry, transport: HttpTransport) -> str:
-    access = keys.access("corp", entry, transport, entry.base_url)
+    access = KeyAccess(keys, "corp", entry, transport, entry.base_url)
     model = ModelSpec("corp", "m")
     provider = Authorized(access, lambda endpoint: open_provider(endpoint, model, transport))
     items = [item async for item in provider.stream(request())]
@@ -194,7 +194,7 @@ async def test_a_key_that_was_replaced_in_the_file_is_taken_up(
     async with WireServer(vendor) as server:
         entry = ProviderEntry("openai", "chat", server.url)
         model = ModelSpec("corp", "m")
-        access = keys.access("corp", entry, transport, entry.base_url)
+        access = KeyAccess(keys, "corp", entry, transport, entry.base_url)
         provider = Authorized(access, lambda endpoint: open_provider(endpoint, model, transport))
         with pytest.raises(ProviderError) as caught:
             [item async for item in provider.stream(request())]

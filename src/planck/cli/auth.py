@@ -2,13 +2,13 @@
 
 import argparse
 import asyncio
-import json
 import sys
 from getpass import getpass
 from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
+from planck.cli.output import print_json
 from planck.headless import Auth, Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -59,7 +59,7 @@ def _logout(auth: Auth, provider: str) -> int:
 
 def _status(rows: list[dict[str, Any]], as_json: bool) -> int:
     if as_json:
-        print(json.dumps({"providers": rows}, ensure_ascii=False))
+        print_json({"providers": rows}, indent=None)
         return 0
     for row in rows:
         if not row["has_api_key"]:

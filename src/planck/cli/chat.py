@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.render import Screen, summarise
-from planck.cli.run import Watch, limits, list_ways_to_a_model, open_planck, open_session
+from planck.cli.run import WAYS_TO_A_MODEL, Watch, limits, open_planck, open_session
 from planck.cli.terminal import Terminal
 from planck.headless import Exit, OpenSession, Planck
 from planck.records.outcome import ErrorKind, PlanckError
@@ -42,7 +42,7 @@ async def _chat(options: argparse.Namespace) -> int:
         except PlanckError as failure:
             if failure.err.details.get("no_model"):
                 terminal.line(f"planck: {failure.err}", wrap=True)
-                terminal.line(list_ways_to_a_model(), wrap=True)
+                terminal.line(WAYS_TO_A_MODEL, wrap=True)
                 return Exit.USAGE
             raise
         lines = Lines(planck_.home / "history")
@@ -215,14 +215,11 @@ class Chat:
     async def _help(self, rest: str) -> None:
         self._terminal.line(HELP, wrap=True)
 
-    async def _new(self, rest: str) -> None:
-        await self._switch(rest)
-
     async def _model(self, rest: str) -> None:
         model = await self._session.change_model(rest) if rest else self._session.orchestrator.model
         self._terminal.line(f"{model.label}; /model NAME goes on with another")
 
-    async def _switch(self, team: str) -> None:
+    async def _new(self, team: str) -> None:
         """Begin another session; the one before stays in the log and can be resumed."""
         options = self._options
         session = await self._planck.start(team or None, model=options.model, **limits(options))

@@ -5,8 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-import msgspec
-
+from planck.cli.output import print_json
 from planck.headless import Origin, Planck, explain_config, show_config
 
 
@@ -15,11 +14,11 @@ def run(options: argparse.Namespace) -> int:
     for notice in loaded.notices:
         print(f"planck: {notice}", file=sys.stderr)
     if options.action == "show":
-        print(json.dumps(show_config(loaded.config), indent=2, ensure_ascii=False))
+        print_json(show_config(loaded.config))
         return 0
     origins = explain_config(loaded, options.key)
     if options.json:
-        print(json.dumps(msgspec.to_builtins(origins), indent=2, ensure_ascii=False))
+        print_json(origins)
         return 0
     print("\n".join(_lines(origin) for origin in origins))
     return 0

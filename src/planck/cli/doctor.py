@@ -2,10 +2,8 @@
 
 import argparse
 import asyncio
-import json
 
-import msgspec
-
+from planck.cli.output import print_json
 from planck.cli.terminal import Terminal
 from planck.headless import Exit, Project, run_checks
 from planck.records.visible import make_plain
@@ -17,8 +15,7 @@ def run(options: argparse.Namespace) -> int:
     checks = asyncio.run(run_checks(Project(workspace=options.directory, trust=options.trust)))
     failed = any(check.state == "error" for check in checks)
     if options.json:
-        rows = {"ok": not failed, "checks": msgspec.to_builtins(checks)}
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json({"ok": not failed, "checks": checks})
         return Exit.FAILURE if failed else Exit.DONE
     terminal = Terminal()
     for check in checks:

@@ -27,10 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Each module has `run(options) -> int`; what it takes is in `cli/options`, which loads nothing of it."""
 
-NOT_BUILT = [
-    "serve",
-    "acp",
-]
+NOT_BUILT = ["serve", "acp"]
 
 
 COLLECTOR = (10_000, 10, 10)

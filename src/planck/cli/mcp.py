@@ -2,21 +2,14 @@
 
 import argparse
 import asyncio
-import json
 import sys
 from importlib import import_module
 from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.options import EXAMPLES
-from planck.headless import (
-    PeerReport,
-    Planck,
-    Project,
-    add_server,
-    list_servers,
-    remove_server,
-)
+from planck.cli.output import print_json
+from planck.headless import PeerReport, Planck, Project, add_server, list_servers, remove_server
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -24,7 +17,7 @@ from planck.records.visible import fit_line, make_plain
 def run(options: argparse.Namespace) -> int:
     match options.action:
         case "list":
-            return _list(_planck(options), options.json)
+            return _list(open_with_notices(options), options.json)
         case "add":
             return _add(options)
         case "remove":
@@ -32,12 +25,12 @@ def run(options: argparse.Namespace) -> int:
             print(f"removed {options.name!r} from {file}")
             return 0
         case "test":
-            return _test(_planck(options), options)
+            return _test(open_with_notices(options), options)
         case _:
             return _serve(options)
 
 
-def _planck(options: argparse.Namespace) -> Planck:
+def open_with_notices(options: argparse.Namespace) -> Planck:
     planck = Planck(workspace=Path(options.directory), trust=options.trust)
     for notice in planck.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
@@ -47,7 +40,7 @@ def _planck(options: argparse.Namespace) -> Planck:
 def _list(planck: Planck, as_json: bool) -> int:
     rows = list_servers(planck.peers.plan)
     if as_json:
-        print(json.dumps({"servers": rows}, indent=2, ensure_ascii=False))
+        print_json({"servers": rows})
         return 0
     for row in rows:
         note = "  (disabled)" if row.get("disabled") else ""
@@ -111,7 +104,7 @@ def show_reports(reports: list[PeerReport], as_json: bool) -> int:
             }
             for r in reports
         ]
-        print(json.dumps({"peers": rows}, indent=2, ensure_ascii=False))
+        print_json({"peers": rows})
     else:
         for report in reports:
             print(make_plain(f"{report.name}  {report.state}  {len(report.tools)} tools"))

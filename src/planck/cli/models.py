@@ -2,12 +2,10 @@
 
 import argparse
 import asyncio
-import json
 import sys
 from pathlib import Path
 
-import msgspec
-
+from planck.cli.output import print_json
 from planck.headless import ModelRow, Planck
 from planck.records.visible import fit_line, make_plain
 
@@ -21,7 +19,7 @@ async def _list(options: argparse.Namespace) -> int:
         rows = await planck.list_models(everything=options.all)
         date = planck.catalog_date
     if options.json:
-        print(json.dumps({"models": msgspec.to_builtins(rows), "catalog_date": date}, ensure_ascii=False))
+        print_json({"models": rows, "catalog_date": date}, indent=None)
         return 0
     for row in rows:
         print(_line(row))
@@ -46,7 +44,7 @@ async def _test(options: argparse.Namespace) -> int:
     async with Planck(workspace=Path(options.directory)) as planck:
         tested = await planck.try_model(options.model)
     if options.json:
-        print(json.dumps(msgspec.to_builtins(tested), ensure_ascii=False))
+        print_json(tested, indent=None)
     elif tested.error:
         error = tested.error
         print(

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 SIDECAR = ".planck/sidecar"
 _SESSIONS = ("list", "show", "export", "import", "delete", "fork", "tree", "search")
@@ -30,6 +31,11 @@ def _shared(parser: argparse.ArgumentParser, *, trust: str = "", json: str = "")
     for name, text in (("--trust", trust), ("--json", json)):
         if text:
             parser.add_argument(name, action="store_true", help=text)
+
+
+def _subcommand(commands: Any, name: str, help: str, example: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help, epilog=f"example: {example}")
+    return parser
 
 
 @_command('planck "what does this project do?" -m local/qwen3')
@@ -104,17 +110,16 @@ def _demo(parser: argparse.ArgumentParser) -> None:
 @_command("""planck tools call read --args '{"path": "README.md"}'""")
 def _tools(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
-    listing = commands.add_parser(
+    listing = _subcommand(
+        commands,
         "list",
-        help="every tool, its source, and what could not be loaded; starts sidecars and MCP servers",
-        epilog="example: planck tools list",
+        "every tool, its source, and what could not be loaded; starts sidecars and MCP servers",
+        "planck tools list",
     )
-    showing = commands.add_parser(
-        "show", help="description and parameters of one tool", epilog="example: planck tools show bash"
+    showing = _subcommand(
+        commands, "show", "description and parameters of one tool", "planck tools show bash"
     )
-    calling = commands.add_parser(
-        "call", help="run one tool here, without a question", epilog=f"example: {EXAMPLES['tools']}"
-    )
+    calling = _subcommand(commands, "call", "run one tool here, without a question", EXAMPLES["tools"])
     for command in (showing, calling):
         command.add_argument("name", metavar="NAME")
     calling.add_argument("--args", default="{}", metavar="JSON", help="the arguments, default {}")
@@ -194,19 +199,19 @@ def _auth(parser: argparse.ArgumentParser) -> None:
 @_command("planck sidecar new && planck sidecar status --trust")
 def _sidecar(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", required=True, metavar="status|new|run")
-    status = commands.add_parser(
+    status = _subcommand(
+        commands,
         "status",
-        help="build and start what a session here would, list the tools, stop",
-        epilog="example: planck sidecar status --trust",
+        "build and start what a session here would, list the tools, stop",
+        "planck sidecar status --trust",
     )
     _shared(status, trust=_TRUST, json="for programs")
-    new = commands.add_parser(
-        "new", help="a working sidecar with a test", epilog="example: planck sidecar new tools/sidecar"
-    )
-    running = commands.add_parser(
+    new = _subcommand(commands, "new", "a working sidecar with a test", "planck sidecar new tools/sidecar")
+    running = _subcommand(
+        commands,
         "run",
-        help="serve a sidecar to any MCP client, on standard input and output or HTTP",
-        epilog="example: planck sidecar run .planck/sidecar --http 8080",
+        "serve a sidecar to any MCP client, on standard input and output or HTTP",
+        "planck sidecar run .planck/sidecar --http 8080",
     )
     for command in (new, running):
         command.add_argument("path", nargs="?", default=SIDECAR, metavar="PATH", help=f"default {SIDECAR}")
@@ -221,12 +226,8 @@ def _mcp(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(
         dest="action", required=True, metavar="list|add|remove|test|serve", parser_class=_BeforeDashes
     )
-    listing = commands.add_parser(
-        "list", help="the servers that a session here would start", epilog="example: planck mcp list"
-    )
-    adding = commands.add_parser(
-        "add", help="add one to your configuration", epilog=f"example: {EXAMPLES['mcp']}"
-    )
+    listing = _subcommand(commands, "list", "the servers that a session here would start", "planck mcp list")
+    adding = _subcommand(commands, "add", "add one to your configuration", EXAMPLES["mcp"])
     adding.add_argument("name", metavar="NAME")
     adding.usage = (
         "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME --url URL [--header NAME=VALUE]"
@@ -234,18 +235,15 @@ def _mcp(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("--url", default="", help="a streamable HTTP address instead of a command")
     adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the program")
     adding.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="for the address")
-    removing = commands.add_parser(
-        "remove", help="take one out of your configuration", epilog="example: planck mcp remove time"
-    )
+    removing = _subcommand(commands, "remove", "take one out of your configuration", "planck mcp remove time")
     removing.add_argument("name", metavar="NAME")
-    testing = commands.add_parser(
-        "test", help="start, list the tools, stop; all or one", epilog="example: planck mcp test time"
-    )
+    testing = _subcommand(commands, "test", "start, list the tools, stop; all or one", "planck mcp test time")
     testing.add_argument("name", nargs="?", default="", metavar="NAME")
-    serving = commands.add_parser(
+    serving = _subcommand(
+        commands,
         "serve",
-        help="offer the tools of a workspace to another agent",
-        epilog="example: planck mcp serve -C ~/project --permission-mode workspace",
+        "offer the tools of a workspace to another agent",
+        "planck mcp serve -C ~/project --permission-mode workspace",
     )
     serving.add_argument("--permission-mode", choices=_MODES, default=None)
     serving.add_argument(
@@ -277,25 +275,22 @@ class _BeforeDashes(argparse.ArgumentParser):
 @_command('planck permissions explain --agent orchestrator bash "git push"')
 def _permissions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="explain|trust|untrust")
-    explain = actions.add_parser(
-        "explain",
-        help="the deciding rule for one call, and where it comes from",
-        epilog=f"example: {EXAMPLES['permissions']}",
+    explain = _subcommand(
+        actions, "explain", "the deciding rule for one call, and where it comes from", EXAMPLES["permissions"]
     )
     explain.add_argument("tool", help="a tool's name")
     explain.add_argument("what", nargs="?", default="", help="a command for bash, JSON arguments for others")
     explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
     explain.add_argument("--team", default="", help="its team; default: the configured one")
     explain.add_argument("--permission-mode", choices=_MODES, default="")
-    trust = actions.add_parser(
+    trust = _subcommand(
+        actions,
         "trust",
-        help="let this folder's files run things, exactly as they are",
-        epilog="example: planck permissions trust --yes",
+        "let this folder's files run things, exactly as they are",
+        "planck permissions trust --yes",
     )
     trust.add_argument("--yes", action="store_true", help="without a question")
-    untrust = actions.add_parser(
-        "untrust", help="take the trust back", epilog="example: planck permissions untrust"
-    )
+    untrust = _subcommand(actions, "untrust", "take the trust back", "planck permissions untrust")
     for action in (trust, untrust):
         _shared(action)
     _shared(explain, trust="as if this folder were trusted", json="for programs")

@@ -32,12 +32,7 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
     from planck.headless import explain_call
 
     found = explain_call(
-        planck,
-        options.agent,
-        options.tool,
-        options.what,
-        team=options.team,
-        mode=options.permission_mode,
+        planck, options.agent, options.tool, options.what, team=options.team, mode=options.permission_mode
     )
     if options.json:
         print(json.dumps(json.loads(codec.encode(found)), indent=2, ensure_ascii=False))
@@ -50,7 +45,8 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
     if found.decision != "deny" and rights.mode == "full":
         print("  it runs  outside the sandbox: any file of yours, and the network")
     elif found.decision != "deny":
-        print(f"  it runs  writing {', '.join(rights.writable) or 'nothing'}; network {_yes(rights.network)}")
+        network = "yes" if rights.network else "no"
+        print(f"  it runs  writing {', '.join(rights.writable) or 'nothing'}; network {network}")
     print(f"  sandbox  {found.sandbox}")
     return 0
 
@@ -75,7 +71,3 @@ def _trust(planck: Planck, yes: bool) -> int:
     planck.trust.give(state.content)
     print("trusted, until one of these files changes")
     return 0
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"

@@ -20,15 +20,14 @@ class Screen:
     def __init__(self, terminal: Terminal, session: OpenSession, *, details: int = 0) -> None:
         self._terminal = terminal
         self._orchestrator = session.orchestrator.id
-        self._names: dict[str, str] = {}
         self._details = details
         """Lines of a tool's output to show, also where it went well."""
         self._running: dict[str, tuple[str, str, float]] = {}
         self._busy: dict[str, str] = {}
         self._blocks = Blocks()
-        self._streamed = False
-        for spec in session.members:
-            self._meet(spec.id, spec.name)
+        self.answered = False
+        """Whether the orchestrator's newest text is on the screen already."""
+        self._names = {spec.id: spec.name for spec in session.members}
 
     async def run(self) -> None:
         """Tick, so that elapsed times move."""
@@ -42,11 +41,6 @@ class Screen:
         self._flush()
         self._terminal.status("")
 
-    @property
-    def answered(self) -> bool:
-        """Whether the orchestrator's newest text is on the screen already."""
-        return self._streamed
-
     def show(self, event: SessionEvent) -> None:
         handler = getattr(self, f"_on_{event.type}", None)
         if handler:
@@ -54,7 +48,7 @@ class Screen:
 
     def _on_agent_started(self, event: SessionEvent, data: dict[str, Any]) -> None:
         agent = data["agent"]
-        self._meet(agent["id"], agent["name"])
+        self._names.setdefault(agent["id"], agent["name"])
         if agent["id"] != self._orchestrator:
             self._say(agent["id"], "joined", "dim")
 
@@ -100,9 +94,8 @@ class Screen:
         text = "".join(part["text"] for part in parts if part["type"] == "text")
         if event.agent_id == self._orchestrator:
             self._flush()
-            calls = any(part["type"] == "tool_call" for part in parts)
-            if calls:
-                self._streamed = False
+            if any(part["type"] == "tool_call" for part in parts):
+                self.answered = False
                 if text and not self._terminal.rich:
                     self._say(event.agent_id, text, "")
         elif text:
@@ -156,9 +149,6 @@ class Screen:
         if event.agent_id != self._orchestrator:  # the run's own error is told at its end, in one line
             self._say(event.agent_id, f"{data['kind']}: {data['message']}", "red")
 
-    def _meet(self, id: str, name: str) -> None:
-        self._names.setdefault(id, name)
-
     def _say(self, id: str | None, text: str, style: str) -> None:
         self._terminal.parts(*self._prefix(id), (" ".join(text.split()), style))
 
@@ -173,12 +163,11 @@ class Screen:
         return self._terminal.agent_style(known.index(id)) if id in known else ""
 
     def _answer(self, block: str) -> None:
-        self._terminal.answer(block + "\n" if not self._terminal.rich else block)
-        self._streamed = True
+        self._terminal.answer(block)
+        self.answered = True
 
     def _flush(self) -> None:
-        rest = self._blocks.rest()
-        if rest:
+        if rest := self._blocks.rest():
             self._answer(rest)
 
     def _now(self, spinner: str) -> str:

@@ -219,8 +219,7 @@ class Watch:
     ) -> None:
         self._session = session
         self._show = show
-        self._from = session.opened_at
-        self._seen = self._from
+        self._seen = session.opened_at
         self._progress = asyncio.Event()
         loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] = loop.create_task(self._run())
@@ -244,7 +243,7 @@ class Watch:
 
     async def _run(self) -> None:
         try:
-            async with aclosing(self._session.events(after=self._from)) as events:
+            async with aclosing(self._session.events(after=self._seen)) as events:
                 async for event in events:
                     self._show(event)
                     if event.seq is not None:
@@ -279,7 +278,7 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
     for line in _list_complaints(result):
         print(f"planck: {line}", file=sys.stderr)
     if any(error["details"].get("no_model") for error in result.errors):
-        print(list_ways_to_a_model(), file=sys.stderr)
+        print(WAYS_TO_A_MODEL, file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         print(
             f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}",
@@ -305,9 +304,7 @@ def _list_complaints(result: RunResult) -> list[str]:
     return last + [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
 
 
-def list_ways_to_a_model() -> str:
-    """Returns every way to a model, for who has none yet."""
-    return """\
+WAYS_TO_A_MODEL = """\
 Ways to get a model:
   local  start Ollama or llama.cpp: at its usual port it is found
          another server goes into ~/.planck/config.json:

@@ -5,7 +5,7 @@ import asyncio
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,21 @@ def run(options: argparse.Namespace) -> int:
             ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} calm-fox"
         )
     match options.action:
-        case "list":
-            _rows(archive.sessions(everywhere=options.all), options.json)
-        case "tree":
-            _tree(archive.sessions(everywhere=options.all), options.json)
+        case "list" | "tree":
+            sessions = archive.sessions(everywhere=options.all)
+            if not sessions and not options.json:
+                print("No sessions of this workspace yet; `--all` shows those of others.")
+            elif options.action == "list":
+                _print(sessions, map(_row, sessions), options.json)
+            else:
+                children = _group_by_parent(sessions)
+                _print(_nested(children, ""), _branch(children, "", ""), options.json)
         case "show" if options.why_blocked:
-            _why(archive.why_blocked(options.what), options.json)
+            lines = archive.why_blocked(options.what)
+            _print(lines, map(make_plain, lines), options.json)
         case "show":
-            _show(archive.detail(options.what), options.json)
+            detail = archive.detail(options.what)
+            _print(detail, _describe(detail), options.json)
         case "export":
             _export(archive, options.what, options.format)
         case "import":
@@ -48,14 +55,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(sessions: Sequence[SessionInfo], as_json: bool) -> None:
-    if as_json:
-        _json(sessions)
-        return
-    for info in sessions:
-        print(_row(info))
-    if not sessions:
-        print("No sessions of this workspace yet; `--all` shows those of others.")
+def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
+    for line in [codec.encode_str(value)] if as_json else lines:
+        print(line)
 
 
 def _row(info: SessionInfo) -> str:
@@ -66,18 +68,13 @@ def _row(info: SessionInfo) -> str:
     )
 
 
-def _tree(sessions: Sequence[SessionInfo], as_json: bool) -> None:
+def _group_by_parent(sessions: Sequence[SessionInfo]) -> dict[str, list[SessionInfo]]:
     """Forks below what they were forked from; a parent that is gone leaves its forks at the top."""
     known = {info.id for info in sessions}
     children: dict[str, list[SessionInfo]] = {}
     for info in sessions:
         children.setdefault(info.parent if info.parent in known else "", []).append(info)
-    if as_json:
-        _json(_nested(children, ""))
-        return
-    _branch(children, "", "")
-    if not sessions:
-        print("No sessions of this workspace yet; `--all` shows those of others.")
+    return children
 
 
 def _nested(children: dict[str, list[SessionInfo]], parent: str) -> list[dict[str, Any]]:
@@ -86,39 +83,28 @@ def _nested(children: dict[str, list[SessionInfo]], parent: str) -> list[dict[st
     ]
 
 
-def _branch(children: dict[str, list[SessionInfo]], parent: str, indent: str) -> None:
+def _branch(children: dict[str, list[SessionInfo]], parent: str, indent: str) -> Iterator[str]:
     for info in children.get(parent, []):
         at = f" (at {info.forked_at})" if info.forked_at else ""
-        print(f"{indent}{_row(info)}{at}")
+        yield f"{indent}{_row(info)}{at}"
         if info.id:
-            _branch(children, info.id, f"{indent}  ")
+            yield from _branch(children, info.id, f"{indent}  ")
 
 
-def _why(lines: Sequence[str], as_json: bool) -> None:
-    if as_json:
-        _json(lines)
-        return
-    for line in lines:
-        print(make_plain(line))
-
-
-def _show(detail: SessionDetail, as_json: bool) -> None:
-    if as_json:
-        _json(detail)
-        return
+def _describe(detail: SessionDetail) -> Iterator[str]:
     info, usage = detail.info, detail.usage
-    print(_row(info))
-    print(make_plain(f"workspace {info.workspace}, created {info.created}"))
+    yield _row(info)
+    yield make_plain(f"workspace {info.workspace}, created {info.created}")
     if info.parent:
-        print(make_plain(f"forked from {info.parent} at event {info.forked_at}"))
+        yield make_plain(f"forked from {info.parent} at event {info.forked_at}")
     for agent in detail.agents:
         state = fit_line(agent.state, 60)
         who = f"{fit_line(agent.id, 40)}  {fit_line(agent.name, 20):<20}  {fit_line(agent.model, 60)}"
-        print(f"  {who}  {agent.turns} turns, {state}")
+        yield f"  {who}  {agent.turns} turns, {state}"
     cached = usage.cache_read_tokens
-    print(f"tokens: {usage.input_tokens} in, {usage.output_tokens} out, {cached} from the cache")
+    yield f"tokens: {usage.input_tokens} in, {usage.output_tokens} out, {cached} from the cache"
     if detail.last_text:
-        print(f"\n{make_plain(detail.last_text)}")
+        yield f"\n{make_plain(detail.last_text)}"
 
 
 def _export(archive: Archive, what: str, format: str) -> None:
@@ -144,16 +130,13 @@ async def _import(archive: Archive, what: str) -> SessionInfo:
 
 
 def _done(what: str, info: SessionInfo, as_json: bool) -> None:
-    if as_json:
-        _json(info)
-    else:
-        print(f"{what} {info.id} {make_plain(info.name)} ({info.events} events)")
+    _print(info, [f"{what} {info.id} {make_plain(info.name)} ({info.events} events)"], as_json)
 
 
 def _search(archive: Archive, options: argparse.Namespace) -> int:
     hits = archive.search(options.what, everywhere=options.all, limit=options.limit)
     if options.json:
-        _json(list(hits))
+        _print(list(hits), (), as_json=True)
         return 0
     found = 0
     for hit in hits:
@@ -161,7 +144,3 @@ def _search(archive: Archive, options: argparse.Namespace) -> int:
         where = f"{hit.session_id} {make_plain(hit.session_name)} #{hit.seq} {hit.type}"
         print(f"{where}: {fit_line(hit.excerpt, 160)}")
     return 0 if found else 1
-
-
-def _json(value: Any) -> None:
-    sys.stdout.write(codec.encode_str(value) + "\n")

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.cli.mcp import show_reports, try_peers
-from planck.headless import Planck
+from planck.cli.mcp import open_with_notices, show_reports, try_peers
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -49,9 +48,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    planck = Planck(workspace=Path(options.directory), trust=options.trust)
-    for notice in planck.notices:
-        print(f"planck: {make_plain(notice)}", file=sys.stderr)
+    planck = open_with_notices(options)
     reports = asyncio.run(try_peers(planck, "sidecar"))
     if not reports and not options.json:
         if any("not trusted" in notice for notice in planck.notices):

@@ -1,11 +1,11 @@
 """`planck skills`: which skills there are, from where, and what they say."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
+from planck.cli.output import print_json
 from planck.headless import Planck, Skill, read_skill
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     rows = [_row(skill, False) for skill in catalog.skills.values()]
     rows += [_row(skill, True) for skill in catalog.shadowed]
     if options.json:
-        print(json.dumps({"skills": rows, "problems": catalog.problems}, indent=2, ensure_ascii=False))
+        print_json({"skills": rows, "problems": catalog.problems})
         return 0
     for row in rows:
         note = " (shadowed)" if row["shadowed"] else ""

@@ -2,12 +2,10 @@
 
 import argparse
 import asyncio
-import json
 from pathlib import Path
 
-import msgspec
-
 from planck.cli.errors import UsageError
+from planck.cli.output import print_json
 from planck.headless import Planck, create_team, find_team, list_teams, read_team, read_team_text
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -30,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
 def _list(planck: Planck, as_json: bool) -> int:
     rows = list_teams(planck.resources.team_dirs())
     if as_json:
-        print(json.dumps(msgspec.to_builtins(rows), indent=2, ensure_ascii=False))
+        print_json(rows)
         return 0
     for row in rows:
         print(make_plain(f"{row.alias}  {', '.join(row.members)}"))
@@ -43,7 +41,7 @@ def _list(planck: Planck, as_json: bool) -> int:
 def _show(planck: Planck, team: str, as_json: bool) -> int:
     path = find_team(team, planck.resources.team_dirs())
     if as_json:
-        print(json.dumps(read_team(path), indent=2, ensure_ascii=False))
+        print_json(read_team(path))
     else:
         print(make_plain(f"{path}\n{read_team_text(path)}"))
     return 0
@@ -56,7 +54,7 @@ def _check(planck: Planck, team: str, as_json: bool) -> int:
 
     problems = asyncio.run(check())
     if as_json:
-        print(json.dumps({"ok": not problems, "problems": problems}, indent=2, ensure_ascii=False))
+        print_json({"ok": not problems, "problems": problems})
     else:
         print("\n".join(make_plain(problem) for problem in problems) or f"{team}: nothing is wrong with it")
     return 1 if problems else 0

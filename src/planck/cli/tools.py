@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from planck.headless import Inventory, Project, ToolBox, ToolRow
+from planck.headless import Inventory, Project, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, Ok
 from planck.records.visible import spell_out
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
         case "list":
             return _list(asyncio.run(box.list_all()), options.json)
         case "show":
-            return asyncio.run(_find(box, options))
+            return asyncio.run(_show(box, options))
         case _:
             return _call(box, options)
 
@@ -51,16 +51,12 @@ def _summary(description: str) -> str:
     return sentence if len(sentence) <= 80 else sentence[:79] + "…"
 
 
-async def _find(box: ToolBox, options: argparse.Namespace) -> int:
+async def _show(box: ToolBox, options: argparse.Namespace) -> int:
     async with box.find(options.name) as entry:
-        return _show(entry, options.json)
-
-
-def _show(entry: ToolRow | Err, as_json: bool) -> int:
-    if isinstance(entry, Err):
-        return _fail(str(entry), 1)
-    shown = entry.as_dict()
-    if as_json:
+        if isinstance(entry, Err):
+            return _fail(str(entry), 1)
+        shown = entry.as_dict()
+    if options.json:
         _print_json(shown)
         return 0
     print(f"{shown['name']}  [{entry.source}]\n\n{spell_out(shown['description'])}\n")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from planck.config.credentials import Keyring, Saved, client, status
+from planck.config.credentials import Keyring, Saved, client, key_variables
 from planck.config.load import Config
 from planck.config.models import known_providers, provider_entry
 from planck.llm import oauth
@@ -49,4 +49,19 @@ class Auth:
         return True
 
     def status(self) -> list[dict[str, Any]]:
-        return status(self._ring, known_providers(self._config))
+        """Each provider, whether there is a key for it and where from; never the key."""
+        rows = []
+        for name, entry in known_providers(self._config).items():
+            source = self._ring.source(name, entry)
+            rows.append(
+                {
+                    "provider": name,
+                    "type": entry.type,
+                    "has_api_key": entry.has_api_key,
+                    "authenticated": bool(source) or not entry.has_api_key,
+                    "source": source,
+                    "variables": list(key_variables(entry)),
+                    "device_code": self.uses_device_code(name),
+                }
+            )
+        return rows

@@ -7,10 +7,10 @@ token for each provider. Nothing here is ever logged, and no error shows a key.
 import asyncio
 import fcntl
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -136,7 +136,7 @@ class Keyring:
         self.file = file
         self._environ = environ
         self._clock = clock
-        self._renewing: dict[str, asyncio.Lock] = {}
+        self.renewing = defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._secrets: set[str] = set()
         self._redactor: Redactor | None = None
 
@@ -169,9 +169,6 @@ class Keyring:
         saved = self._find_saved(name, entry)
         return ("sign-in" if saved.access_token else "file") if saved else ""
 
-    def access(self, name: str, entry: ProviderEntry, transport: Transport, base_url: str) -> "KeyAccess":
-        return KeyAccess(self, name, entry, transport, base_url)
-
     def _find_variable(self, entry: ProviderEntry) -> str:
         return next((name for name in key_variables(entry) if self._environ.get(name)), "")
 
@@ -194,9 +191,6 @@ class Keyring:
         endpoint = Endpoint(name, entry.type, entry.api, base_url, key, headers)
         self._learn(*endpoint.secrets)
         return endpoint, saved
-
-    def lock(self, name: str) -> asyncio.Lock:
-        return self._renewing.setdefault(name, asyncio.Lock())
 
     def is_expired(self, saved: Saved) -> bool:
         return bool(saved.expires) and saved.expires <= add_seconds(self._clock.now(), _EARLY)
@@ -238,7 +232,7 @@ class KeyAccess:
 
     async def renew(self, refused: Endpoint) -> Endpoint | None:
         """The lock makes it one renewal for all; whoever waited finds the new key and asks no more."""
-        async with self._ring.lock(self._name):
+        async with self._ring.renewing[self._name]:
             if self._now is not None and self._now[0] is not refused:
                 return self._now[0]
             found = self._read()
@@ -283,22 +277,3 @@ def client(entry: ProviderEntry) -> Client:
         declared.scope,
         bool(declared.account_header),
     )
-
-
-def status(ring: Keyring, providers: Mapping[str, ProviderEntry]) -> list[dict[str, Any]]:
-    """Each provider, whether there is a key for it and where from; never the key."""
-    rows = []
-    for name, entry in providers.items():
-        source = ring.source(name, entry)
-        rows.append(
-            {
-                "provider": name,
-                "type": entry.type,
-                "has_api_key": entry.has_api_key,
-                "authenticated": bool(source) or not entry.has_api_key,
-                "source": source,
-                "variables": list(key_variables(entry)),
-                "device_code": entry.oauth is not None and not entry.withhold_key,
-            }
-        )
-    return rows

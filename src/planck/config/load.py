@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,12 @@ class Layer(msgspec.Struct, frozen=True):
 
     def origin(self, key: str) -> str:
         return f"PLANCK_{key.upper()}" if self.source == "environment" else self.source
+
+    @property
+    def permissions(self) -> dict[str, Any]:
+        """What it says of them, as it was read: a file's own mistakes may stand in it."""
+        found = self.values.get("permissions")
+        return found if isinstance(found, dict) else {}
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -86,11 +92,7 @@ def config_files(home: Path, workspace: Path) -> tuple[Path, Path]:
 
 
 def load(
-    home: Path,
-    workspace: Path,
-    environ: Mapping[str, str],
-    flags: Mapping[str, Any],
-    state: TrustState,
+    home: Path, workspace: Path, environ: Mapping[str, str], flags: Mapping[str, Any], state: TrustState
 ) -> Loaded:
     """Merge the layers; an untrusted project's file may only narrow."""
     notices: list[str] = []
@@ -103,13 +105,12 @@ def load(
         str(project_file), _read(project_file, notices, seen) if project_file != user_file else {}
     )
     above = (Layer("environment", _read_variables(environ, notices)), Layer("flags", dict(flags)))
-    narrowing: dict[str, Any] = {}
+    narrowing = None
     if project.values and not trusted:
-        narrowing = project.values
-        project = Layer(project.source, {})
-    elif _find_mode(project.values) == Mode.FULL:
+        narrowing, project = project, Layer(project.source, {})
+    elif project.permissions.get("mode") == Mode.FULL:
         notices.append(f"{project_file}: mode 'full' is ignored; only you choose it, with --permission-mode")
-        project.values["permissions"].pop("mode")
+        project.permissions.pop("mode")
     layers = (user, project, *above)
     raw: dict[str, Any] = {}
     for layer in layers:
@@ -150,37 +151,32 @@ def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str
 
 def _keep_known(raw: dict[str, Any], place: str, notices: list[str]) -> dict[str, Any]:
     """The keys that we know, inside providers, models, permissions and limits too; a notice for others."""
-    found = _pick(raw, KEYS, place, "", notices)
+    found: dict[str, Any] = _pick(raw, KEYS, place, "", notices)
     for key, fields in (("permissions", Permissions), ("limits", Limits)):
-        if isinstance(found.get(key), dict):
+        if key in found:
             found[key] = _pick(found[key], fields.__struct_fields__, place, f"{key}.", notices)
     providers = found.get("providers")
     if isinstance(providers, dict):
         fields_of = [name for name in ProviderEntry.__struct_fields__ if name != "withhold_key"]
         found["providers"] = {
             name: _pick(entry, fields_of, place, f"providers.{name}.", notices)
-            if isinstance(entry, dict)
-            else entry
             for name, entry in providers.items()
         }
     if isinstance(found.get("models"), list):
         found["models"] = [
             _pick(entry, ModelEntry.__struct_fields__, place, f"models[{n}].", notices)
-            if isinstance(entry, dict)
-            else entry
             for n, entry in enumerate(found["models"])
         ]
     return found
 
 
-def _pick(
-    raw: Mapping[str, Any], known: Iterable[str], place: str, prefix: str, notices: list[str]
-) -> dict[str, Any]:
-    names = list(known)
+def _pick(raw: Any, known: Sequence[str], place: str, prefix: str, notices: list[str]) -> Any:
+    if not isinstance(raw, dict):
+        return raw  # refused when it is converted
     for key in raw:
-        if key not in names:
-            notices.append(f"{place}: unknown key {prefix + key!r} is ignored{did_you_mean(key, names)}")
-    return {key: value for key, value in raw.items() if key in names}
+        if key not in known:
+            notices.append(f"{place}: unknown key {prefix + key!r} is ignored{did_you_mean(key, known)}")
+    return {key: value for key, value in raw.items() if key in known}
 
 
 _TEXTS = frozenset(
@@ -262,30 +258,19 @@ def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:
     return msgspec.structs.replace(config, providers=providers)
 
 
-def _find_mode(project: Mapping[str, Any]) -> Any:
-    asked = project.get("permissions")
-    return asked.get("mode") if isinstance(asked, dict) else None
-
-
-def _narrowing_rules(project: Mapping[str, Any]) -> list[Any]:
-    """Those that deny or ask; the gate puts them beside the user's own, and the strictest wins."""
-    asked = project.get("permissions")
-    rules = asked.get("rules") if isinstance(asked, dict) else None
-    found = rules if isinstance(rules, list) else []
-    return [rule for rule in found if isinstance(rule, dict) and rule.get("decision") in ("deny", "ask")]
-
-
-def _narrow(config: Config, project: Mapping[str, Any]) -> tuple[Config, dict[str, Any]]:
+def _narrow(config: Config, project: Layer) -> tuple[Config, dict[str, Any]]:
     """Take from an untrusted project what takes rights away: a stricter mode, lower limits."""
     taken: dict[str, Any] = {}
-    mode = _find_mode(project)
+    mode, rules = project.permissions.get("mode"), project.permissions.get("rules")
     if mode in tuple(Mode) and stricter(Mode(mode), config.permissions.mode) is not config.permissions.mode:
         permissions = msgspec.structs.replace(config.permissions, mode=Mode(mode))
         config = msgspec.structs.replace(config, permissions=permissions)
         taken["permissions"] = {"mode": mode}
-    if rules := _narrowing_rules(project):
-        taken["permissions"] = {**taken.get("permissions", {}), "rules": rules}
-    limits = project.get("limits")
+    # Those that deny or ask: the gate puts them beside the user's own, and the strictest wins.
+    found = [rule for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
+    if stricter_rules := [rule for rule in found if rule.get("decision") in ("deny", "ask")]:
+        taken["permissions"] = {**taken.get("permissions", {}), "rules": stricter_rules}
+    limits = project.values.get("limits")
     lower = {
         key: value
         for key, value in (limits.items() if isinstance(limits, dict) else ())

@@ -56,8 +56,6 @@ def resolve(config: Config, name: str) -> ModelSpec:
     if entries:
         return _resolve_entry(config, entries[0])
     found = _find_in_catalog(provider, known, model)
-    if not model:
-        raise _not_found(f"Say which model of {provider!r} it is to be; `planck models list` shows them.")
     if found is None and not known.base_url and known.type not in KEYLESS:
         raise _not_found(f"Add {model!r} to `models`, or a `base_url` to {provider!r}.")
     return _make_spec(known, found, ModelEntry(id="", model=model, provider=provider))
@@ -71,10 +69,7 @@ def resolve_pair(config: Config, provider: str, model_id: str, base_url: str = "
     """The model of a team's member; `base_url` counts for a bare local type only, which gets no key."""
     provider_entry(config, provider)
     for entry in config.models:
-        if entry.id == model_id and provider in (
-            entry.provider,
-            provider_entry(config, entry.provider).type,
-        ):
+        if entry.id == model_id and provider in (entry.provider, provider_entry(config, entry.provider).type):
             return _resolve_entry(config, entry)
     if base_url and model_id and provider in KEYLESS and provider not in config.providers:
         return ModelSpec(provider=provider, model=model_id, base_url=base_url, context_window=_LOCAL_WINDOW)
@@ -217,25 +212,20 @@ def _resolve_entry(config: Config, entry: ModelEntry) -> ModelSpec:
 
 def _make_spec(provider: ProviderEntry, found: CatalogModel | None, entry: ModelEntry) -> ModelSpec:
     """What the user says, then what the catalog knows, then a guess."""
+    guess = _LOCAL_WINDOW if provider.type in KEYLESS else _UNKNOWN_WINDOW
     output = min(found.max_output, _MOST_OUTPUT) if found and provider.type == "anthropic" else 0
     return ModelSpec(
         provider=entry.provider,
         model=entry.model,
         id=entry.id,
         name=entry.name or (found.name if found else ""),
-        context_window=entry.context_window
-        or (found.context_window if found else 0)
-        or _guess_window(provider),
+        context_window=entry.context_window or (found.context_window if found else 0) or guess,
         max_output=entry.max_output or output,
         base_url=provider.base_url,
         params=entry.params,
         images=found is not None and found.images,
         reasoning=found is not None and found.reasoning,
     )
-
-
-def _guess_window(provider: ProviderEntry) -> int:
-    return _LOCAL_WINDOW if provider.type in KEYLESS else _UNKNOWN_WINDOW
 
 
 def _find_in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel | None:

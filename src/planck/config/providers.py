@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from planck.config.credentials import CredentialFile, Keyring
+from planck.config.credentials import CredentialFile, KeyAccess, Keyring
 from planck.config.models import address, find_local_models, find_price, provider_entry, resolve, resolve_pair
 from planck.config.project import Project
 from planck.llm.address import Network
@@ -32,7 +32,7 @@ class Providers:
             return self._doubles[model.provider]
         config = self._resources.config
         entry = provider_entry(config, model.provider)
-        access = self.keyring.access(model.provider, entry, self.transport, address(config, model))
+        access = KeyAccess(self.keyring, model.provider, entry, self.transport, address(config, model))
         return Authorized(access, _Opener(model, self.transport))
 
     def price(self, model: ModelSpec) -> CatalogModel | None:

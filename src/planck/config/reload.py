@@ -23,12 +23,7 @@ class Resources:
     """Owns the configuration in force; a file that became wrong leaves the last good values."""
 
     def __init__(
-        self,
-        home: Path,
-        workspace: Path,
-        environ: Mapping[str, str],
-        flags: Mapping[str, Any],
-        trust: Trust,
+        self, home: Path, workspace: Path, environ: Mapping[str, str], flags: Mapping[str, Any], trust: Trust
     ) -> None:
         self.home = home
         self.workspace = workspace

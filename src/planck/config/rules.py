@@ -14,26 +14,11 @@ from planck.workspace.paths import WorkspaceError, is_inside
 from planck.workspace.sandbox import find
 
 SECRETS = (
-    *(
-        ".ssh",
-        ".gnupg",
-        ".aws",
-        ".azure",
-        ".config/gcloud",
-        ".kube",
-        ".docker",
-        ".terraform.d",
-        ".vault-token",
-    ),
+    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".config/op", ".vault-token"),
+    *(".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".terraform.d"),
     *(".netrc", ".npmrc", ".pypirc", ".cargo/credentials.toml", ".gem/credentials", ".pgpass", ".my.cnf"),
-    *(
-        ".git-credentials",
-        ".config/git/credentials",
-        ".config/gh",
-        ".password-store",
-        ".local/share/keyrings",
-    ),
-    *(".mozilla", ".config/google-chrome", ".config/chromium", ".config/op"),
+    *(".git-credentials", ".config/git/credentials", ".config/gh"),
+    *(".mozilla", ".config/google-chrome", ".config/chromium"),
 )
 """In the user's home: no command of an agent reads them."""
 _READABLE = frozenset({"tools", "skills", "teams", "sidecar", "cache"})
@@ -89,13 +74,12 @@ def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[SourcedRule, ...]:
     folder = str(workspace / ".planck" / "config.json")
     try:
         for layer in loaded.layers:
-            raw = layer.values.get("permissions")
-            if not isinstance(raw, dict) or "rules" not in raw:
+            if "rules" not in layer.permissions:
                 continue
             if layer.source.startswith(folder):
-                project = load(raw["rules"], layer.source)
+                project = load(layer.permissions["rules"], layer.source)
             else:
-                own = load(raw["rules"], layer.origin("permissions"))
+                own = load(layer.permissions["rules"], layer.origin("permissions"))
     except RuleError as failure:
         raise ConfigError(failure.err.kind, failure.err.message) from None
     return (*own, *project)

@@ -83,15 +83,13 @@ class Trust:
         content = read_content(self._workspace, self._home)
         accepted = self._this_run.hashes if self._this_run else _read_stored(self._home).get(self._key)
         if accepted is None:
-            return self._keep(TrustState(False, content))
+            self._state = TrustState(False, content)
+            return self._state
         differing = {path for path, _ in accepted.items() ^ content.hashes.items()}
         changed = tuple(sorted(map(spell_out, differing)))
         sound = not content.unsound or self._this_run is not None
-        return self._keep(TrustState(not changed and sound, content, changed))
-
-    def _keep(self, state: TrustState) -> TrustState:
-        self._state = state
-        return state
+        self._state = TrustState(not changed and sound, content, changed)
+        return self._state
 
     def files(self) -> Iterator[Path]:
         """Those that it is for and that end it by a change: a sidecar's are taken over as they are saved."""
@@ -204,7 +202,7 @@ def _describe(relative: str, content: bytes) -> Iterator[str]:
     parts = relative.split("/")
     if relative == ".planck/config.json":
         keys = [key for key in _decode(content) if key not in NARROWING]
-        yield f"{relative}" + (f" ({', '.join(map(str, keys))})" if keys else " (beyond narrowing)")
+        yield relative + (f" ({', '.join(map(str, keys))})" if keys else " (beyond narrowing)")
     elif relative == ".mcp.json":
         servers = _decode(content).get("mcpServers")
         yield f"{relative} (MCP servers {', '.join(map(str, servers)) if isinstance(servers, dict) else '?'})"

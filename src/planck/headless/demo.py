@@ -36,29 +36,27 @@ if __name__ == "__main__":
 """,
 }
 
+_MODEL = {"provider": "offline", "model_id": "demo"}
 _TEAM = {
     "name": "Demo",
     "description": "One leads, one builds, one tests.",
     "members": [
         {
             "type": "orchestrator",
-            "provider": "offline",
-            "model_id": "demo",
+            **_MODEL,
             "system_prompt": "You lead: find out what is wrong, delegate the change, check the result.",
             "tools": ["read", "bash", "update_plan"],
         },
         {
             "type": "builder",
-            "provider": "offline",
-            "model_id": "demo",
+            **_MODEL,
             "description": "Reads and edits code.",
             "system_prompt": "You change code, and have the tester confirm it.",
             "tools": ["read", "edit"],
         },
         {
             "type": "tester",
-            "provider": "offline",
-            "model_id": "demo",
+            **_MODEL,
             "description": "Runs the tests and says what they show.",
             "system_prompt": "You run the tests and report exactly what they print.",
             "tools": ["bash"],
@@ -70,21 +68,18 @@ _RUN_TESTS = "python3 -B -m unittest -q 2>&1"
 _OLD, _NEW = "sum(prices) - discount", "sum(prices) * (100 - discount) / 100"
 
 
-def make_project(folder: Path) -> Path:
-    folder.mkdir()
-    for name, text in _PROJECT.items():
-        (folder / name).write_text(text)
-    return folder
-
-
 def open_demo(folder: Path) -> tuple[Planck, str]:
     """Returns Planck on the demo's project, its home and team in the same folder, and the task for it."""
     team = folder / "home" / "teams" / "demo"
     team.mkdir(parents=True)
     (team / "TEAM.json").write_text(json.dumps(_TEAM, indent=2) + "\n")
+    project = folder / "project"
+    project.mkdir()
+    for name, text in _PROJECT.items():
+        (project / name).write_text(text)
     planck = Planck(
         home=folder / "home",
-        workspace=make_project(folder / "project"),
+        workspace=project,
         providers={"offline": ScriptedProvider(_answer)},
         flags={"default_model": "offline/demo", "default_team": "demo", "permissions": {"mode": "full"}},
     )

@@ -106,7 +106,6 @@ def _read_arguments(tool: str, what: str) -> dict[str, Any]:
 def _find_mode_source(loaded: Loaded) -> str:
     source = "built-in"
     for layer in loaded.layers:
-        permissions = layer.values.get("permissions")
-        if isinstance(permissions, dict) and "mode" in permissions:
+        if "mode" in layer.permissions:
             source = layer.origin("permissions")
     return source

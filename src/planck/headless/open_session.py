@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
 from planck.headless.wiring import SessionWiring
-from planck.records.events import (
-    AgentStarted,
-    Compacted,
-    TurnStatus,
-    view,
-)
+from planck.records.events import AgentStarted, Compacted, TurnStatus, view
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
@@ -42,13 +37,7 @@ class AgentError(PlanckError):
 class OpenSession:
     """One open session."""
 
-    def __init__(
-        self,
-        session: Session,
-        wired: SessionWiring,
-        providers: Providers,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, session: Session, wired: SessionWiring, providers: Providers, clock: Clock) -> None:
         self.opened_at = session.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.closed = False
