@@ -94,17 +94,8 @@ async def try_peers(planck: Planck, component: str, name: str = "") -> list[Peer
 def show_reports(reports: list[PeerReport], as_json: bool) -> int:
     """What came of starting them; 1 if one did not connect."""
     if as_json:
-        rows = [
-            {
-                "name": r.name,
-                "state": r.state,
-                "detail": r.detail,
-                "tools": list(r.tools),
-                "compactors": list(r.compactors),
-            }
-            for r in reports
-        ]
-        print_json({"peers": rows})
+        fields = ("name", "state", "detail", "tools", "compactors")
+        print_json({"peers": [{name: getattr(report, name) for name in fields} for report in reports]})
     else:
         for report in reports:
             print(make_plain(f"{report.name}  {report.state}  {len(report.tools)} tools"))

@@ -19,8 +19,7 @@ from planck.records.visible import fit_line, make_plain
 def run(options: argparse.Namespace) -> int:
     if options.action == "replay":
         raise UsageError(ErrorKind.NOT_FOUND, "`planck sessions replay` is not built yet; try `show`")
-    home = Planck(workspace=Path(options.directory))
-    archive = Archive(home.sessions_dir, home.workspace)
+    archive = Planck(workspace=Path(options.directory)).archive
     if options.action not in ("list", "tree") and not options.what:
         raise UsageError(
             ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} calm-fox"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from planck.config.credentials import Keyring, Saved, client, key_variables
-from planck.config.load import Config
 from planck.config.models import known_providers, provider_entry
+from planck.config.schema import Config
 from planck.llm import oauth
 from planck.llm.oauth import AuthError
 from planck.llm.transport import Transport

@@ -68,7 +68,14 @@ class CredentialFile:
                 ErrorKind.AUTH_READ_FAILED,
                 f"cannot read {str(self.path)!r}: {problem.strerror}; check its owner and mode",
             ) from None
-        return self._decode(content)
+        try:
+            return codec.decode_as(content, _File).providers
+        except codec.DecodeError:
+            raise AuthError(
+                ErrorKind.CORRUPT_AUTH,
+                f"{str(self.path)!r} holds no credentials that can be read; "
+                "move it away and run `planck auth login` again",
+            ) from None
 
     def put(self, provider: str, saved: Saved | None) -> None:
         """Save an entry, or with None forget it; the others stay, also against other processes."""
@@ -78,16 +85,6 @@ class CredentialFile:
             if saved is not None:
                 entries[provider] = saved
             self._write(codec.encode({"version": 1, "providers": entries}))
-
-    def _decode(self, content: bytes) -> dict[str, Saved]:
-        try:
-            return codec.decode_as(content, _File).providers
-        except codec.DecodeError:
-            raise AuthError(
-                ErrorKind.CORRUPT_AUTH,
-                f"{str(self.path)!r} holds no credentials that can be read; "
-                "move it away and run `planck auth login` again",
-            ) from None
 
     def _write(self, content: bytes) -> None:
         try:

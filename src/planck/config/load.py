@@ -18,8 +18,6 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits
 from planck.workspace.regular import read_regular
 
-__all__ = ["KEYS", "Config", "Limits", "ModelEntry", "Permissions", "ProviderEntry"]
-
 _MAX_BYTES = 4 << 20
 MERGED = ("providers", "permissions", "limits")
 """Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""

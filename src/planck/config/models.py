@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from planck.config.credentials import Keyring
-from planck.config.load import Config, ModelEntry, ProviderEntry
-from planck.config.schema import KEYLESS
+from planck.config.schema import KEYLESS, Config, ModelEntry, ProviderEntry
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel
 from planck.llm.local import discover

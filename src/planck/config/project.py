@@ -5,8 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from planck.config.load import Config, ConfigError, find_home, read_environment
+from planck.config.load import ConfigError, find_home, read_environment
 from planck.config.reload import Resources
+from planck.config.schema import Config
 from planck.config.trust import Trust
 from planck.records.outcome import ErrorKind
 

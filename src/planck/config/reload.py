@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from planck.config import load as configuration
-from planck.config.load import Config, ConfigError, Loaded
+from planck.config.load import ConfigError, Loaded
+from planck.config.schema import Config
 from planck.config.trust import Trust, TrustState, trust_file
 from planck.context import agents_md, skills
 from planck.context.prompt import build_system_prompt
@@ -96,8 +97,10 @@ class Resources:
     def _skill_places(self) -> tuple[Place, ...]:
         usual = [self.workspace / name for name in (".planck/skills", ".agents/skills", ".claude/skills")]
         usual += [self.home / "skills", *(self._user_home / n / "skills" for n in (".agents", ".claude"))]
+        here = self.workspace
         return tuple(
-            self._make_place(path) for path in self._choose_directories(self.config.skills_dirs, usual)
+            Place(path, "project", here) if path.is_relative_to(here) else Place(path, "home")
+            for path in self._choose_directories(self.config.skills_dirs, usual)
         )
 
     def tool_dirs(self) -> list[Path]:
@@ -118,11 +121,6 @@ class Resources:
         if name == "~" or name.startswith("~/"):
             return self._user_home / name[2:]
         return Path(name).expanduser()
-
-    def _make_place(self, path: Path) -> Place:
-        if path.is_relative_to(self.workspace):
-            return Place(path, "project", self.workspace)
-        return Place(path, "home")
 
     def _find_instructions(self) -> agents_md.Instructions:
         mode = self.config.agents_md

@@ -46,13 +46,6 @@ class TeamFile(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-class Template(msgspec.Struct, frozen=True):
-    path: Path
-    file: TeamFile
-    members: tuple[tuple[MemberEntry, ModelSpec], ...]
-    """The orchestrator first."""
-
-
 def find_team(alias_or_path: str, dirs: Sequence[Path]) -> Path:
     as_path = Path(alias_or_path).expanduser()
     direct = [as_path / "TEAM.json", as_path] if as_path.suffix != ".json" else [as_path]
@@ -88,8 +81,10 @@ def _read(path: Path) -> bytes:
         raise TeamFileError(ErrorKind.READ_FAILED, f"cannot read {path}: {failure.strerror}") from None
 
 
-def load_team(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = True) -> Template:
-    """Reads the prompts and resolves the models; an untrusted team sets no address."""
+def load_team(
+    path: Path, resolve: ResolveMember, ids: Ids, *, may_set_addresses: bool = True
+) -> list[AgentSpec]:
+    """Returns its members, the orchestrator first, prompts read; an untrusted team sets no address."""
     file = _decode(path, TeamFile)
     problems = _check_members(file)
     if any(entry.base_url for entry in file.members) and not may_set_addresses:
@@ -102,23 +97,6 @@ def load_team(path: Path, resolve: ResolveMember, *, may_set_addresses: bool = T
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
     members = [(_read_prompt(entry, path.parent), _resolve_model(entry, resolve)) for entry in file.members]
     members.sort(key=lambda member: member[0].type != "orchestrator")
-    return Template(path, file, tuple(members))
-
-
-def _check_members(file: TeamFile) -> list[str]:
-    """Returns what is wrong with the members as such: exactly one orchestrator, names unique."""
-    problems = []
-    orchestrators = sum(entry.type == "orchestrator" for entry in file.members)
-    if orchestrators != 1:
-        problems.append(f"exactly one member must have type 'orchestrator', not {orchestrators}")
-    names = [entry.name or entry.type for entry in file.members]
-    problems += [
-        f"two members are named {name!r}" for name in sorted({n for n in names if names.count(n) > 1})
-    ]
-    return problems
-
-
-def make_members(template: Template, ids: Ids) -> list[AgentSpec]:
     orchestrator_id = ids.new()
     return [
         AgentSpec(
@@ -134,8 +112,21 @@ def make_members(template: Template, ids: Ids) -> list[AgentSpec]:
             delegator_id="" if entry.type == "orchestrator" else orchestrator_id,
             compactor=entry.compactor,
         )
-        for entry, model in template.members
+        for entry, model in members
     ]
+
+
+def _check_members(file: TeamFile) -> list[str]:
+    """Returns what is wrong with the members as such: exactly one orchestrator, names unique."""
+    problems = []
+    orchestrators = sum(entry.type == "orchestrator" for entry in file.members)
+    if orchestrators != 1:
+        problems.append(f"exactly one member must have type 'orchestrator', not {orchestrators}")
+    names = [entry.name or entry.type for entry in file.members]
+    problems += [
+        f"two members are named {name!r}" for name in sorted({n for n in names if names.count(n) > 1})
+    ]
+    return problems
 
 
 def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:

@@ -14,7 +14,7 @@ _NAMES = {
     "planck.headless.explain": "explain_call",
     "planck.headless.open_session": "OpenSession",
     "planck.headless.planck": "Planck",
-    "planck.headless.toolbox": "Inventory ToolBox ToolRow",
+    "planck.headless.toolbox": "Inventory ToolBox",
     "planck.headless.workbench": "Workbench make_token serve_http serve_stdio",
     "planck.peers.peers": "PeerReport",
     "planck.peers.plan": "add_server list_servers remove_server",

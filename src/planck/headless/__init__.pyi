@@ -24,7 +24,6 @@ from planck.headless.open_session import OpenSession as OpenSession
 from planck.headless.planck import Planck as Planck
 from planck.headless.toolbox import Inventory as Inventory
 from planck.headless.toolbox import ToolBox as ToolBox
-from planck.headless.toolbox import ToolRow as ToolRow
 from planck.headless.workbench import Workbench as Workbench
 from planck.headless.workbench import make_token as make_token
 from planck.headless.workbench import serve_http as serve_http

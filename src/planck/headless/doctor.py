@@ -19,12 +19,10 @@ from planck.headless.toolbox import BUILT_IN, ToolBox
 from planck.records.outcome import PlanckError
 from planck.workspace import containment, sandbox
 
-State = Literal["ok", "warning", "error"]
-
 
 class Check(msgspec.Struct, frozen=True):
     name: str
-    state: State
+    state: Literal["ok", "warning", "error"]
     detail: str
     advice: str = ""
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from planck.config.load import Loaded
 from planck.config.rules import RuleBook
-from planck.config.teams import find_team, load_team, make_members
+from planck.config.teams import find_team, load_team
 from planck.headless.planck import Planck
 from planck.headless.toolbox import ToolBox
 from planck.mcp.client import tool_prefix
@@ -47,9 +46,9 @@ def explain_call(
     session = session_ceiling(chosen, planck.workspace, planck.config.limits.spawn_depth)
     spec = _find_member(planck, agent, team, session)
     authority = effective_authority(spec, session)
-    loaded = planck.resources.loaded
-    rules = RuleBook(planck.project)
-    around = rules.surroundings(authority.mode)
+    saying = [layer for layer in planck.resources.loaded.layers if "mode" in layer.permissions]
+    source = saying[-1].origin("permissions") if saying else "built-in"
+    around = RuleBook(planck.project).surroundings(authority.mode)
     effect, confinable = _find_kind(planck, tool)
     verdict = judge(authority, around, tool, effect, confinable, _read_arguments(tool, what))
     return Explanation(
@@ -58,7 +57,7 @@ def explain_call(
         f"{spec.name} ({spec.role})",
         tool,
         str(chosen),
-        "--permission-mode" if mode else _find_mode_source(loaded),
+        "--permission-mode" if mode else source,
         authority,
         verdict.confinement,
         around.no_sandbox or str(found.level if (found := find().sandbox) else ""),
@@ -70,8 +69,8 @@ def _find_member(planck: Planck, agent: str, team: str, session: Authority) -> A
     nobody = ModelSpec(provider="", model="")
     members = [AgentSpec(id="", type="orchestrator", name="orchestrator", role="orchestrator", model=nobody)]
     if team:
-        template = load_team(find_team(team, planck.resources.team_dirs()), lambda *names: nobody)
-        members = make_members(template, RandomIds())
+        path = find_team(team, planck.resources.team_dirs())
+        members = load_team(path, lambda *names: nobody, RandomIds())
     for spec in authorise(members, session):
         if agent in (spec.name, spec.type) or (not agent and spec.role == "orchestrator"):
             return spec
@@ -101,11 +100,3 @@ def _read_arguments(tool: str, what: str) -> dict[str, Any]:
     except ValueError as problem:
         raise ExplainError(ErrorKind.INVALID_ARGS, f"arguments of {tool!r} are no JSON: {problem}") from None
     return args if isinstance(args, dict) else {}
-
-
-def _find_mode_source(loaded: Loaded) -> str:
-    source = "built-in"
-    for layer in loaded.layers:
-        if "mode" in layer.permissions:
-            source = layer.origin("permissions")
-    return source

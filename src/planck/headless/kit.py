@@ -5,7 +5,7 @@ from pathlib import Path
 from planck.config.preparation import Preparation, ToolFiles
 from planck.config.project import Project
 from planck.context.plan import make_plan_tool
-from planck.context.skill_tools import Skills, make_skill_tools
+from planck.context.skill_tools import Skills, SkillSource, make_skill_tools
 from planck.records.specs import AgentSpec
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -13,19 +13,22 @@ from planck.tools.builtin.catalog import builtin_tools
 from planck.workspace.jobs import Jobs
 
 
+def make_built_in_tools(
+    project: Project, skills: SkillSource, spill: Path, jobs: Jobs | None = None
+) -> list[Tool]:
+    """Those that need no file; without `jobs` no command goes to the background."""
+    coding = builtin_tools(project.workspace, spill=spill, environment=project.environ, jobs=jobs)
+    return [*coding, *make_skill_tools(skills), make_plan_tool()]
+
+
 class SessionTools:
     """Built-in tools and those of files; owns the commands that they leave in the background."""
 
     def __init__(self, project: Project, spill: Path) -> None:
-        resources, environ = project.resources, project.environ
-        self._resources = resources
+        self._resources = project.resources
         self._jobs = Jobs()
         self._specs: dict[str, AgentSpec] = {}
-        built_in = (
-            *builtin_tools(resources.workspace, spill=spill, environment=environ, jobs=self._jobs),
-            *make_skill_tools(self),
-            make_plan_tool(),
-        )
+        built_in = make_built_in_tools(project, self, spill, self._jobs)
         self._built_in = {tool.name: tool for tool in built_in}
         self._files = ToolFiles(project, spill, list(self._built_in))
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 
 from planck.agent.agent import Bounds
-from planck.config.load import Config, ConfigError
+from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.rules import RuleBook
+from planck.config.schema import Config
 from planck.headless.kit import SessionTools
 from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver

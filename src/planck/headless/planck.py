@@ -11,9 +11,9 @@ import msgspec
 import planck
 from planck.config import models, teams
 from planck.config.auth import Auth
-from planck.config.load import Config
 from planck.config.project import Project
 from planck.config.providers import Providers
+from planck.config.schema import Config
 from planck.headless import hooks
 from planck.headless.open_session import OpenSession
 from planck.headless.plan import Runtime, SessionPlan, make_options
@@ -194,12 +194,13 @@ class Planck:
         if team:
             path = teams.find_team(team, self.resources.team_dirs())
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
-            template = teams.load_team(path, self._providers.resolve_member, may_set_addresses=not foreign)
+            resolve = self._providers.resolve_member
+            members = teams.load_team(path, resolve, self._ids, may_set_addresses=not foreign)
             return [
                 msgspec.structs.replace(spec, model=self._providers.resolve(model))
                 if model and spec.role == "orchestrator"
                 else spec
-                for spec in teams.make_members(template, self._ids)
+                for spec in members
             ]
         return [
             AgentSpec(

@@ -9,9 +9,9 @@ import msgspec
 
 from planck.config.project import Project
 from planck.config.tool_files import external_tools
-from planck.context.plan import make_plan_tool
-from planck.context.skill_tools import Skills, make_skill_tools
-from planck.peers.peers import PeerReport, Peers
+from planck.context.skill_tools import Skills
+from planck.headless.kit import make_built_in_tools
+from planck.peers.peers import Peers
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -23,7 +23,6 @@ from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools import arguments
-from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.executor import Executor, Site, read_calls
 from planck.tools.external import ExternalTool, Problem
 from planck.tools.results import Finished
@@ -77,11 +76,7 @@ class ToolBox:
 
     def inventory(self) -> Inventory:
         """Tools that may be called first, then what an untrusted folder would bring."""
-        built_in = [
-            *builtin_tools(self._project.workspace, spill=self._spill, environment=self._project.environ),
-            *make_skill_tools(self),
-            make_plan_tool(),
-        ]
+        built_in = make_built_in_tools(self._project, self, self._spill)
         names = [tool.name for tool in built_in]
         found = external_tools(self._resources, self._project.environ, self._spill, names)
         entries = [ToolRow(tool, BUILT_IN) for tool in built_in]
@@ -132,14 +127,11 @@ class ToolBox:
             else:
                 taken.add(tool.name)
                 entries.append(ToolRow(tool, f"{peer.component} {peer.name}"))
-        problems += [
-            Problem(
-                PEER,
-                Err(ErrorKind.PEER_FAILED, f"{report.component} {report.name!r}: {_describe_state(report)}"),
-            )
-            for report in peers.report()
-            if report.state != "connected"
-        ]
+        for report in peers.report():
+            if report.state != "connected":
+                why = report.detail or f"it is not ready after {_PATIENCE:g} s, but {report.state}"
+                text = f"{report.component} {report.name!r}: {why}"
+                problems.append(Problem(PEER, Err(ErrorKind.PEER_FAILED, text)))
         entries += [entry for entry in own.entries if not entry.trusted]
         return Inventory(entries, problems, [*self._list_trust_notices(), *peers.plan.notices])
 
@@ -151,11 +143,9 @@ class ToolBox:
     async def call(self, name: str, args: str, *, dry_run: bool = False) -> Finished | Err:
         """Runs one tool without a question; confinement and trust hold."""
         async with self.find(name) as entry:
-            return (
-                _refuse_unknown(entry, args)
-                if isinstance(entry, Err)
-                else await self._run(entry, args, dry_run)
-            )
+            if isinstance(entry, Err):
+                return _refuse_unknown(entry, args)
+            return await self._run(entry, args, dry_run)
 
     async def _run(self, entry: ToolRow, args: str, dry_run: bool) -> Finished | Err:
         name = entry.tool.name
@@ -172,10 +162,6 @@ class ToolBox:
         calls = read_calls(tools, [ToolCall(RandomIds().new(), "", name, args)])
         async with aclosing(executor.run(calls)) as results:
             return await anext(results)
-
-
-def _describe_state(report: PeerReport) -> str:
-    return report.detail or f"it is not ready after {_PATIENCE:g} s, but {report.state}"
 
 
 def _refuse_unknown(unknown: Err, args: str) -> Err:
