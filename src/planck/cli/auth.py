@@ -27,7 +27,10 @@ async def _run(options: argparse.Namespace) -> int:
                 ErrorKind.INVALID_ARGS, f"name a provider, as in `planck auth {options.action} anthropic`"
             )
         if options.action == "logout":
-            return _logout(planck.auth, options.provider)
+            known = planck.auth.forget(options.provider)
+            what = "Forgot" if known else "Nothing was stored for"
+            print(f"{what} {make_plain(options.provider)}.", file=sys.stderr)
+            return 0
         return await _login(planck.auth, options.provider, options.device)
 
 
@@ -49,12 +52,6 @@ def _read_key(provider: str) -> str:
     if sys.stdin.isatty():
         return getpass(f"API key for {provider}: ")
     return sys.stdin.readline()
-
-
-def _logout(auth: Auth, provider: str) -> int:
-    known = auth.forget(provider)
-    print(f"{'Forgot' if known else 'Nothing was stored for'} {make_plain(provider)}.", file=sys.stderr)
-    return 0
 
 
 def _status(rows: list[dict[str, Any]], as_json: bool) -> int:

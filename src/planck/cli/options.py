@@ -89,16 +89,16 @@ def _positive(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
-    return value
+    return _above_zero(float(text), "a number of seconds")
 
 
 def _amount(text: str) -> float:
-    value = float(text)
+    return _above_zero(float(text), "an amount")
+
+
+def _above_zero(value: float, what: str) -> float:
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be an amount above 0")
+        raise argparse.ArgumentTypeError(f"must be {what} above 0")
     return value
 
 
@@ -215,10 +215,7 @@ def _sidecar(parser: argparse.ArgumentParser) -> None:
     )
     for command in (new, running):
         command.add_argument("path", nargs="?", default=SIDECAR, metavar="PATH", help=f"default {SIDECAR}")
-    running.add_argument(
-        "--http", type=_port, default=None, metavar="PORT", help="on this machine; 0: a free one"
-    )
-    running.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
+    _address(running)
 
 
 @_command("planck mcp add time -- uvx mcp-server-time")
@@ -246,13 +243,15 @@ def _mcp(parser: argparse.ArgumentParser) -> None:
         "planck mcp serve -C ~/project --permission-mode workspace",
     )
     serving.add_argument("--permission-mode", choices=_MODES, default=None)
-    serving.add_argument(
-        "--http", type=_port, default=None, metavar="PORT", help="on this machine; 0: a free one"
-    )
-    serving.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
+    _address(serving)
     for command in (listing, testing):
         _shared(command, trust=_TRUST, json="for programs")
     _shared(serving, trust=_TRUST)
+
+
+def _address(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--http", type=_port, metavar="PORT", help="on this machine; 0: a free one")
+    parser.add_argument("--token", default="", help="for --http; default: a new one, printed on stderr")
 
 
 def _port(text: str) -> int:

@@ -45,10 +45,7 @@ class Terminal:
         text = make_plain(text)
         if self.live:
             text = _wrap(text, self.width - 1) if wrap else _cut(text, self.width - 1)
-        self._answering = False
-        self._erase()
-        self.err.write(self.style_text(text, style) + "\n")
-        self._redraw()
+        self._write_line(self.style_text(text, style))
 
     def parts(self, *parts: tuple[str, str]) -> None:
         """One line of differently styled parts, cut to the width."""
@@ -62,9 +59,12 @@ class Terminal:
             shown += self.style_text(text, style)
             if left <= 0:
                 break
+        self._write_line(shown)
+
+    def _write_line(self, text: str) -> None:
         self._answering = False
         self._erase()
-        self.err.write(shown + "\n")
+        self.err.write(text + "\n")
         self._redraw()
 
     def answer(self, markdown: str) -> None:

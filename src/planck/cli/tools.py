@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from planck.headless import Inventory, Project, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, Ok
@@ -63,7 +65,7 @@ async def _show(box: ToolBox, options: argparse.Namespace) -> int:
     if "command" in shown:
         print(f"command: {spell_out(shown['command'])}\n")
     print("parameters:")
-    print(spell_out(_pretty(shown["parameters"])))
+    print(spell_out(msgspec.json.format(codec.encode_str(shown["parameters"]), indent=2)))
     return 0
 
 
@@ -81,12 +83,6 @@ def _call(box: ToolBox, options: argparse.Namespace) -> int:
 
 def _print_json(value: Any) -> None:
     _write(codec.encode_str(value))
-
-
-def _pretty(value: Any) -> str:
-    import msgspec
-
-    return msgspec.json.format(codec.encode_str(value), indent=2)
 
 
 def _write(text: str) -> None:

@@ -81,12 +81,6 @@ def available(config: Config, current: ModelSpec) -> list[ModelSpec]:
     return found if current.label in {model.label for model in found} else [current, *found]
 
 
-def address(config: Config, model: ModelSpec) -> str:
-    """Where the model's requests go; empty: the vendor's own address."""
-    entry = provider_entry(config, model.provider)
-    return entry.base_url or (model.base_url if model.provider in KEYLESS else "")
-
-
 def provider_entry(config: Config, name: str) -> ProviderEntry:
     """A configured provider, or a bare type."""
     if name in config.providers:

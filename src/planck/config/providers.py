@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from planck.config.credentials import CredentialFile, KeyAccess, Keyring
-from planck.config.models import address, find_local_models, find_price, provider_entry, resolve, resolve_pair
+from planck.config.models import find_local_models, find_price, provider_entry, resolve, resolve_pair
 from planck.config.project import Project
+from planck.config.schema import KEYLESS
 from planck.llm.address import Network
 from planck.llm.authorized import Authorized
 from planck.llm.catalog import CatalogModel
@@ -30,9 +31,10 @@ class Providers:
         """The provider that answers for a model; no connection is opened yet."""
         if model.provider in self._doubles:
             return self._doubles[model.provider]
-        config = self._resources.config
-        entry = provider_entry(config, model.provider)
-        access = KeyAccess(self.keyring, model.provider, entry, self.transport, address(config, model))
+        entry = provider_entry(self._resources.config, model.provider)
+        # An address of the model's own counts for a bare local type only; an empty one is the vendor's.
+        address = entry.base_url or (model.base_url if model.provider in KEYLESS else "")
+        access = KeyAccess(self.keyring, model.provider, entry, self.transport, address)
         return Authorized(access, _Opener(model, self.transport))
 
     def price(self, model: ModelSpec) -> CatalogModel | None:

@@ -10,7 +10,6 @@ from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.rules import RuleBook
-from planck.config.schema import Config
 from planck.headless.kit import SessionTools
 from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver
@@ -23,32 +22,13 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What one session was started with."""
+class Options(msgspec.Struct, frozen=True):
+    """What one session was started with; what is not said is as the configuration has it."""
 
-    mode: Mode
+    mode: Mode | str | None = None
+    max_steps: int | None = None
     dry_run: bool = False
-    max_steps: int
     max_budget_usd: float | None = None
-
-
-def make_options(
-    config: Config,
-    mode: Mode | str | None = None,
-    max_steps: int | None = None,
-    dry_run: bool = False,
-    max_budget_usd: float | None = None,
-) -> Options:
-    """Takes from the configuration what is not said."""
-    if mode and mode not in list(Mode):
-        known = ", ".join(Mode)
-        raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
-    return Options(
-        mode=Mode(mode) if mode else config.permissions.mode,
-        max_steps=max_steps or config.limits.steps,
-        dry_run=dry_run,
-        max_budget_usd=max_budget_usd,
-    )
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,15 +50,19 @@ class SessionPlan:
     """The tools, the bounds and the gate of one session."""
 
     def __init__(self, runtime: Runtime, session_id: str, spill: Path, options: Options) -> None:
-        project = runtime.project
+        project, config, mode = runtime.project, runtime.project.config, options.mode
+        if mode and mode not in list(Mode):
+            known = ", ".join(Mode)
+            raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
         self.runtime = runtime
         self.session_id = session_id
         self.options = options
         self.tools = SessionTools(project, spill)
-        self.ceiling = session_ceiling(options.mode, project.workspace, project.config.limits.spawn_depth)
+        mode = Mode(mode) if mode else config.permissions.mode
+        self.ceiling = session_ceiling(mode, project.workspace, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
         budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
-        self.bounds = Bounds(options.max_steps, budget)
+        self.bounds = Bounds(options.max_steps or config.limits.steps, budget)
         approvals = Approvals(runtime.approver) if runtime.approver else None
         self.gate = Gate(RuleBook(project), ids=runtime.ids, approvals=approvals)
 

@@ -16,7 +16,7 @@ from planck.config.providers import Providers
 from planck.config.schema import Config
 from planck.headless import hooks
 from planck.headless.open_session import OpenSession
-from planck.headless.plan import Runtime, SessionPlan, make_options
+from planck.headless.plan import Options, Runtime, SessionPlan
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
 from planck.peers.peers import PeerReport, Peers
@@ -113,7 +113,7 @@ class Planck:
 
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
-        plan = SessionPlan(self._runtime, "", self._spill("check"), make_options(self.config))
+        plan = SessionPlan(self._runtime, "", self._spill("check"), Options())
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
 
         def problems(reports: list[PeerReport]) -> list[str]:
@@ -148,7 +148,7 @@ class Planck:
         if stored:
             self.project.check_store()
         id = self._ids.new()
-        options = make_options(self.config, mode, max_steps, dry_run, max_budget_usd)
+        options = Options(mode, max_steps, dry_run, max_budget_usd)
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
         logs = self._logs
@@ -175,7 +175,7 @@ class Planck:
         self.project.check_store()
         log = self._logs.open(id_or_name, self.config.durability)
         with log.close_on_failure():
-            options = make_options(self.config, mode, max_steps, dry_run, max_budget_usd)
+            options = Options(mode, max_steps, dry_run, max_budget_usd)
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             wired = SessionWiring(plan, log.journal, self._providers.resolve(model) if model else None)
             session = await resume_session(log, planck.__version__, wired.team)

@@ -10,7 +10,6 @@ from planck.context.compaction import (
     BUILT_IN,
     DIGEST,
     OFF,
-    Compactor,
     ModelSummariser,
     Notes,
     OnRequest,
@@ -49,19 +48,14 @@ class Seats:
         if not self._providers.is_double(model.provider):  # a double is left alone
             provider = Retrying(provider, random.random)
         fitting = WindowCompactor(self._summariser(provider, compactor), model.context_window, self._notes)
-        return Seat(model, provider, tariff, _choose_compactor(fitting, metered, compactor))
+        within = WithinBudget(fitting, metered) if metered else fitting
+        return Seat(model, provider, tariff, OnRequest(fitting) if compactor == OFF else within)
 
     def _summariser(self, provider: Provider, name: str) -> Summariser | None:
         if name == DIGEST:
             return None
         by_model = ModelSummariser(provider)
         return by_model if name in BUILT_IN else SidecarSummariser(name, self._peers, by_model, self._scribe)
-
-
-def _choose_compactor(fitting: WindowCompactor, metered: Metered | None, name: str) -> Compactor:
-    if name == OFF:
-        return OnRequest(fitting)
-    return WithinBudget(fitting, metered) if metered else fitting
 
 
 class SidecarSummariser:
