@@ -47,14 +47,12 @@ class Actor:
 
     @property
     def has_new_mail(self) -> bool:
-        """Whether mail came since `ignore_old_mail`."""
+        """Whether mail came since `wait_for_new_mail` began."""
         return self._mail.is_set()
 
-    def ignore_old_mail(self) -> None:
+    async def wait_for_new_mail(self) -> None:
         """What is in the mailbox stays there, but only what comes from here on counts as new."""
         self._mail.clear()
-
-    async def wait_for_new_mail(self) -> None:
         await self._mail.wait()
 
     def accept(self, envelope: Envelope) -> None:
@@ -73,7 +71,9 @@ class Actor:
 
         A cancellation stops the turn, and is raised again once it stands still.
         """
-        opening = self.opening = await self._wait_for_opening()
+        while not self.agent.history.unread:
+            await self.wait_for_new_mail()
+        opening = self.opening = next(iter(self.agent.history.unread.values()))
         self._abort_as = TurnStatus.INTERRUPTED
         self._work = asyncio.create_task(run_turn(self.agent, opening))  # noqa: TID251 - awaited below
         try:
@@ -108,12 +108,6 @@ class Actor:
             self._work = self.opening = None
             self.agent.activity = Activity.IDLE
             self.agent.current_tools = ()
-
-    async def _wait_for_opening(self) -> Envelope:
-        while not self.agent.history.unread:
-            self._mail.clear()
-            await self._mail.wait()
-        return next(iter(self.agent.history.unread.values()))
 
     def _outcome(self, work: "asyncio.Task[str]") -> tuple[TurnStatus, str, Err | None]:
         if work.cancelled():

@@ -23,7 +23,7 @@ def from_file(path: str | os.PathLike[str]) -> Ok[Tool] | Err:
 
 def load_all(dirs: Iterable[str | os.PathLike[str]]) -> list[Tool]:
     """Every sound `<dir>/<tool>/TOOL.json`; missing directories and malformed entries are skipped."""
-    return list(external.load_all(dirs, environment=read_environment()))
+    return list(external.discover(dirs, environment=read_environment()).tools)
 
 
 class External(msgspec.Struct, frozen=True):

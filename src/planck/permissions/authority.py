@@ -12,11 +12,17 @@ from planck.workspace.paths import is_inside
 
 
 def grant(parent: Authority, role: Role, tools: Iterable[str], skills: Iterable[str]) -> Authority:
-    """Returns the authority of a child: what was asked for, and never more than its parent has."""
-    asked = msgspec.structs.replace(
-        parent, tools=_names(tools), skills=_names(skills), spawn_depth=max(parent.spawn_depth - 1, 0)
+    """Returns the authority of a child: what was asked for, and never more than its parent has.
+
+    A worker leads nobody: it keeps no orchestrator's tool and spawns nothing.
+    """
+    depth = max(parent.spawn_depth - 1, 0)
+    if role == "worker":
+        tools, depth = set(tools).difference(ORCHESTRATOR_TOOLS), 0
+    return meet(
+        parent,
+        msgspec.structs.replace(parent, tools=_names(tools), skills=_names(skills), spawn_depth=depth),
     )
-    return meet(parent, restrict_to_role(role, asked))
 
 
 def session_ceiling(mode: Mode, workspace: Path, spawn_depth: int) -> Authority:
@@ -58,14 +64,6 @@ def meet(one: Authority, other: Authority) -> Authority:
         network=one.network and other.network,
         spawn_depth=min(one.spawn_depth, other.spawn_depth),
     )
-
-
-def restrict_to_role(role: Role, authority: Authority) -> Authority:
-    """A worker leads nobody: it keeps no orchestrator's tool and spawns nothing."""
-    if role == "orchestrator":
-        return authority
-    tools = None if authority.tools is None else _names(set(authority.tools).difference(ORCHESTRATOR_TOOLS))
-    return msgspec.structs.replace(authority, tools=tools, spawn_depth=0)
 
 
 def stricter(one: Mode, other: Mode) -> Mode:

@@ -1,7 +1,7 @@
 """The gate before every call: judge it, ask the user where there is one, and record what was said."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from planck.permissions.approver import Approvals
 from planck.permissions.policy import Surroundings, Verdict, judge
@@ -106,7 +106,7 @@ class AgentGate:
         if not answer.allow:
             return await self._deny(ctx, tool, "the user said no", question.id)
         reason = f"the user said yes{gate.remember(self.agent_id, rule, answer)}"
-        await self._record(ctx, tool, reason, question.id, scope=answer.scope, allow=True)
+        await self._record(ctx, tool, reason, allow=True, request_id=question.id, scope=answer.scope.value)
         return verdict.confinement
 
     async def _deny(self, ctx: ToolContext, tool: Tool, why: str, question_id: str = "") -> Err:
@@ -114,26 +114,16 @@ class AgentGate:
             f"{tool.name!r} is not permitted: {why}; "
             "go on without it, or tell the user to choose another --permission-mode or add a rule"
         )
-        await self._record(ctx, tool, reason, question_id, allow=False)
+        await self._record(ctx, tool, reason, allow=False, request_id=question_id)
         return Err(ErrorKind.PERMISSION_DENIED, reason)
 
     async def _record(
-        self,
-        ctx: ToolContext,
-        tool: Tool,
-        reason: str,
-        request_id: str = "",
-        *,
-        allow: bool,
-        scope: Scope | None = None,
+        self, ctx: ToolContext, tool: Tool, reason: str, *, allow: bool, **answered: Any
     ) -> None:
+        """`answered`: the question that it was, and for how long the answer holds."""
+        decision: Literal["allow", "deny"] = "allow" if allow else "deny"
         fact = PermissionDecision(
-            call_id=ctx.call_id,
-            tool=tool.name,
-            decision="allow" if allow else "deny",
-            reason=reason,
-            request_id=request_id,
-            scope=scope.value if scope else "",
+            call_id=ctx.call_id, tool=tool.name, decision=decision, reason=reason, **answered
         )
         await self._scribe.record(fact, barrier=True)
 

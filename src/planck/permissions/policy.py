@@ -43,22 +43,20 @@ def judge(
     """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies."""
     if authority.tools is not None and tool not in authority.tools:
         return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
-    sandboxed = confinable and around.sandbox
-    base = _decide_by_mode(authority.mode, effect, sandboxed=sandboxed)
+    base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
+    why = _explain_mode(authority.mode, effect, confinable, around)
     if base is Decision.DENY:
-        return Verdict(
-            base, _rights(authority, around), _explain_mode(authority.mode, effect, confinable, around)
-        )
+        return Verdict(base, _rights(authority, around), why)
     ruling = apply_rules(around.rules, tool, args) if around.rules else Ruling(None)
-    decision = _combine(base, ruling, effect)
-    why = str(ruling.by) if ruling.by else _explain_mode(authority.mode, effect, confinable, around)
+    decision = ruling.decision or base
+    why = str(ruling.by) if ruling.by else why
     if ruling.unreadable:
         why += "; the command is more than plain words, so no rule can vouch for it"
     rights = _confinement(authority, around, effect, decision, ruling)
     return Verdict(decision, rights, why, ruling.by is not None)
 
 
-def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool = False) -> Decision:
+def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
     """Decides without rules; `sandboxed`: the call can't get past what the mode allows."""
     if effect in (Effect.NONE, Effect.TEAM) or mode is Mode.FULL:
         return Decision.ALLOW
@@ -68,14 +66,6 @@ def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool = False) -> D
     if mode is Mode.WORKSPACE and (contained or effect is Effect.FILES):
         return Decision.ALLOW
     return Decision.ASK
-
-
-def _combine(base: Decision, ruling: Ruling, effect: Effect) -> Decision:
-    if ruling.decision is None:
-        return base
-    if effect in (Effect.NONE, Effect.TEAM) and ruling.decision is Decision.ALLOW:
-        return base
-    return ruling.decision
 
 
 def _confinement(

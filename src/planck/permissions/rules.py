@@ -24,7 +24,7 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
-_ORDER = (Decision.ALLOW, Decision.ASK, Decision.DENY)
+_STRICTNESS = (None, Decision.ALLOW, Decision.ASK, Decision.DENY)
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -100,7 +100,7 @@ def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]
             return Ruling(None)
     if len(rulings) == 1:
         return rulings[0]
-    worst = max(rulings, key=lambda ruling: _strictness(ruling.decision))
+    worst = max(rulings, key=lambda ruling: _STRICTNESS.index(ruling.decision))
     return msgspec.structs.replace(
         worst,
         network=all(ruling.network for ruling in rulings),
@@ -123,7 +123,7 @@ def _judge_segment(rules: Sequence[SourcedRule], segment: Segment) -> Ruling:
                 found.append((Decision.ASK, one))
     if not found:
         return Ruling(None)
-    decision, by = max(found, key=lambda pair: _strictness(pair[0]))
+    decision, by = max(found, key=lambda pair: _STRICTNESS.index(pair[0]))
     allowing = [one.rule for of, one in found if of is Decision.ALLOW]
     return Ruling(
         decision,
@@ -147,7 +147,7 @@ def _judge_unreadable(rules: Sequence[SourcedRule]) -> Ruling:
     whole = [one for one in rules if not one.words]
     ruling = _judge_segment(whole, ()) if whole else Ruling(None)
     narrowing = next((one for one in rules if one.words and one.rule.decision is not Decision.ALLOW), None)
-    if narrowing is not None and _strictness(ruling.decision) < _strictness(Decision.ASK):
+    if narrowing is not None and ruling.decision in (None, Decision.ALLOW):
         return Ruling(Decision.ASK, narrowing, unreadable=True)
     return msgspec.structs.replace(ruling, unreadable=True)
 
@@ -228,7 +228,3 @@ def _example_matches(one: SourcedRule, example: str) -> bool:
         return fnmatchcase(example, one.rule.tool)
     parts = segments(example)
     return parts is not None and any(_matches(one, segment) is Match.YES for segment in parts)
-
-
-def _strictness(decision: Decision | None) -> int:
-    return -1 if decision is None else _ORDER.index(decision)

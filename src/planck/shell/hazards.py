@@ -5,7 +5,7 @@ them by way of the author's variables: those that hold one, or something made of
 """
 
 import re
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 
 from planck.shell.script import Command, Script, Slot, find_names, read
 from planck.shell.words import EXPANDED, VALUE, Quote, ShellError, Word
@@ -69,7 +69,8 @@ def _check_builtin(words: list[Word]) -> None:
     name, rest = words[0].text, words[1:]
     if not any(word.has_value for word in rest):
         return
-    if name in _EVALUATING or (name == "set" and not _after_dashes(rest)):
+    before = [word.text for word in takewhile(lambda word: not word.has_value, rest)]
+    if name in _EVALUATING or (name == "set" and "--" not in before):
         raise ShellError(f"a value can't be an argument of {name!r}, which evaluates it")
     if name.rpartition("/")[2] in _RESHELLING:
         raise ShellError(f"a value can't be an argument of {name!r}, which hands it to another shell")
@@ -85,11 +86,6 @@ def _check_builtin(words: list[Word]) -> None:
             raise ShellError(f"a value can't name what {name!r} runs")
         if name != "exec" and inner:
             _check_builtin(inner)
-
-
-def _after_dashes(rest: list[Word]) -> bool:
-    first = next(i for i, word in enumerate(rest) if word.has_value)
-    return "--" in [word.text for word in rest[:first]]
 
 
 def _check_declaration(words: list[Word]) -> None:
@@ -231,8 +227,7 @@ def _find_carriers(script: Script) -> set[str]:
 
 
 def _skip_assignments(command: Command) -> list[Word]:
-    first = next((i for i, word in enumerate(command) if not _ASSIGNMENT.match(word.text)), len(command))
-    return command[first:]
+    return list(dropwhile(lambda word: _ASSIGNMENT.match(word.text), command))
 
 
 def _declares(words: list[Word], attributes: str) -> bool:

@@ -89,27 +89,19 @@ class Slot(msgspec.Struct):
     """Starts the target of a redirection, where bash gives `/dev/tcp/...` a meaning of its own."""
 
 
-class Script(msgspec.Struct):
-    pieces: list[str | Slot]
-    commands: list[Command]
-    evaluated: list[tuple[str, set[str]]]
-    """Constructs that evaluate the values of the variables named, and what to call them."""
-    defines_functions: bool
-
-
-def read(script: str) -> Script:
+def read(script: str) -> "Script":
     """Raises `ShellError` where a placeholder would be evaluated, or the script can't be followed."""
     if "\0" in script:
         raise ShellError("the command holds a NUL character")
-    reader = _Reader(script)
+    found = Script(script)
     try:
-        reader.read_commands("")
+        found.read_commands("")
     except RecursionError:
         raise ShellError("the command is nested too deeply") from None
-    return Script(reader.pieces, reader.commands, reader.evaluated, reader.defines_functions)
+    return found
 
 
-class _Reader(Lexer):
+class Script(Lexer):
     """Bash with placeholders. Each piece of the script is kept, so that it can be put together again."""
 
     def __init__(self, script: str) -> None:
@@ -117,6 +109,7 @@ class _Reader(Lexer):
         self.pieces: list[str | Slot] = []
         self.commands: list[Command] = []
         self.evaluated: list[tuple[str, set[str]]] = []
+        """Constructs that evaluate the values of the variables named, and what to call them."""
         self.defines_functions = False
         self._slots = 0
         self._here_documents: list[tuple[str, bool]] = []
@@ -186,7 +179,7 @@ class _Reader(Lexer):
 
     def _read_parenthesis(self, command: Command) -> None:
         if self.script.startswith("((", self.i) and [word.text for word in command[:2]] in ([], ["for"]):
-            self._read_arithmetic("((", "))")
+            self._read_arithmetic("((")
         elif command and command[-1].text.endswith("=") and self._touches():
             self._read_array(command[-1])
         elif command:
@@ -253,15 +246,12 @@ class _Reader(Lexer):
         if target.nested or (target.has_value and operator in {">&", "<&"}):
             raise ShellError(f"a value after {operator!r} would decide what is redirected, and how")
         if target.has_value:
-            self._name_a_file(target)
-
-    def _name_a_file(self, target: Word) -> None:
-        # Bash opens a socket for `/dev/tcp/host/port`; with two slashes in front it is a file like any other.
-        if target.text.startswith("/"):
-            self.pieces[target.at] = "/"
-        elif target.text.startswith(VALUE):
-            first = next(piece for piece in self.pieces[target.at :] if isinstance(piece, Slot))
-            first.opens_path = True
+            # Bash opens a socket for `/dev/tcp/host/port`; with two slashes in front it is a plain file.
+            if target.text.startswith("/"):
+                self.pieces[target.at] = "/"
+            elif target.text.startswith(VALUE):
+                first = next(piece for piece in self.pieces[target.at :] if isinstance(piece, Slot))
+                first.opens_path = True
 
     def _read_here_document(self, dash: bool) -> None:
         start = self.i
@@ -380,11 +370,8 @@ class _Reader(Lexer):
             self.pieces.append("\\$")  # `${{price}}`: a dollar sign, then the value
             word.text += "$"
             self.i += 1
-        elif self.script.startswith("$((", self.i):
-            self._read_arithmetic("$((", "))")
-            word.text += EXPANDED
-        elif self.script.startswith("$[", self.i):
-            self._read_arithmetic("$[", "]")
+        elif self.script.startswith(("$((", "$["), self.i):
+            self._read_arithmetic("$((" if self.script[self.i + 1] == "(" else "$[")
             word.text += EXPANDED
         elif self.script.startswith("$(", self.i):
             word.nested |= self._read_enclosed(2)
@@ -412,9 +399,10 @@ class _Reader(Lexer):
         if evaluated := _find_evaluated(inside):
             self.evaluated.append(("${ }", find_names(evaluated)))
 
-    def _read_arithmetic(self, opener: str, closer: str) -> None:
-        inside = self._take_balanced(opener, opener[-1], closer[0], "arithmetic")
-        if closer == "))" and not inside.endswith("))"):
+    def _read_arithmetic(self, opener: str) -> None:
+        up, down = ("[", "]") if opener == "$[" else ("(", ")")
+        inside = self._take_balanced(opener, up, down, "arithmetic")
+        if down == ")" and not inside.endswith("))"):
             raise ShellError("a '((' that is not arithmetic: put a space between the parentheses")
         self.evaluated.append(("arithmetic", find_names(inside)))
 

@@ -1,6 +1,6 @@
 """The public factories, which name a team by its id: a tool finds the open team when it is called."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -54,21 +54,20 @@ def orchestrator_tools(
 
 
 def ask_agent(team_id: str) -> Tool:
-    return _ById(spec=tool_specs.ASK_AGENT, act=TeamActions.ask_agent, team_id=team_id).tool()
+    return _ById(tool_specs.ASK_AGENT, team_id).tool()
 
 
 def delegate_task(team_id: str) -> Tool:
-    return _ById(spec=tool_specs.DELEGATE_TASK, act=TeamActions.delegate_task, team_id=team_id).tool()
+    return _ById(tool_specs.DELEGATE_TASK, team_id).tool()
 
 
 def send_response(delegator_id: str | None, sender: Mapping[str, str] | None = None) -> Tool:
     """`sender` names the worker for whoever builds a tool outside a team; in one, the team knows."""
-    spec, act = tool_specs.SEND_RESPONSE, TeamActions.send_response
-    return _ById(spec=spec, act=act, delegator_id=delegator_id or "").tool()
+    return _ById(tool_specs.SEND_RESPONSE, delegator_id=delegator_id or "").tool()
 
 
 def list_team(team_id: str) -> Tool:
-    return _ById(spec=tool_specs.LIST_TEAM, act=TeamActions.list_team, team_id=team_id).tool()
+    return _ById(tool_specs.LIST_TEAM, team_id).tool()
 
 
 def spawn_agent(
@@ -85,27 +84,26 @@ def spawn_agent(
         skills=tuple(skill if isinstance(skill, str) else skill.name for skill in grantable_skills),
     )
     spec = tool_specs.describe_spawn(grants.tools, grants.skills)
-    return _ById(spec=spec, act=TeamActions.spawn_agent, team_id=team_id, grants=grants).tool()
+    return _ById(spec, team_id, grants=grants).tool()
 
 
 def destroy_agent(team_id: str) -> Tool:
-    return _ById(spec=tool_specs.DESTROY_AGENT, act=TeamActions.destroy_agent, team_id=team_id).tool()
+    return _ById(tool_specs.DESTROY_AGENT, team_id).tool()
 
 
 def interrupt_agent(team_id: str) -> Tool:
-    return _ById(spec=tool_specs.INTERRUPT_AGENT, act=TeamActions.interrupt_agent, team_id=team_id).tool()
+    return _ById(tool_specs.INTERRUPT_AGENT, team_id).tool()
 
 
 def list_models(available_models: Sequence[ModelSpec]) -> Tool:
     grants = Grants(models=tuple(available_models))
-    return _ById(spec=tool_specs.LIST_MODELS, act=TeamActions.list_models, grants=grants).tool()
+    return _ById(tool_specs.LIST_MODELS, grants=grants).tool()
 
 
-class _ById(msgspec.Struct, frozen=True, kw_only=True):
+class _ById(msgspec.Struct, frozen=True):
     """Finds the team at each call, by its id or as that of the caller's session, and acts in it."""
 
     spec: ToolSpec
-    act: Callable[[TeamActions, dict[str, Any], ToolContext], Awaitable[Outcome]]
     team_id: str | None = None
     delegator_id: str = ""
     grants: Grants = NO_GRANTS
@@ -118,7 +116,7 @@ class _ById(msgspec.Struct, frozen=True, kw_only=True):
         team = _open.get(ctx.session_id if self.team_id is None else self.team_id)
         if team is not None:
             try:
-                return await self.act(TeamActions(team, self.delegator_id, self.grants), args, ctx)
+                return await TeamActions(team, self.delegator_id, self.grants).find(self.spec)(args, ctx)
             except ToolError as refused:  # also for a program that calls it without an executor
                 return refused.err
         if self.spec is tool_specs.LIST_MODELS:

@@ -34,8 +34,6 @@ class Ledger:
             case Delivery(state="answered" | "expired" | "dead"):
                 for id in fact.ids:
                     self.open.pop(id, None)
-            case _:
-                pass
 
 
 class Mail:
@@ -206,14 +204,16 @@ class Mail:
         limits, size = self._limits, len(envelope.text.encode(errors="replace"))
         if size > limits.envelope_bytes:
             details = {"bytes": size, "limit": limits.envelope_bytes}
-            text = f"the message has {size} bytes, at most {limits.envelope_bytes} are taken; "
-            text += "write it to a file and send its path"
+            text = (
+                f"the message has {size} bytes, at most {limits.envelope_bytes} are taken; "
+                "write it to a file and send its path"
+            )
         elif envelope.hops > limits.hops:
             details = {"hops": envelope.hops, "limit": limits.hops}
             text = (
                 f"this would be message {envelope.hops} in a row between agents since the user's last word, "
+                f"the limit is {limits.hops}; report to the user what you have"
             )
-            text += f"the limit is {limits.hops}; report to the user what you have"
         elif len(target.actor.agent.history.unread) + target.incoming >= limits.inbox:
             details = {"limit": limits.inbox}
             text = f"{target.name} has {limits.inbox} unread messages; wait until it has worked on them"

@@ -62,6 +62,4 @@ def restore_agent(
                 agent.usage += fact.message.usage
             case Compacted() if fact.usage != Usage():
                 agent.usage = fact.usage
-            case _:
-                pass
     return RestoredAgent(agent, opening)

@@ -9,7 +9,6 @@ import msgspec
 
 from planck.permissions.authority import grant
 from planck.records import codec
-from planck.records.authority import Authority
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.team import names
@@ -66,6 +65,7 @@ async def spawn(team: Team, caller: Member, args: dict[str, Any], grants: Grants
         return model
     tools, no_tools = _split_grants(args.get("tools", ()), [*grants.tools, *held.arrived])
     skills, no_skills = _split_grants(args.get("skills", ()), grants.skills)
+    parent = caller.spec.authority
     spec = AgentSpec(
         id=caller.actor.agent.ids.new(),
         type=args["type"],
@@ -77,7 +77,8 @@ async def spawn(team: Team, caller: Member, args: dict[str, Any], grants: Grants
         tools=tools,
         skills=skills,
         delegator_id=caller.id,
-        authority=_limit_authority(caller, tools, skills),
+        # Recorded with the worker: whatever the grant was, no more than its creator may.
+        authority=grant(parent, "worker", (*TEAM_TOOLS, *tools), skills) if parent else None,
     )
     # No await between this check and the admission in add(): two calls can't both find the name free.
     if taken := team.find_clash(spec):
@@ -123,14 +124,6 @@ def _check_limits(team: Team, caller: Member) -> Err | None:
         f"the limit of {what} is {limit}; use the agents there are, or destroy one that has done its work",
         {"limit": limit},
     )
-
-
-def _limit_authority(caller: Member, tools: tuple[str, ...], skills: tuple[str, ...]) -> Authority | None:
-    """Recorded with the worker: whatever the grant was, no more than its creator may."""
-    parent = caller.spec.authority
-    if parent is None:
-        return None
-    return grant(parent, "worker", (*TEAM_TOOLS, *tools), skills)
 
 
 def _split_grants(wanted: Iterable[str], held: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -220,7 +220,7 @@ class Team:
         member.log_refused = False
 
     async def _recover(self, member: Member, crash: Exception) -> bool:
-        """Restart it; where the log can't be written, once that is possible again. False: it is over."""
+        """Restart it, where the log can't be written once that is possible again; False: it is over."""
         while True:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise crash  # it stands in the place of the cancellation: nothing is left to be driven
@@ -229,10 +229,15 @@ class Team:
                     if member.log_refused:  # a second time in a row: it will not help to try at once
                         await self._stall(member, crash)
                     member.log_refused = True
-                    await self._restore(member)
-                    return True
-                log.error("agent %s crashed", member.name, exc_info=crash)
-                return await self._restart(member, crash)
+                else:
+                    log.error("agent %s crashed", member.name, exc_info=crash)
+                    now = self._clock.monotonic()
+                    member.crashes = [*(then for then in member.crashes if now - then < _WINDOW), now]
+                    if len(member.crashes) > _RESTARTS:
+                        await self._fail(member, crash)
+                        return False
+                await self._restore(member)
+                return True
             except PlanckError as again:
                 if again.err.kind is not ErrorKind.LOG_WRITE_FAILED:
                     raise
@@ -240,21 +245,10 @@ class Team:
 
     async def _stall(self, member: Member, why: PlanckError) -> None:
         log.error("agent %s rests: %s", member.name, why)
-        member.actor.ignore_old_mail()
         member.stalled = why
         self._changed.set()
         await member.actor.wait_for_new_mail()
         member.stalled = None
-
-    async def _restart(self, member: Member, crash: Exception) -> bool:
-        """Restore it from the log, with its id and its mail; False once it crashed too often."""
-        now = self._clock.monotonic()
-        member.crashes = [*(then for then in member.crashes if now - then < _WINDOW), now]
-        if len(member.crashes) > _RESTARTS:
-            await self._fail(member, crash)
-            return False
-        await self._restore(member)
-        return True
 
     async def _restore(self, member: Member) -> None:
         facts = [fact for event in self._journal.recorded(member.id) if (fact := view(event))]

@@ -22,23 +22,16 @@ NO_GRANTS = Grants()
 def make_worker_tools(team: Team, delegator_id: str) -> list[Tool]:
     """Returns what every agent of a team has; an orchestrator has no delegator ("")."""
     actions = TeamActions(team, delegator_id)
-    return [
-        make_tool(tool_specs.ASK_AGENT, actions.ask_agent),
-        make_tool(tool_specs.DELEGATE_TASK, actions.delegate_task),
-        make_tool(tool_specs.SEND_RESPONSE, actions.send_response),
-        make_tool(tool_specs.LIST_TEAM, actions.list_team),
-    ]
+    specs = (tool_specs.ASK_AGENT, tool_specs.DELEGATE_TASK, tool_specs.SEND_RESPONSE, tool_specs.LIST_TEAM)
+    return [make_tool(spec, actions.find(spec)) for spec in specs]
 
 
 def make_orchestrator_tools(team: Team, grants: Grants) -> list[Tool]:
     """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
     actions = TeamActions(team, grants=grants)
-    return [
-        make_tool(tool_specs.describe_spawn(grants.tools, grants.skills), actions.spawn_agent),
-        make_tool(tool_specs.DESTROY_AGENT, actions.destroy_agent),
-        make_tool(tool_specs.INTERRUPT_AGENT, actions.interrupt_agent),
-        make_tool(tool_specs.LIST_MODELS, actions.list_models),
-    ]
+    spawning = tool_specs.describe_spawn(grants.tools, grants.skills)
+    specs = (spawning, tool_specs.DESTROY_AGENT, tool_specs.INTERRUPT_AGENT, tool_specs.LIST_MODELS)
+    return [make_tool(spec, actions.find(spec)) for spec in specs]
 
 
 def make_tool(spec: ToolSpec, act: Act) -> Tool:
@@ -65,6 +58,11 @@ class TeamActions:
         self._team = team
         self._delegator_id = delegator_id
         self._grants = grants
+
+    def find(self, spec: ToolSpec) -> Act:
+        """Returns the method of the tool's name, which does what the tool says."""
+        act: Act = getattr(self, spec.name)
+        return act
 
     async def ask_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller, target = self._resolve(args, ctx)

@@ -109,17 +109,15 @@ class Tool:
         return ToolSpec(self.name, self.description, self.parameters)
 
     def _plan(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        return Ok(
-            {
-                "output": f"Would call {self.name} with {codec.encode_str(args)}.",
-                "dry_run": True,
-                "tool": self.name,
-                "args": args,
-            }
-        )
+        return describe_plan(self.name, args, f"Would call {self.name} with {codec.encode_str(args)}.")
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
+
+
+def describe_plan(tool: str, args: dict[str, Any], text: str) -> Outcome:
+    """Returns the result of a dry run."""
+    return Ok({"output": text, "dry_run": True, "tool": tool, "args": args})
 
 
 def closure(function: Closure) -> Execute:

@@ -28,13 +28,26 @@ def parse(text: str, limit: int = MAX_BYTES) -> dict[str, Any]:
         )
     if not text or text.isspace():
         return {}
-    value = _load(text)
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError:
+        raise ArgumentError(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
+    except json.JSONDecodeError as problem:
+        around = text[max(0, problem.pos - 20) : problem.pos + 20]
+        raise ArgumentError(
+            f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}"
+        ) from None
     if not isinstance(value, dict):
         raise ArgumentError(f"the arguments must be a JSON object, not {type(value).__name__}: {text[:80]!r}")
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value)
     if "\\u" in text or not text.isascii():
-        _check_characters(value)
+        try:
+            codec.encode(value)
+        except UnicodeEncodeError:
+            raise ArgumentError(
+                "the arguments hold half of a surrogate pair, which is no character"
+            ) from None
     return value
 
 
@@ -51,18 +64,6 @@ def validate(tool: Tool, args: dict[str, Any]) -> None:
             f"{tool.name}: " + "; ".join(text for text, _ in problems),
             {"errors": [where for _, where in problems]},
         )
-
-
-def _load(text: str) -> Any:
-    try:
-        return _DECODER.decode(text)
-    except RecursionError:
-        raise ArgumentError(f"the arguments are nested deeper than {MAX_DEPTH} levels") from None
-    except json.JSONDecodeError as problem:
-        around = text[max(0, problem.pos - 20) : problem.pos + 20]
-        raise ArgumentError(
-            f"the arguments are not valid JSON: {problem.msg} at character {problem.pos}, near {around!r}"
-        ) from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -113,13 +114,6 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise ArgumentError(f"the arguments are nested deeper than {MAX_DEPTH} levels")
-
-
-def _check_characters(value: Any) -> None:
-    try:
-        codec.encode(value)
-    except UnicodeEncodeError:
-        raise ArgumentError("the arguments hold half of a surrogate pair, which is no character") from None
 
 
 def compile_schema(tool: Tool) -> Any:

@@ -130,7 +130,10 @@ class Executor:
             if isinstance(args, Err):
                 return args
             if tool is None:
-                return self._unknown(call.name)
+                names = self._tools.names()
+                hint = did_you_mean_one_of(call.name, names) or f"; there are: {', '.join(names)}"
+                text = f"there is no tool named {call.name[:100]!r}{hint}"
+                return Err(ErrorKind.UNKNOWN_TOOL, text, {"tools": names})
             arguments.validate(tool, args)
             who = (site.session_id, scribe.agent_id or "", call.id, site.workspace, site.dry_run)
             ctx = ToolContext(*who, progress=progress.tell, record=scribe.record)
@@ -148,11 +151,6 @@ class Executor:
             return broken(call.name, problem)
         finally:
             progress.over = True
-
-    def _unknown(self, name: str) -> Err:
-        names = self._tools.names()
-        hint = did_you_mean_one_of(name, names) or f"; there are: {', '.join(names)}"
-        return Err(ErrorKind.UNKNOWN_TOOL, f"there is no tool named {name[:100]!r}{hint}", {"tools": names})
 
     async def _in_time(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext, progress: "_Progress"

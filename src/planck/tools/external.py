@@ -19,7 +19,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
-from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
 from planck.tools.results import command_outcome
@@ -91,7 +91,7 @@ class ExternalTool(Tool):
                 plan = f"Would run in {_parse_cwd(args)!r}: {self._template.show(args)}"
         except PlanckError as failure:
             return failure.err
-        return Ok({"output": plan, "dry_run": True, "tool": self.name, "args": args})
+        return describe_plan(self.name, args, plan)
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -118,16 +118,6 @@ def from_file(
         return Ok(tool)
     except PlanckError as failure:
         return _locate(failure.err, shown)
-
-
-def load_all(
-    dirs: Iterable[str | os.PathLike[str]],
-    *,
-    environment: Mapping[str, str] | None = None,
-    spill: Path | None = None,
-) -> list[ExternalTool]:
-    """Loads the tools of all directories and skips what is missing or malformed: `discover` says what."""
-    return discover(dirs, environment=environment, spill=spill).tools
 
 
 def discover(
@@ -221,7 +211,7 @@ def _require_fields(data: Any, shown: str) -> None:
 def _fits(field: str, value: Any) -> bool:
     if field == "parameters":
         return isinstance(value, dict)
-    return isinstance(value, str) and (field != "command" or (not value.isspace() and value != ""))
+    return isinstance(value, str) and (field != "command" or value.strip() != "")
 
 
 def _locate(err: Err, shown: str) -> Err:

@@ -44,7 +44,8 @@ def finished(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     value = outcome.value
     images = tuple(image for image in value.pop("images", ()) if isinstance(image, Image))
     output = value["output"] = bounded(value["output"])
-    if not _encodable(value):
+    size = _measure(value)
+    if size is None or size > _MAX_VALUE:
         value = {"output": output}
     code = value.get("exit_code")
     return Finished(call, Ok(value), output, code if type(code) is int else None, images, duration_ms)
@@ -83,21 +84,20 @@ def _outcome(name: str, returned: Any) -> Outcome:
             return outcome_of(returned)  # always a new map
 
 
-def _encodable(value: dict[str, Any]) -> bool:
+def _measure(value: dict[str, Any]) -> int | None:
+    """Returns its bytes as JSON; None where it can't be stored."""
     try:
-        return len(codec.encode(value)) <= _MAX_VALUE
+        return len(codec.encode(value))
     except (TypeError, ValueError, RecursionError):
-        return False
+        return None
 
 
 def _storable(err: Err) -> Err:
-    message = bounded(err.message)
-    try:
-        size = len(codec.encode(err.details))
-    except (TypeError, ValueError, RecursionError):
-        return Err(err.kind, message, {"lost": "details that could not be stored"})
-    details = err.details if size <= _MAX_DETAILS else {"lost": f"{size} bytes of details"}
-    return Err(err.kind, message, details)
+    size, details = _measure(err.details), err.details
+    if size is None or size > _MAX_DETAILS:
+        lost = "details that could not be stored" if size is None else f"{size} bytes of details"
+        details = {"lost": lost}
+    return Err(err.kind, bounded(err.message), details)
 
 
 def _error_text(err: Err) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.toolkit import schema
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import Spills
 from planck.tools.builtin.prose import prose
 from planck.tools.results import command_outcome
@@ -39,26 +40,21 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         with root.folder(args.get("cwd", ".")):
             pass
         plan = f"Would run in {args.get('cwd', '.')!r}: {args['command']}"
-        return Ok({"output": plan, "dry_run": True, "tool": "bash", "args": args})
+        return describe_plan("bash", args, plan)
 
     return Tool(
         "bash",
         prose("bash", timeout=TIMEOUT_MS, maximum=MAX_TIMEOUT_MS, bytes=KEEP_BYTES),
-        {
-            "type": "object",
-            "properties": {
-                "command": {"type": "string", "minLength": 1, "description": "The bash command line"},
-                "cwd": {"type": "string", "description": "Folder to run in, default the workspace"},
-                "timeout": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": MAX_TIMEOUT_MS,
-                    "description": f"Milliseconds, default {TIMEOUT_MS}",
-                },
-                "background": {"type": "boolean", "description": "Start it and return at once with a handle"},
+        schema.arguments(
+            {"command": schema.text("The bash command line", minLength=1)},
+            {
+                "cwd": schema.text("Folder to run in, default the workspace"),
+                "timeout": schema.integer(
+                    f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS
+                ),
+                "background": schema.flag("Start it and return at once with a handle"),
             },
-            "required": ["command"],
-        },
+        ),
         execute,
         dry_run,
         effect=Effect.COMMAND,
@@ -76,7 +72,11 @@ async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
     if jobs.get(handle) is not None:
         return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} was started already")
     await jobs.add(handle, start(command))
-    return Ok(_describe_started(handle))
+    output = (
+        f"Started in the background as {handle}. See its output with read path output:"
+        f"{handle.removeprefix('bg_')}; end it with the command `kill {handle}`."
+    )
+    return Ok({"output": output, "handle": handle, "ok": True})
 
 
 class _Progress:
@@ -98,15 +98,6 @@ class _Progress:
             waiting.clear()
 
 
-def _describe_started(handle: str) -> dict[str, Any]:
-    call_id = handle.removeprefix("bg_")
-    output = (
-        f"Started in the background as {handle}. See its output with read path output:{call_id}; "
-        f"end it with the command `kill {handle}`."
-    )
-    return {"output": output, "handle": handle, "ok": True}
-
-
 async def _kill(jobs: Jobs, handle: str) -> Outcome:
     job = await jobs.kill(handle)
     if job is None:
@@ -114,11 +105,5 @@ async def _kill(jobs: Jobs, handle: str) -> Outcome:
             ErrorKind.NOT_FOUND, f"there is no background command {handle!r}; running: {sorted(jobs.running)}"
         )
     done = job.completed()
-    return Ok(
-        {
-            "output": f"{done.output}\n[{handle} ended]",
-            "exit_code": 0,
-            "ok": True,
-            "containment": str(done.containment),
-        }
-    )
+    ended = {"output": f"{done.output}\n[{handle} ended]", "exit_code": 0, "ok": True}
+    return Ok({**ended, "containment": str(done.containment)})

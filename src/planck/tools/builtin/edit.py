@@ -3,7 +3,7 @@ from typing import Any
 
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
-from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
 from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, replace
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root
@@ -17,9 +17,7 @@ def edit_tool(root: Root, seen: Seen) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
         with root.under(ctx.confinement).writing(path, create=False) as slot:
-            async with seen.alone(slot.place):
-                old = await asyncio.to_thread(slot.read, MAX_FILE)
-                seen.refuse_change(ctx.agent_id, slot, old[0] if old else None)
+            async with seen.alone(ctx.agent_id, slot) as old:
                 content, count = await asyncio.to_thread(_apply_edit, old, args)
                 await replace(slot, old, content, seen, ctx)
         return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
@@ -29,7 +27,7 @@ def edit_tool(root: Root, seen: Seen) -> Tool:
         content, count = _apply_edit(old, args)
         change = diff(old[0] if old else b"", content, args["path"])
         plan = f"Would edit {args['path']} ({_times(count)}).\n{change}".rstrip()
-        return Ok({"output": plan, "dry_run": True, "tool": "edit", "args": args})
+        return describe_plan("edit", args, plan)
 
     return Tool(
         "edit",

@@ -43,7 +43,7 @@ class Seen:
             while self._remembered > _MAX_REMEMBERED:
                 self._remembered -= len(self._contents.popitem(last=False)[1])
 
-    def refuse_change(self, agent_id: str, slot: Slot, now: bytes | None) -> None:
+    def _refuse_change(self, agent_id: str, slot: Slot, now: bytes | None) -> None:
         """A file never read by this agent, or gone, may be written; one that changed since may not."""
         last = self._digests.get((agent_id, slot.place))
         if last is None or now is None or last == digest(now):
@@ -55,13 +55,19 @@ class Seen:
         )
 
     @asynccontextmanager
-    async def alone(self, place: str) -> AsyncIterator[None]:
-        """No other call of this session changes the file meanwhile; waiters go in order of arrival."""
+    async def alone(self, agent_id: str, slot: Slot) -> AsyncIterator[tuple[bytes, int] | None]:
+        """Gives what the file holds, with its mode, where it is what the agent saw.
+
+        No other call of this session changes it meanwhile; waiters go in order of arrival.
+        """
+        place = slot.place
         lock, users = self._locks.get(place, (asyncio.Lock(), 0))
         self._locks[place] = lock, users + 1
         try:
             async with lock:
-                yield
+                old = await asyncio.to_thread(slot.read, MAX_FILE)
+                self._refuse_change(agent_id, slot, old[0] if old else None)
+                yield old
         finally:
             lock, users = self._locks[place]
             if users == 1:

@@ -32,7 +32,8 @@ def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
             size = os.fstat(fd).st_size
             if size > MAX_FILE:
                 return Ok(_page(fd, path, window, size))
-            content = _whole(fd, size)
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                content = file.read(size)  # a snapshot: a file that grows meanwhile ends here
             seen.note(ctx.agent_id, root.place(fd, path), content)
             return Ok(_show(content, path, window))
 
@@ -101,15 +102,6 @@ def _show_spilled(file: Path | None, path: str, window: _Window) -> dict[str, An
         return _page(fd, path, window, os.fstat(fd).st_size, binary=True)
     finally:
         os.close(fd)
-
-
-def _whole(fd: int, size: int) -> bytes:
-    parts = []
-    left = size  # a snapshot: a file that grows meanwhile ends here
-    while left > 0 and (part := os.read(fd, min(left, _CHUNK))):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
 
 
 def _show(content: bytes, path: str, window: _Window) -> dict[str, Any]:

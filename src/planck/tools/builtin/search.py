@@ -16,8 +16,7 @@ from pathlib import Path
 import msgspec
 
 from planck.records import codec
-from planck.records.outcome import ErrorKind
-from planck.toolkit.tool import ToolError
+from planck.toolkit.tool import ArgumentError
 from planck.workspace.paths import Root, WorkspaceError
 from planck.workspace.process import Command, allowed, start
 
@@ -46,13 +45,21 @@ class Engine:
     @cached_property
     def program(self) -> str | None:
         """The path of ripgrep, looked for when it is first needed; None: our own worker."""
-        return _ripgrep(self._root, self._environment) if self._with_ripgrep else None
+        if not self._with_ripgrep:
+            return None
+        root, beside = self._root.path, str(Path(sys.executable).parent / "rg")
+        for found in (shutil.which("rg", path=self._environment.get("PATH", "")), beside):
+            if found and os.access(found, os.X_OK) and not Path(found).resolve().is_relative_to(root):
+                return found
+        return None
 
     async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Matches":
         """Files below the folder that `accept` takes, in order of name, without links and ignored ones."""
-        records = _Records(_FILE, accept, limit)
-        ended = await self._run(self._list_argv(folder), records)
-        return Matches(records.kept, records.full, ended)
+        if self.program is None:
+            argv = _worker_argv({"start": folder})
+        else:
+            argv = [*_rg_options(self.program), "--files", "--null", "--", _dot(folder)]
+        return await self._run(argv, _Records(_FILE, accept, limit))
 
     async def lines(
         self,
@@ -63,12 +70,16 @@ class Engine:
         limit: int,
         glob: str,
     ) -> "Matches":
-        records = _Records(_LINE, accept, limit)
-        ended = await self._run(self._search_argv(start_at, pattern, ignore_case, glob), records)
-        return Matches(records.kept, records.full, ended)
+        if self.program is None:
+            argv = _worker_argv({"start": start_at, "pattern": pattern, "ignore_case": ignore_case})
+        else:
+            options = ["--null", "--crlf", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
+            if glob and not set(glob) & set("/,{}:"):  # -g would unignore
+                options += ["--type-clear=planck", f"--type-add=planck:{glob}", "-tplanck"]
+            argv = [*_rg_options(self.program), *options, "-e", pattern, "--", _dot(start_at)]
+        return await self._run(argv, _Records(_LINE, accept, limit))
 
-    async def _run(self, argv: list[str], records: "_Records") -> bool:
-        """False if the time was up."""
+    async def _run(self, argv: list[str], records: "_Records") -> "Matches":
         with self._root.folder() as cwd:
             job = start(Command(argv, cwd, self._environment), on_output=records.feed)
         records.enough = job.end
@@ -78,23 +89,8 @@ class Engine:
             await job.kill()
         done = job.completed()
         if done.exit_code == 2 and not records.found and done.output.strip():
-            raise ToolError(
-                ErrorKind.INVALID_ARGS, f"the pattern can't be used: {done.output.strip()[:2000]}"
-            )
-        return ended
-
-    def _list_argv(self, folder: str) -> list[str]:
-        if self.program is None:
-            return _worker_argv({"start": folder})
-        return [*_rg_options(self.program), "--files", "--null", "--", _dot(folder)]
-
-    def _search_argv(self, start_at: str, pattern: str, ignore_case: bool, glob: str) -> list[str]:
-        if self.program is None:
-            return _worker_argv({"start": start_at, "pattern": pattern, "ignore_case": ignore_case})
-        options = ["--null", "--crlf", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
-        if glob and not set(glob) & set("/,{}:"):
-            options += ["--type-clear=planck", f"--type-add=planck:{glob}", "-tplanck"]  # -g would unignore
-        return [*_rg_options(self.program), *options, "-e", pattern, "--", _dot(start_at)]
+            raise ArgumentError(f"the pattern can't be used: {done.output.strip()[:2000]}")
+        return Matches(records.kept, records.full, ended)
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -102,6 +98,7 @@ class Matches(msgspec.Struct, frozen=True):
     """Path and line number, 0 for a file as such."""
     more: bool
     finished: bool
+    """False: the time was up."""
 
 
 class _Records:
@@ -123,16 +120,14 @@ class _Records:
         for record in self._form.finditer(data):
             end, self.found = record.end(), True
             path = os.fsdecode(record[1])
-            if not self.full and record[2] is not None and self._accept(path):
-                self._take(path, int(record[2] or 0))
+            if self.full or record[2] is None or not self._accept(path):
+                continue
+            if len(self.kept) < self._limit:
+                self.kept.append((path, int(record[2] or 0)))
+            else:
+                self.full = True
+                self.enough()
         self._rest = data[end:][-_MAX_RECORD:]
-
-    def _take(self, path: str, number: int) -> None:
-        if len(self.kept) >= self._limit:
-            self.full = True
-            self.enough()
-        else:
-            self.kept.append((path, number))
 
 
 _FILE = rb"(?:\./)?([^\0]+)\0()"
@@ -194,11 +189,3 @@ def _worker_argv(request: dict[str, object]) -> list[str]:
 
 def _dot(path: str) -> str:
     return path if path in (".", "") else f"./{path}"
-
-
-def _ripgrep(root: Root, environment: Mapping[str, str]) -> str | None:
-    beside = Path(sys.executable).parent / "rg"
-    for found in (shutil.which("rg", path=environment.get("PATH", "")), str(beside)):
-        if found and os.access(found, os.X_OK) and not Path(found).resolve().is_relative_to(root.path):
-            return found
-    return None

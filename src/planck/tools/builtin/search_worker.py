@@ -21,16 +21,16 @@ def main(request: dict[str, object]) -> int:
     pattern = request.get("pattern")
     if pattern is None:
         for path in walk(start):
-            _out(os.fsencode(path) + b"\0")
+            sys.stdout.buffer.write(os.fsencode(path) + b"\0")
         return 0
     try:
         expression = re.compile(str(pattern), re.IGNORECASE if request.get("ignore_case") else 0)
     except re.error as problem:
-        _out(f"regex parse error: {problem}\n".encode())
+        sys.stdout.buffer.write(f"regex parse error: {problem}\n".encode())
         return 2
     for path in [start] if os.path.isfile(start) else walk(start):
         for number in lines(path, expression):
-            _out(b"%s\0%d:\n" % (os.fsencode(path), number))
+            sys.stdout.buffer.write(b"%s\0%d:\n" % (os.fsencode(path), number))
         sys.stdout.buffer.flush()  # what was found counts even if the next file takes for ever
     return 0
 
@@ -136,10 +136,6 @@ def lines(path: str, expression: "re.Pattern[str]") -> Iterator[int]:
     for number, line in enumerate(content.decode(errors="replace").split("\n"), 1):
         if expression.search(line.removesuffix("\r")):
             yield number
-
-
-def _out(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-import asyncio
 from typing import Any
 
 from planck.records.outcome import Ok
 from planck.toolkit import schema
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, replace
 from planck.tools.builtin.prose import prose
 from planck.workspace.paths import Root
@@ -13,9 +12,7 @@ def write_tool(root: Root, seen: Seen) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
         with root.under(ctx.confinement).writing(path) as slot:
-            async with seen.alone(slot.place):
-                old = await asyncio.to_thread(slot.read, MAX_FILE)
-                seen.refuse_change(ctx.agent_id, slot, old[0] if old else None)
+            async with seen.alone(ctx.agent_id, slot) as old:
                 content = _with_line_ends_of(old, args["content"])
                 await replace(slot, old, content, seen, ctx)
         verb = "Created" if old is None else "Wrote"
@@ -29,7 +26,7 @@ def write_tool(root: Root, seen: Seen) -> Tool:
             plan = f"Would create {path} ({len(content)} bytes)."
         else:
             plan = f"Would write {path} ({len(content)} bytes).\n{diff(old[0], content, path)}".rstrip()
-        return Ok({"output": plan, "dry_run": True, "tool": "write", "args": args})
+        return describe_plan("write", args, plan)
 
     return Tool(
         "write",
