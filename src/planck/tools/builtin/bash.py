@@ -6,8 +6,7 @@ from typing import Any
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import Spills
-from planck.tools.builtin.prose import prose
+from planck.tools.builtin.files import Spills, prose
 from planck.tools.results import command_outcome
 from planck.workspace.jobs import Jobs
 from planck.workspace.output import KEEP_BYTES, drop_controls

@@ -1,4 +1,5 @@
-"""What the file tools share: who has seen which content, the change itself, and where long outputs lie."""
+"""What the built-in tools share: who has seen which content, the change itself, where long outputs lie, and
+what each says of itself to a model, kept in a `.md` beside its code."""
 
 import asyncio
 import hashlib
@@ -115,3 +116,11 @@ class Spills:
         """None for an id that is no plain name: it can't have a file."""
         plain = re.fullmatch(r"[\w-][\w.-]{0,127}", call_id, re.ASCII)
         return self._folder / f"{call_id}.txt" if plain else None
+
+
+def prose(name: str, **limits: object) -> str:
+    """Returns a tool's text with `{limit}` filled in from the constants that the code itself uses."""
+    text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
+    for key, value in limits.items():
+        text = text.replace(f"{{{key}}}", str(value))
+    return text

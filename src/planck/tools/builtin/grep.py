@@ -4,8 +4,8 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.tools.builtin.files import prose
 from planck.tools.builtin.patterns import matcher
-from planck.tools.builtin.prose import prose
 from planck.tools.builtin.search import MAX_SHOWN_LINE, Engine, read_lines
 from planck.workspace.paths import Root, escape
 

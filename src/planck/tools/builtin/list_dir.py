@@ -5,7 +5,7 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.prose import prose
+from planck.tools.builtin.files import prose
 from planck.workspace.paths import Root, escape
 
 MAX_ENTRIES = 500

@@ -8,8 +8,7 @@ from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.images import MAX_IMAGE, image_type
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
-from planck.tools.builtin.files import MAX_FILE, Seen, Spills
-from planck.tools.builtin.prose import prose
+from planck.tools.builtin.files import MAX_FILE, Seen, Spills, prose
 from planck.workspace.paths import Root
 
 MAX_LINES = 2_000

@@ -3,8 +3,7 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, replace
-from planck.tools.builtin.prose import prose
+from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, prose, replace
 from planck.workspace.paths import Root
 
 
