@@ -12,8 +12,8 @@ from planck.config.trust import Trust, TrustState, trust_file
 from planck.context import agents_md, skills
 from planck.context.prompt import build_system_prompt
 from planck.context.skills import Catalog, Place, Skill
-from planck.context.texts import stamp_file
 from planck.records.specs import EVERY_TOOL, AgentSpec
+from planck.workspace.paths import stamp_file
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,6 @@
 """Reading what a project or a user wrote for agents: capped, and with nothing hidden in it."""
 
 import os
-from pathlib import Path
 
 from planck.records.visible import spell_out
 
@@ -18,12 +17,3 @@ def read_text(fd: int, limit: int) -> str:
         return spell_out(data.decode("utf-8", "replace"))
     text = spell_out(bytes(data[:limit]).decode("utf-8", "ignore"))
     return f"{text}\n…[truncated, showing up to {limit} of {max(size, len(data))} bytes]"
-
-
-def stamp_file(path: Path | str) -> tuple[int, int, int] | None:
-    """Returns what differs once the file was changed, came or went."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

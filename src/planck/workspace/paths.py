@@ -369,6 +369,15 @@ class Slot:
         return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} can't be written: {problem.strerror}")
 
 
+def stamp_file(path: Path | str) -> tuple[int, int, int] | None:
+    """Returns what differs once the file was changed, came or went."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 def is_inside(path: str, roots: Iterable[str]) -> bool:
     """Whether a canonical path is one of the roots or below one, by text."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
