@@ -117,10 +117,10 @@ class Agent:
         made = await self.seat.compactor.make_room(self.request(), self.scribe, overflowed=overflowed)
         if made is None:
             return False
-        await self.compacted(*made)
+        await self.record_compaction(*made)
         return True
 
-    async def compacted(self, fact: Compacted, spent: Usage) -> None:
+    async def record_compaction(self, fact: Compacted, spent: Usage) -> None:
         """From here on its history is this; a resume, which begins here, knows what was used before."""
         facts = self._spend(spent) if spent != Usage() else ()
         await self.scribe.record(*facts, msgspec.structs.replace(fact, usage=self.usage))
@@ -137,7 +137,7 @@ class Agent:
             Delivery(ids=(opening.id,), state="delivered"),
         )
 
-    async def answered(self, message: AssistantMessage) -> list[ReadCall]:
+    async def record_answer(self, message: AssistantMessage) -> list[ReadCall]:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
         spent = self._spend(message.usage)
         self.turn_text = message.text or self.turn_text
@@ -158,7 +158,7 @@ class Agent:
             return (spent,)
         return spent, BudgetSpent(limit_usd=budget.limit, spent_usd=budget.spent)
 
-    async def finished(self, done: Finished) -> None:
+    async def record_result(self, done: Finished) -> None:
         """Record a call's one result, or that it could not be recorded."""
         notice = self.repeats.notice(done.call, done.output)
         try:

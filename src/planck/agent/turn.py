@@ -27,7 +27,7 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
     for _ in range(agent.bounds.max_steps):
         await agent.take_responses()
         answer = await _ask_within_window(agent)
-        calls = await agent.answered(answer)
+        calls = await agent.record_answer(answer)
         if not calls:
             return _final_text(answer)
         await _run_tools(agent, calls)
@@ -63,7 +63,7 @@ async def _run_tools(agent: Agent, calls: Sequence[ReadCall]) -> None:
     agent.current_tools = tuple(read.call.name for read in calls)
     async with aclosing(agent.kit.runner.run(calls)) as results:
         async for finished in results:
-            await agent.finished(finished)
+            await agent.record_result(finished)
 
 
 def _final_text(answer: AssistantMessage) -> str:

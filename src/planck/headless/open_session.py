@@ -190,7 +190,7 @@ class OpenSession:
             )
         if made is None:
             return None
-        await agent.compacted(*made)
+        await agent.record_compaction(*made)
         return made[0]
 
     def undo_plan(self, selection: "Selection") -> "UndoPlan":

@@ -22,7 +22,7 @@ from planck.toolkit.tool import Execute, Tool, ToolContext, is_async
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import DEFAULT_MAX, truncate
 from planck.tools import arguments
-from planck.tools.results import Finished, broken, finished
+from planck.tools.results import Finished, broken, finish
 
 log = logging.getLogger(__name__)
 
@@ -111,10 +111,10 @@ class Executor:
         outcome = await self._outcome(read, slots)
         took = int((self._clock.monotonic() - begun) * 1000)
         try:
-            return finished(call, outcome, took)
+            return finish(call, outcome, took)
         except Exception as problem:
             log.warning("the result of %s can't be used", call.name, exc_info=True)
-            return finished(call, broken(call.name, problem), took)
+            return finish(call, broken(call.name, problem), took)
 
     async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore) -> Any:
         call = read.call
@@ -162,7 +162,7 @@ class Executor:
                 f"{self._left_behind} earlier calls ignored their end and still run; restart the session",
             )
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._guarded(tool, args, ctx))
+        task = loop.create_task(self._run_guarded(tool, args, ctx))
         try:
             done, _ = await asyncio.wait({task}, timeout=tool.timeout)
             if done:
@@ -184,7 +184,7 @@ class Executor:
             self._leave_behind(tool.name)
             task.add_done_callback(lambda _: self._late(tool.name))
 
-    async def _guarded(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Any:
+    async def _run_guarded(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Any:
         """Nothing a tool raises reaches the loop: a `SystemExit` in a task would end the process."""
         function = tool.dry_run if ctx.dry_run else tool.execute
         task = asyncio.current_task()

@@ -35,7 +35,7 @@ class Finished(msgspec.Struct, frozen=True):
         return not isinstance(self.outcome, Err) and self.outcome.value.get("ok", True) is not False
 
 
-def finished(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
+def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     """May raise whatever a hostile value raises: the executor stands behind it."""
     outcome = _outcome(call.name, returned)
     if isinstance(outcome, Err):
@@ -43,7 +43,7 @@ def finished(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
         return Finished(call, outcome, _error_text(outcome), None, (), duration_ms)
     value = outcome.value
     images = tuple(image for image in value.pop("images", ()) if isinstance(image, Image))
-    output = value["output"] = bounded(value["output"])
+    output = value["output"] = bound(value["output"])
     size = _measure(value)
     if size is None or size > _MAX_VALUE:
         value = {"output": output}
@@ -60,7 +60,7 @@ def broken(name: str, problem: BaseException) -> Err:
     return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {text}")
 
 
-def bounded(text: str) -> str:
+def bound(text: str) -> str:
     if len(text) <= DEFAULT_MAX + _MARKER_ROOM and _MARKER in text:
         text = repair(text)
         if len(text.encode()) <= DEFAULT_MAX + _MARKER_ROOM:
@@ -97,7 +97,7 @@ def _storable(err: Err) -> Err:
     if size is None or size > _MAX_DETAILS:
         lost = "details that could not be stored" if size is None else f"{size} bytes of details"
         details = {"lost": lost}
-    return Err(err.kind, bounded(err.message), details)
+    return Err(err.kind, bound(err.message), details)
 
 
 def _error_text(err: Err) -> str:
@@ -107,7 +107,7 @@ def _error_text(err: Err) -> str:
     parts = [f"{err.kind}: {err.message}"]
     parts += [codec.encode_str(short)] if short else []
     parts += [f"{key}:\n{text}" for key, text in long.items()]
-    return bounded("\n".join(parts))
+    return bound("\n".join(parts))
 
 
 def command_outcome(done: "Completed", call_id: str, timeout_ms: int, advice: str = "") -> Outcome:
