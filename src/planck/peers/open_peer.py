@@ -13,8 +13,8 @@ from planck.mcp.instances import Instances
 from planck.mcp.listing import ListedTool, Listing
 from planck.mcp.transport import Launch, PeerError
 from planck.peers.changes import ServerChanges
+from planck.peers.handout import Handout
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
-from planck.peers.sessions import Sessions
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.sidecar import compacting
@@ -32,12 +32,13 @@ class OpenPeer:
     """Why it has no instances."""
     compactors: tuple[str, ...] = ()
 
-    def __init__(self, planned: PlannedPeer, project: Project, clock: Clock, sessions: Sessions) -> None:
+    def __init__(self, planned: PlannedPeer, project: Project, clock: Clock, handout: Handout) -> None:
         """Starts nothing yet; what can't be opened says why in its report."""
         self.component = planned.component
         self.name = planned.name
         self.tools: dict[str, Tool] = {}
-        self._sessions = sessions
+        self._handout = handout
+        self._sessions = handout.sessions
         self._listed: dict[str, ListedTool] = {}
         try:
             self.instances = Instances(self._make_launch(planned, project), clock, self)
@@ -70,7 +71,7 @@ class OpenPeer:
                 name: kept.get(name) or self._make_tool(one, self.instances)
                 for name, one in self._listed.items()
             }
-            self._sessions.replace(self, old, self.tools)
+            self._handout.replace(self, old, self.tools)
 
     def failed_in_sandbox(self) -> None:
         for tool in self.tools.values():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from planck.config.project import Project
+from planck.peers.handout import Handout
 from planck.peers.plan import PlannedServer, PlannedSidecar, plan_peers
 from planck.peers.sessions import Sessions
 from planck.permissions.gate import Gate
@@ -47,7 +48,8 @@ class Peers:
         self._started = False
         self._project = project
         self._clock = clock
-        self._sessions = Sessions(self)
+        self._sessions = Sessions()
+        self._handout = Handout(self, self._sessions)
 
     def join(self, journal: Journal, gate: Gate | None = None) -> None:
         """A session begins: its watchers hear of states; the first one starts everything."""
@@ -60,7 +62,7 @@ class Peers:
 
     def attach(self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe) -> None:
         """Puts what peers offer of these names into the set; what comes and goes is recorded."""
-        self._sessions.attach(toolset, wanted, scribe, self.open)
+        self._handout.attach(toolset, wanted, scribe, self.open)
 
     def start(self, component: str = "", name: str = "", tool: str = "") -> None:
         """Starts everything that is planned, or what `PeerPlan.select` gives; a second call does nothing."""
@@ -71,7 +73,7 @@ class Peers:
             from planck.peers.open_peer import OpenServer, OpenSidecar
 
             kinds = {PlannedSidecar: OpenSidecar, PlannedServer: OpenServer}
-            about = (self._project, self._clock, self._sessions)
+            about = (self._project, self._clock, self._handout)
             self.open = [kinds[type(one)](one, *about) for one in planned]
         for peer in self._peers:
             peer.start()
