@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
 from planck.headless.wiring import SessionWiring
-from planck.records.events import AgentStarted, Compacted, TurnStatus, view
+from planck.records.events import AgentStarted, Compacted, Origin, TurnStatus, view
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
@@ -128,7 +128,8 @@ class OpenSession:
             verdict = await self._wired.hooks.stop(result.text, active=again > 0)
             if not verdict.blocked:
                 return
-            if await self._session.prompt(f"A Stop hook wants you to go on: {verdict.reason}"):
+            told = f"A Stop hook wants you to go on: {verdict.reason}"
+            if await self._session.prompt(told, origin=Origin.HOOK):
                 return  # refused: there is nobody to go on
         await self._session.team.wait_until_settled()
 

@@ -59,6 +59,17 @@ class TurnStatus(StrEnum):
 USER = "user"
 
 
+class Origin(StrEnum):
+    """Where a message comes from: the user's own words, a hook's, or from inside.
+
+    From inside is what an agent sent, by a call, and what the runtime itself said, without one.
+    """
+
+    USER = "user"
+    HOOK = "hook"
+    PLANCK = "planck"
+
+
 class SessionStarted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "session_started"
     id: str
@@ -77,6 +88,8 @@ class SessionResumed(View, frozen=True, kw_only=True):
 class AgentStarted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "agent_started"
     agent: AgentSpec
+    call_id: str | None = None
+    """The call that spawned it; absent for those the session began with."""
 
 
 class AgentEnded(View, frozen=True, kw_only=True, omit_defaults=False):
@@ -101,12 +114,20 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     deadline: str | None = None
     hops: int = 0
     sender_name: str = ""
+    call_id: str | None = None
+    """The call that sent it; null: no agent did."""
+    root: str | None = None
+    """The user's message that it descends from: its own id, where the user wrote it. Null in older logs."""
+    origin: Origin | None = None
+    """Null in older logs."""
 
 
 class Delivery(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "delivery"
     ids: tuple[str, ...]
     state: Literal["delivered", "answered", "expired", "dead"]
+    call_id: str | None = None
+    """Of `answered`: the call that answered; absent where the end of the turn did."""
 
 
 class Wait(View, frozen=True, kw_only=True):
@@ -116,6 +137,8 @@ class Wait(View, frozen=True, kw_only=True):
     on: str
     message_id: str
     deadline: str
+    call_id: str | None = None
+    """The call that waits."""
 
 
 class TurnStart(View, frozen=True, kw_only=True):

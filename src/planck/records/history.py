@@ -17,6 +17,7 @@ from planck.records.events import (
     Delivery,
     Envelope,
     ErrorData,
+    Origin,
     Rewound,
     ToolEnd,
     TurnEnd,
@@ -75,8 +76,7 @@ class History:
                 self.close_open_calls()
                 for id in fact.ids:
                     if envelope := self.unread.pop(id, None):
-                        sender = "" if envelope.sender == USER else envelope.sender
-                        self._add(user_text(_render_envelope(envelope), sender))
+                        self._add(user_text(_render_envelope(envelope), _speaker(envelope)))
             case Delivery():
                 for id in fact.ids:
                     self.unread.pop(id, None)
@@ -197,6 +197,13 @@ class _Open:
 
 def _results(entries: Sequence[_Open]) -> ToolMessage:
     return ToolMessage(tuple(entry.result or _interrupted_result(entry.call) for entry in entries))
+
+
+def _speaker(envelope: Envelope) -> str:
+    """Returns who said it; empty: the user, in whose place a hook or the runtime may speak."""
+    if envelope.sender != USER:
+        return envelope.sender
+    return "" if envelope.origin in (Origin.USER, None) else envelope.origin.value
 
 
 def _render_envelope(envelope: Envelope) -> str:

@@ -51,7 +51,7 @@ class StopReason(StrEnum):
 class UserMessage(msgspec.Struct, frozen=True, gc=False, tag="user", omit_defaults=True):
     parts: tuple[Text | Image, ...]
     sender: str = ""
-    """The agent that it came from, or `SUMMARY`; empty: the user."""
+    """The agent, the `SUMMARY`, or the origin that spoke in the user's place; empty: the user."""
 
     @property
     def text(self) -> str:

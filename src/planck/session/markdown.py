@@ -37,7 +37,9 @@ def render_page(log: LogReader) -> Iterator[str]:
 def _render(fact: View, who: str, names: dict[str, str]) -> str:
     match fact:
         case Envelope():
-            sender, receiver = names.get(fact.sender, fact.sender), names.get(fact.receiver, fact.receiver)
+            receiver, sender = names.get(fact.receiver, fact.receiver), names.get(fact.sender, fact.sender)
+            if fact.sender == USER and fact.origin:
+                sender = fact.origin.value.capitalize()
             return f"## {sender} to {receiver} ({fact.kind})\n\n{fact.text}"
         case AssistantSaid():
             return f"### {who}\n\n{fact.message.text}" if fact.message.text.strip() else ""

@@ -10,6 +10,7 @@ from planck.records.events import (
     ErrorEvent,
     Event,
     FileChanged,
+    Origin,
     Rewound,
     SessionResumed,
     SessionStarted,
@@ -42,9 +43,9 @@ class Session:
     def head(self) -> int:
         return self.store.head
 
-    async def prompt(self, text: str, *, steer: bool = False) -> Err | None:
+    async def prompt(self, text: str, *, steer: bool = False, origin: Origin = Origin.USER) -> Err | None:
         """Returns once the prompt is durable, or with the reason why it was not taken."""
-        return await self.team.mail.prompt(self.team.orchestrator, text, steer=steer)
+        return await self.team.mail.prompt(self.team.orchestrator, text, steer=steer, origin=origin)
 
     async def rewind(self, to: int) -> Err | None:
         """Show every agent again what it was shown after that event, or say why not now.

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
 from planck.agent.actor import Ended
-from planck.records.events import USER, Delivery, Envelope, Kind, View, Wait
+from planck.records.events import USER, Delivery, Envelope, Kind, Origin, View, Wait
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
@@ -50,23 +52,41 @@ class Mail:
         self._members = members
         self._answers: dict[str, asyncio.Future[Outcome]] = {}
         self._answering: set[str] = set()
+        self._newest_root: str | None = None
+        """The user's newest message: what is sent for no message at hand descends from it."""
 
-    async def prompt(self, target: Member, text: str, *, steer: bool = False) -> Err | None:
-        """Send what the user says; returns once it would survive a power cut. Steering joins a turn."""
-        kind = Kind.RESPONSE if steer else Kind.PROMPT
-        envelope = Envelope(id=self._ids.new(), kind=kind, sender=USER, receiver=target.id, text=text)
+    async def prompt(
+        self, target: Member, text: str, *, steer: bool = False, origin: Origin = Origin.USER
+    ) -> Err | None:
+        """Send what the user says; returns once it would survive a power cut. Steering joins a turn.
+
+        What a hook or the runtime says in the user's place goes on with the user's newest message.
+        """
+        id = self._ids.new()
+        envelope = Envelope(
+            id=id,
+            kind=Kind.RESPONSE if steer else Kind.PROMPT,
+            sender=USER,
+            receiver=target.id,
+            text=text,
+            root=id if origin is Origin.USER else self._newest_root or id,
+            origin=origin,
+        )
         return await self._post(envelope, target, barrier=True)
 
-    async def ask(self, caller: Member, target: Member, question: str, timeout: float) -> Outcome:
+    async def ask(
+        self, caller: Member, target: Member, question: str, timeout: float, call_id: str | None = None
+    ) -> Outcome:
         """Returns the target's answer to this question, or why there is none; in time, whatever it does."""
         ring = self.waits.waiting(caller.id, on=target.id)
         if ring:
             return self._refuse_ring(ring)
         deadline = add_seconds(self._clock.now(), timeout)
-        envelope = self._make_envelope(Kind.ASK, caller, target, question, deadline=deadline)
+        made = self._make_envelope(Kind.ASK, caller, target, question, call_id=call_id)
+        envelope = replace(made, deadline=deadline)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._answers[envelope.id] = answer
-        wait = Wait(on=target.id, message_id=envelope.id, deadline=deadline)
+        wait = Wait(on=target.id, message_id=envelope.id, deadline=deadline, call_id=call_id)
         try:
             refused = await self._post(
                 envelope, target, also=[Entry(caller.id, caller.actor.agent.turn, wait)]
@@ -87,19 +107,23 @@ class Mail:
             if not answer.done():
                 await self._expire(envelope, target)
 
-    async def delegate(self, caller: Member, target: Member, task: str) -> Err | None:
-        return await self._post(self._make_envelope(Kind.TASK, caller, target, task), target)
+    async def delegate(
+        self, caller: Member, target: Member, task: str, call_id: str | None = None
+    ) -> Err | None:
+        return await self._post(self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id), target)
 
-    async def respond(self, caller: Member, text: str, delegator_id: str) -> Outcome:
+    async def respond(
+        self, caller: Member, text: str, delegator_id: str, call_id: str | None = None
+    ) -> Outcome:
         """Answer whoever sent the ask or task at hand, else the delegator."""
         at_hand = caller.actor.opening
         if at_hand and at_hand.kind is Kind.ASK:
-            return await self._answer_now(caller, at_hand, text)
+            return await self._answer_now(caller, at_hand, text, call_id)
         task = at_hand if at_hand and at_hand.kind is Kind.TASK else None
         receiver = self._members.get(task.sender if task else delegator_id)
         if receiver is None or receiver is caller:
             return NO_DELEGATOR
-        envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task)
+        envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
         return await self._post(envelope, receiver) or Ok({"output": "Response sent."})
 
     def settle_turn(self, member: Member, ended: Ended) -> Settlement:
@@ -161,6 +185,8 @@ class Mail:
             for fact in facts:
                 if (isinstance(fact, Envelope) and fact.kind in (Kind.ASK, Kind.TASK)) is asked:
                     self.ledger.apply(fact)
+        for fact in facts:
+            self._follow_root(fact)
 
     async def forget_asks(self, member: Member) -> None:
         """Expire the questions that came before a restart: nobody waits for their answers any more."""
@@ -233,6 +259,7 @@ class Mail:
     def _hand_over(self, envelope: Envelope) -> bool:
         """Give a recorded envelope to its receiver; False where that ended meanwhile."""
         self.ledger.apply(envelope)
+        self._follow_root(envelope)
         target = self._members.get(envelope.receiver)
         if target:
             target.actor.accept(envelope)
@@ -242,13 +269,17 @@ class Mail:
             )
         return target is not None
 
-    async def _answer_now(self, caller: Member, ask: Envelope, text: str) -> Outcome:
+    def _follow_root(self, fact: View) -> None:
+        if isinstance(fact, Envelope) and fact.sender == USER:
+            self._newest_root = fact.root or fact.id
+
+    async def _answer_now(self, caller: Member, ask: Envelope, text: str, call_id: str | None) -> Outcome:
         answer = self._answers.get(ask.id)
         if answer is None or answer.done() or ask.id in self._answering:
             return NO_DELEGATOR
         self._answering.add(ask.id)  # a second call of the same step must not be told that it was sent
         try:
-            answered = Delivery(ids=(ask.id,), state="answered")
+            answered = Delivery(ids=(ask.id,), state="answered", call_id=call_id)
             await self._journal.record(caller.id, caller.actor.agent.turn, answered)
         finally:
             self._answering.discard(ask.id)
@@ -277,7 +308,7 @@ class Mail:
         text: str,
         *,
         answers: Envelope | None = None,
-        deadline: str | None = None,
+        call_id: str | None = None,
     ) -> Envelope:
         id = self._ids.new()
         correlation = answers.id if answers else id if kind in (Kind.ASK, Kind.TASK) else None
@@ -289,6 +320,8 @@ class Mail:
             receiver=receiver.id,
             text=text,
             correlation_id=correlation,
-            deadline=deadline,
             hops=(answers or sender).hops + 1,
+            call_id=call_id,
+            root=(answers or sender).root or self._newest_root,
+            origin=Origin.PLANCK,
         )

@@ -45,3 +45,8 @@ class Member:
     def hops(self) -> int:
         """How many envelopes led to what it does now, since the user said something."""
         return self.actor.opening.hops if self.actor.opening else 0
+
+    @property
+    def root(self) -> str | None:
+        """The user's message that led to what it does now."""
+        return self.actor.opening.root if self.actor.opening else None

@@ -50,7 +50,9 @@ class Grants(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
 
 
-async def spawn(team: Team, caller: Member, args: dict[str, Any], grants: Grants) -> Outcome:
+async def spawn(
+    team: Team, caller: Member, args: dict[str, Any], grants: Grants, call_id: str | None = None
+) -> Outcome:
     held = caller.actor.agent.tools
     await _wait_for_arrival(held, set(args.get("tools", ())) - set(grants.tools))
     refused = (
@@ -86,7 +88,7 @@ async def spawn(team: Team, caller: Member, args: dict[str, Any], grants: Grants
             ErrorKind.NOT_UNIQUE,
             f"An agent with the {taken} already exists in the team. Use it, or choose another.",
         )
-    await team.add(spec, depth=caller.depth + 1)
+    await team.add(spec, depth=caller.depth + 1, call_id=call_id)
     output = {
         "id": spec.id,
         "type": spec.type,

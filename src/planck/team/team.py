@@ -71,11 +71,11 @@ class Team:
                 return f"type {spec.type!r}"
         return ""
 
-    async def add(self, spec: AgentSpec, *, depth: int = 0) -> Member:
+    async def add(self, spec: AgentSpec, *, depth: int = 0, call_id: str | None = None) -> Member:
         """Start a new agent; it is a member before its start is in the log, so that its name is taken."""
         member = self._admit(self._build(spec, self._journal), depth)
         try:
-            await self._journal.record(spec.id, 0, AgentStarted(agent=spec))
+            await self._journal.record(spec.id, 0, AgentStarted(agent=spec, call_id=call_id))
         except asyncio.CancelledError:
             self._start(member)  # the journal commits what it took: it has started, whoever still waits
             raise

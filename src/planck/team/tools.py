@@ -69,13 +69,13 @@ class TeamActions:
         if target is caller:
             return Err(ErrorKind.DEADLOCK, "Cannot ask yourself. Use a different agent.")
         timeout_ms = min(args.get("timeout_ms", tool_specs.ASK_MS), tool_specs.MAX_ASK_MS)
-        return await self._team.mail.ask(caller, target, args["question"], timeout_ms / 1000)
+        return await self._team.mail.ask(caller, target, args["question"], timeout_ms / 1000, _cause(ctx))
 
     async def delegate_task(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller, target = self._resolve(args, ctx)
         if target is caller:
             return Err(ErrorKind.INVALID_ARGS, "Cannot delegate a task to yourself. Use a different agent.")
-        return await self._team.mail.delegate(caller, target, args["task"]) or Ok(
+        return await self._team.mail.delegate(caller, target, args["task"], _cause(ctx)) or Ok(
             {
                 "output": "Task delegated. End your turn now unless you can delegate something else in "
                 "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
@@ -86,7 +86,7 @@ class TeamActions:
         caller = self._team.member(ctx.agent_id)
         if caller is None:
             return NO_DELEGATOR
-        return await self._team.mail.respond(caller, args["response"], self._delegator_id)
+        return await self._team.mail.respond(caller, args["response"], self._delegator_id, _cause(ctx))
 
     async def list_team(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         if self._team.member(ctx.agent_id) is None:
@@ -97,7 +97,7 @@ class TeamActions:
 
     async def spawn_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller = self._team.member(ctx.agent_id)
-        return await spawn(self._team, caller, args, self._grants) if caller else GONE
+        return await spawn(self._team, caller, args, self._grants, _cause(ctx)) if caller else GONE
 
     async def destroy_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller, target = self._resolve(args, ctx)
@@ -130,6 +130,11 @@ class TeamActions:
         if caller is None or target is None:
             raise ToolError(GONE.kind, GONE.message)
         return caller, target
+
+
+def _cause(ctx: ToolContext) -> str | None:
+    """Returns the call that what happens is recorded with; a program that calls a tool itself has none."""
+    return ctx.call_id or None
 
 
 def list_models(grants: Grants, current: str | None) -> Outcome:

@@ -1,0 +1,110 @@
+"""What caused what is in the log: the call, the user's message at the root, and whose words a text is."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from tests.headless.test_hooks import hooked, on
+from tests.teams import Brains, ask, delegate, facts, open_planck, spawned, write_team
+from tests.wire import chat
+from tests.wire.server import Reply, WireServer
+
+MEMBERS = ({"type": "orchestrator", "name": "lead"}, {"type": "builder", "name": "bob"})
+
+
+async def test_each_message_wait_answer_and_start_names_its_call_and_the_users_message(
+    tmp_path: Path,
+) -> None:
+    script = {
+        "lead": [
+            chat.calls(spawned("eve"), ask("bob"), delegate("bob", "build")),
+            chat.calls(ask("eve")),
+            chat.text("waiting"),
+            chat.text("thanks"),
+        ],
+        "bob": [
+            chat.calls(("send_response", {"response": "42"})),
+            chat.text("answered"),
+            chat.calls(("send_response", {"response": "built"})),
+            chat.text("reported"),
+        ],
+        "eve": [chat.text("my last words are the answer")],
+    }
+    async with (
+        WireServer(Brains(script)) as server,
+        open_planck(tmp_path, server.url) as planck,
+        asyncio.timeout(30),
+    ):
+        session = await planck.start(team=write_team(tmp_path / "team", *MEMBERS))
+        await session.run("hello")
+        log = await facts(session)
+    calls = _calls(log)
+    prompt, *others = _messages(log)
+    assert (prompt["from"], prompt["root"], prompt["origin"], prompt["call_id"]) == (
+        "user",
+        prompt["id"],
+        "user",
+        None,
+    )
+    assert {(m["root"], m["origin"]) for m in others} == {(prompt["id"], "planck")}
+    by_call = {m["call_id"]: m["kind"] for m in others}
+    assert by_call == {
+        calls["ask_agent"][0]: "ask",
+        calls["delegate_task"][0]: "task",
+        calls["ask_agent"][1]: "ask",
+        calls["send_response"][1]: "response",
+    }
+    assert [d["call_id"] for type, d in log if type == "wait"] == calls["ask_agent"]
+    answered = [d.get("call_id") for type, d in log if type == "delivery" and d["state"] == "answered"]
+    assert answered.count(calls["send_response"][0]) == 1
+    assert None in answered, "the end of eve's turn answered: no call did"
+    started = [d.get("call_id") for type, d in log if type == "agent_started"]
+    assert started == [None, None, *calls["spawn_agent"]]
+
+
+async def test_a_report_that_the_runtime_sends_has_the_root_of_its_task_and_no_call(tmp_path: Path) -> None:
+    """Also where the user has said something else meanwhile."""
+
+    def lead(messages: list[dict[str, Any]]) -> Reply:
+        said = str(messages[-1]["content"])
+        return chat.calls(delegate("bob")) if said == "one" else chat.text("noted")
+
+    async with (
+        WireServer(Brains({"lead": lead, "bob": [chat.text("built")]})) as server,
+        open_planck(tmp_path, server.url) as planck,
+        asyncio.timeout(30),
+    ):
+        session = await planck.start(team=write_team(tmp_path / "team", *MEMBERS))
+        await session.prompt("one")
+        await session.prompt("two")
+        await session.settled()
+        log = await facts(session)
+    by_text = {message["text"]: message for message in _messages(log)}
+    one, two, task, report = (by_text[text] for text in ("one", "two", "work", "built"))
+    assert (one["root"], two["root"]) == (one["id"], two["id"])
+    assert (task["root"], report["root"]) == (one["id"], one["id"])
+    assert (report["call_id"], report["origin"]) == (None, "planck")
+
+
+async def test_a_stop_hooks_words_are_not_recorded_as_the_users(tmp_path: Path) -> None:
+    command = "test -e once || { touch once; echo write the changelog >&2; exit 2; }"
+    bench, done, _ = await hooked(tmp_path, on("Stop", command), chat.text("first"), chat.text("second"))
+    exported = await bench.run("sessions", "export", done.result["session_id"])
+    messages = [event["data"] for event in exported.lines if event["type"] == "message"]
+    assert [(m["from"], m["origin"]) for m in messages] == [("user", "user"), ("user", "hook")]
+    assert messages[1]["root"] == messages[0]["id"], "it goes on with what the user asked"
+    page = await bench.run("sessions", "export", done.result["session_id"], "--format", "markdown")
+    assert "## Hook to orchestrator (prompt)" in page.out
+    assert "## User to orchestrator (prompt)" in page.out
+
+
+def _messages(log: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [data for type, data in log if type == "message"]
+
+
+def _calls(log: list[tuple[str, dict[str, Any]]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for type, data in log:
+        if type == "tool_start":
+            found.setdefault(data["name"], []).append(data["id"])
+    return found
