@@ -3,9 +3,11 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from planck.cli.main import COMMANDS, NOT_BUILT
 from planck.cli.options import EXAMPLES, OPTIONS
@@ -107,9 +109,30 @@ def _events() -> Iterator[str]:
     for view in views:
         kind = "delta" if view.type in DELTAS else "recorded"
         yield f"\n## {view.type}\n\n{kind}" + (f": {_first(view.__doc__)}" if view.__doc__ else "")
-        hints = get_type_hints(view)
-        for field, wire in zip(view.__struct_fields__, view.__struct_encode_fields__, strict=True):
-            yield f"- `{wire}` {_hint(hints[field])}"
+        yield from _fields(view)
+    yield "\n# What stands in them"
+    for shape in sorted(_shapes(views), key=lambda shape: shape.__name__):
+        yield f"\n## {shape.__name__}\n" + (f"\n{_first(shape.__doc__)}\n" if shape.__doc__ else "")
+        yield from _fields(shape)
+
+
+def _fields(shape: type[msgspec.Struct]) -> Iterator[str]:
+    hints = get_type_hints(shape)
+    for field, wire in zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True):
+        yield f"- `{wire}` {_hint(hints[field])}"
+
+
+def _shapes(roots: Sequence[type[msgspec.Struct]]) -> set[type[msgspec.Struct]]:
+    """Returns the structs that the fields of these are made of, at any depth."""
+    found: set[type[msgspec.Struct]] = set()
+    waiting: list[Any] = [hint for root in roots for hint in get_type_hints(root).values()]
+    while waiting:
+        hint = waiting.pop()
+        waiting += get_args(hint)
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct) and hint not in found:
+            found.add(hint)
+            waiting += get_type_hints(hint).values()
+    return found
 
 
 def _first(text: str) -> str:

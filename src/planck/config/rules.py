@@ -1,5 +1,6 @@
 """What the user's files say of permissions: the rules in force, private places, and a rule that is kept."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,6 +45,10 @@ class RuleBook:
             problem = _missing_sandbox(self._workspace, self._home, self._environ, mode) if mode else ""
             self._known[mode] = Surroundings(self._rules, self._masked, problem)
         return self._known[mode]
+
+    def digest(self) -> str:
+        """Names the rules in force, in their order and whatever file they stand in."""
+        return hashlib.sha256(codec.encode([one.rule for one in self._rules])).hexdigest()
 
     def keep(self, rule: Rule) -> str:
         """Adds a rule to the user's own configuration; returns the place where it holds from now on."""

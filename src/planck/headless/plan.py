@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from planck.agent.agent import Bounds
+from planck.config import models
 from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
@@ -17,9 +18,11 @@ from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.budget import Budget
 from planck.permissions.gate import Gate
 from planck.records.authority import Mode
+from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec
+from planck.workspace import sandbox
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -64,7 +67,22 @@ class SessionPlan:
         budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         self.bounds = Bounds(options.max_steps or config.limits.steps, budget)
         approvals = Approvals(runtime.approver) if runtime.approver else None
-        self.gate = Gate(RuleBook(project), ids=runtime.ids, approvals=approvals)
+        self._rules = RuleBook(project)
+        self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
+
+    def describe(self) -> SessionOptions:
+        """Returns what the log keeps of it."""
+        budget, mode = self.bounds.budget, self.ceiling.mode
+        return SessionOptions(
+            mode=mode,
+            max_steps=self.bounds.max_steps,
+            dry_run=self.options.dry_run,
+            budget=budget.limit if budget else None,
+            limits=msgspec.structs.asdict(self.runtime.project.config.limits),
+            rules=self._rules.digest(),
+            sandbox="off" if mode is Mode.FULL else sandbox.name_installed(),
+            catalog=models.catalog_date(),
+        )
 
     def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
         """Gives each member what its file asks for, as far as the ceiling goes."""

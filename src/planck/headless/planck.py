@@ -22,6 +22,7 @@ from planck.llm.provider import Provider
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import Mode
+from planck.records.events import SessionResumed, SessionStarted
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.session.archive import Archive
 from planck.session.logs import HeldSession, SessionLogs
@@ -155,7 +156,14 @@ class Planck:
         log = logs.create(id, name, self.config.durability) if stored else logs.create_in_memory(id, name)
         with log.close_on_failure():
             wired = SessionWiring(plan, log.journal)
-            session = await start_session(log, str(self.workspace), planck.__version__, specs, wired.team)
+            started = SessionStarted(
+                id=log.id,
+                name=log.name,
+                workspace=str(self.workspace),
+                version=planck.__version__,
+                options=plan.describe(),
+            )
+            session = await start_session(log, started, specs, wired.team)
         return self._track(OpenSession(session, wired, self._providers, self._clock))
 
     async def resume(
@@ -178,7 +186,8 @@ class Planck:
             options = Options(mode, max_steps, dry_run, max_budget_usd)
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             wired = SessionWiring(plan, log.journal, self._providers.resolve(model) if model else None)
-            session = await resume_session(log, planck.__version__, wired.team)
+            resumed = SessionResumed(version=planck.__version__, options=plan.describe())
+            session = await resume_session(log, resumed, wired.team)
         opened = self._track(OpenSession(session, wired, self._providers, self._clock))
         if model:
             await opened.change_model(model)

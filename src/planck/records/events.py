@@ -70,12 +70,31 @@ class Origin(StrEnum):
     PLANCK = "planck"
 
 
+class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for a session while one process runs it: with it, what was decided can be decided again."""
+
+    mode: str
+    max_steps: int
+    dry_run: bool
+    budget: float | None
+    """In USD, of this run."""
+    limits: dict[str, Any]
+    """By their names in the configuration; a map, because other versions know other limits."""
+    rules: str
+    """Digest of the rules in force, in their order."""
+    sandbox: str
+    """What confines its commands, as installed: that it really does is tried before the first of them."""
+    catalog: str
+    """The day of the snapshot that windows and prices come from."""
+
+
 class SessionStarted(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "session_started"
     id: str
     name: str
     workspace: str
     version: str
+    options: SessionOptions | None = None
 
 
 class SessionResumed(View, frozen=True, kw_only=True):
@@ -83,6 +102,7 @@ class SessionResumed(View, frozen=True, kw_only=True):
     version: str
     interrupted: tuple[str, ...] = ()
     """Ids of the tool calls that were in flight."""
+    options: SessionOptions | None = None
 
 
 class AgentStarted(View, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 
+from msgspec.structs import replace
+
 from planck.records.events import (
     AgentEnded,
     AgentStarted,
@@ -73,17 +75,16 @@ class Session:
 
 
 async def start_session(
-    log: SessionLog, workspace: str, version: str, specs: Sequence[AgentSpec], team: Team
+    log: SessionLog, started: SessionStarted, specs: Sequence[AgentSpec], team: Team
 ) -> Session:
     """Begins the log of a new session; the orchestrator is the first of the specs."""
-    started = SessionStarted(id=log.id, name=log.name, workspace=workspace, version=version)
     await log.journal.record(None, 0, started)
     for spec in specs:
         await team.add(spec)
     return Session(log, team)
 
 
-async def resume_session(log: SessionLog, version: str, team: Team) -> Session:
+async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> Session:
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
     store = log.store
     facts = _facts_by_agent(store)
@@ -93,7 +94,7 @@ async def resume_session(log: SessionLog, version: str, team: Team) -> Session:
         if store.damage
         else []
     )
-    await log.journal.record(None, 0, SessionResumed(version=version, interrupted=in_flight), *damage)
+    await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
     living = [
         (started.agent, agent_facts)
         for agent_facts in facts.values()

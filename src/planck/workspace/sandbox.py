@@ -17,7 +17,7 @@ import msgspec
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.containment import Containment, try_script
+from planck.workspace.containment import Containment, system_program, try_script
 
 
 class SandboxError(PlanckError):
@@ -56,6 +56,16 @@ def wrap(confinement: Confinement) -> Wrapped:
             ErrorKind.SANDBOX_UNAVAILABLE, f"no sandbox works here: {'; '.join(found.problems)}"
         )
     return found.sandbox.wrap(confinement)
+
+
+def name_installed() -> str:
+    """Names the backend that commands get here: as installed, or as found where it was tried already."""
+    if find.cache_info().currsize:
+        found = find().sandbox
+        return str(found.level) if found else "none"
+    if not sys.platform.startswith("linux"):
+        return "none"
+    return str(Containment.BUBBLEWRAP if system_program("bwrap") else Containment.LANDLOCK)
 
 
 @cache
