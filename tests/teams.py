@@ -180,7 +180,7 @@ class Crew:
     def _build(self, spec: AgentSpec, journal: Journal) -> Agent:
         tools = ToolSet(make_worker_tools(self.team, spec.delegator_id))
         if spec.role == "orchestrator":
-            grants = Grants(models=(MODEL,), resolve=KnownModels([MODEL]).resolve)
+            grants = Grants(models=(MODEL,), choice=KnownModels([MODEL]))
             for tool in make_orchestrator_tools(self.team, grants):
                 tools.add(tool)
         scribe = Scribe(journal, spec.id)

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
+from planck.config.addresses import find_known
 from planck.config.credentials import CredentialFile, KeyAccess, Keyring
 from planck.config.models import find_local_models, find_price, provider_entry, resolve, resolve_pair
 from planck.config.project import Project
 from planck.config.schema import KEYLESS
-from planck.llm.address import Network
+from planck.llm.address import Network, canonical
 from planck.llm.authorized import Authorized
 from planck.llm.catalog import CatalogModel
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport, Transport
-from planck.records.outcome import Err, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import ModelSpec
 
@@ -66,11 +69,21 @@ class Providers:
             return ModelSpec(provider=provider, model=model_id)
         return resolve_pair(self._resources.config, provider, model_id, base_url)
 
-    def try_member(self, provider: str, model_id: str, base_url: str) -> ModelSpec | Err:
+    async def place(self, provider: str, model_id: str, base_url: str) -> tuple[ModelSpec, str] | Err:
+        """A member's model as a tool call names it, and its address where the user never named that one."""
+        config = self._resources.config
         try:
-            return self.resolve_member(provider, model_id, base_url)
+            model = self.resolve_member(provider, model_id, base_url)
         except PlanckError as failure:
             return failure.err
+        if not model.base_url or model.base_url == provider_entry(config, model.provider).base_url:
+            return model, ""
+        address = canonical(model.base_url)
+        if not address:
+            return Err(ErrorKind.INVALID_ARGS, f"{base_url!r} is no address; write it as http://host:port")
+        known = await find_known(config, self._environ, self.transport, model.provider, model.base_url)
+        # In the user's own spelling where it is known: what was compared is what is used.
+        return (msgspec.structs.replace(model, base_url=known), "") if known else (model, address)
 
     @property
     def transport(self) -> HttpTransport:

@@ -98,7 +98,7 @@ class SessionWiring:
             resources = self._runtime.project.resources
             grants = Grants(
                 models=tuple(available(resources.config, spec.model)),
-                resolve=self._runtime.providers.try_member,
+                choice=self._runtime.providers,
                 tools=tuple(tool.name for tool in granted),
                 skills=tuple(resources.skills_of(spec)),
             )

@@ -58,6 +58,36 @@ def locate(url: str, network: Network) -> tuple[Origin, str]:
     return origin, target
 
 
+def canonical(url: str) -> str:
+    """One spelling for all that reach the same server and path, read as the transport reads them.
+
+    For comparing only: a name and a password in it are left out. Empty: it is no address.
+    """
+    try:
+        origin, target = _origin(url)
+    except ProviderError:
+        return ""
+    path = target.rstrip("/").removesuffix("/v1").rstrip("/")
+    return f"{'https' if origin.tls else 'http'}://{_canonical_host(origin.host)}:{origin.port}{path}"
+
+
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
+
+
+def _canonical_host(host: str) -> str:
+    from ipaddress import IPv6Address, ip_address
+
+    host = host.removesuffix(".")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        pass
+    else:
+        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+        host = str(mapped or address)
+    return "localhost" if host in _THIS_MACHINE else f"[{host}]" if ":" in host else host
+
+
 def _proxy(url: str) -> Origin:
     try:
         return _origin(url if "://" in url else f"http://{url}")[0]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
 from planck.permissions.approver import Approvals
-from planck.permissions.policy import Surroundings, Verdict, judge
+from planck.permissions.policy import Surroundings, Verdict, ask_about_address, judge
 from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, lasting_rule, request_fact
 from planck.permissions.rules import Decision, Rule, SourcedRule, load
 from planck.records import codec
@@ -89,6 +89,8 @@ class AgentGate:
         """Returns the rights that the call then has; each denial and each answer is in the log first."""
         gate = self._gate
         verdict = gate.judge(self.agent_id, self._authority, tool, args)
+        if tool.stranger and verdict.decision is not Decision.DENY:
+            verdict = ask_about_address(verdict, await tool.stranger(args))
         if verdict.decision is not Decision.ALLOW and (refused := self._never(tool, args, ctx)):
             return refused
         if verdict.decision is Decision.ALLOW:
@@ -96,24 +98,26 @@ class AgentGate:
                 await self._record(ctx, tool, verdict.why, allow=True)
             return verdict.confinement
         if verdict.decision is Decision.DENY:
-            return await self._deny(ctx, tool, verdict.why)
+            return await self._deny(ctx, tool, verdict.why, verdict)
         if gate.approvals is None:
-            return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask")
+            return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
         rule = lasting_rule(tool, args, verdict)
         question = ask_for_call(gate.ids.new(), self, tool, args, verdict, rule)
         await self._scribe.record(request_fact(question, ctx.call_id), barrier=True)
         answer = await gate.approvals.ask(question)
         if not answer.allow:
-            return await self._deny(ctx, tool, "the user said no", question.id)
+            return await self._deny(ctx, tool, "the user said no", verdict, question.id)
         reason = f"the user said yes{gate.remember(self.agent_id, rule, answer)}"
         await self._record(ctx, tool, reason, allow=True, request_id=question.id, scope=answer.scope.value)
         return verdict.confinement
 
-    async def _deny(self, ctx: ToolContext, tool: Tool, why: str, question_id: str = "") -> Err:
-        reason = (
-            f"{tool.name!r} is not permitted: {why}; "
-            "go on without it, or tell the user to choose another --permission-mode or add a rule"
-        )
+    async def _deny(
+        self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, question_id: str = ""
+    ) -> Err:
+        way_out = "choose another --permission-mode or add a rule"
+        if verdict.confinement.addresses:
+            way_out = "add the address under `providers`, or use a model of list_models"
+        reason = f"{tool.name!r} is not permitted: {why}; go on without it, or tell the user to {way_out}"
         await self._record(ctx, tool, reason, allow=False, request_id=question_id)
         return Err(ErrorKind.PERMISSION_DENIED, reason)
 

@@ -56,6 +56,18 @@ def judge(
     return Verdict(decision, rights, why, ruling.by is not None)
 
 
+def ask_about_address(verdict: Verdict, address: str) -> Verdict:
+    """Makes a question of a call that names an address of nobody's: no mode and no rule answers that."""
+    if not address:
+        return verdict
+    rights = msgspec.structs.replace(verdict.confinement, addresses=(address,))
+    return Verdict(
+        Decision.ASK,
+        rights,
+        "the address is none of your configuration's `providers`, and no local server that answers",
+    )
+
+
 def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
     """Decides without rules; `sandboxed`: the call can't get past what the mode allows."""
     if effect in (Effect.NONE, Effect.TEAM) or mode is Mode.FULL:

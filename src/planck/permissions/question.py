@@ -66,7 +66,7 @@ def ask_for_tools(id: str, change: ToolChange) -> Question:
 
 def lasting_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
     """The rule that would allow this again; none where words can't say what was approved, or a rule asks."""
-    if verdict.by_rule:
+    if verdict.by_rule or verdict.confinement.addresses:
         return None
     if tool.effect is Effect.FILES:
         return Rule(tool=tool.name, decision=Decision.ALLOW)
@@ -96,6 +96,9 @@ def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
 
 
 def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> str:
+    if rights.addresses:
+        place = spell_out(", ".join(rights.addresses))
+        return f"what the new agent is told and reads, your files too, goes to {place}, which then steers it"
     if tool.effect is Effect.FILES:
         return spell_out(f"changes {args.get('path', 'files')!r} in the workspace")
     if rights.mode is Mode.FULL:

@@ -48,3 +48,5 @@ class Confinement(msgspec.Struct, frozen=True):
     seen: tuple[str, ...] = ()
     """Absolute paths that can be read though they lie in a private place: what a peer is made of."""
     network: bool = False
+    addresses: tuple[str, ...] = ()
+    """Named by the call and known to nobody: the user agreed to each, for this very call."""

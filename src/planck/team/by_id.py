@@ -79,7 +79,7 @@ def spawn_agent(
     available_models: Sequence[ModelSpec] = (),
 ) -> Tool:
     grants = Grants(
-        resolve=KnownModels(available_models).resolve,
+        choice=KnownModels(available_models),
         tools=tuple(tool.name for tool in grantable_tools),
         skills=tuple(skill if isinstance(skill, str) else skill.name for skill in grantable_skills),
     )

@@ -1,9 +1,9 @@
 """A new worker: within the limits, under a name of its own, with no more than its creator holds."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -14,28 +14,32 @@ from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, Mode
 from planck.team import names
 from planck.team.member import Member
 from planck.team.team import Team
-from planck.toolkit.tool import Outcome
+from planck.toolkit.tool import Outcome, ToolContext
 from planck.toolkit.toolset import ToolSet
 
 _ARRIVAL = 30.0
 """Seconds that a spawn waits for a sidecar or an MCP server that may bring a tool it grants."""
 
-ResolveModel = Callable[[str, str, str], ModelSpec | Err]
-"""(provider, model id, base_url) -> the model, or why not."""
+
+class Models(Protocol):
+    """Which model a spawn gets, and where it is."""
+
+    async def place(self, provider: str, model_id: str, base_url: str) -> tuple[ModelSpec, str] | Err:
+        """Returns the model, with its address where only the user can agree to that; else with nothing."""
 
 
 class KnownModels:
-    """Resolves a model among those that are listed, and no other."""
+    """Resolves a model among those that are listed, and no other; a call's own address counts for nothing."""
 
     def __init__(self, models: Sequence[ModelSpec]) -> None:
         self._models = models
 
-    def resolve(self, provider: str, model_id: str, base_url: str) -> ModelSpec | Err:
+    async def place(self, provider: str, model_id: str, base_url: str) -> tuple[ModelSpec, str] | Err:
         if provider not in {model.provider for model in self._models}:
             return Err(ErrorKind.INVALID_ARGS, f"Unknown provider: {provider}.")
         for model in self._models:
             if model.provider == provider and model_id in (model.id, model.model):
-                return model
+                return model, ""
         return Err(ErrorKind.NOT_FOUND, "Model not found.")
 
 
@@ -43,15 +47,23 @@ class Grants(msgspec.Struct, frozen=True, kw_only=True):
     """What an orchestrator may give to the workers that it spawns."""
 
     models: tuple[ModelSpec, ...] = ()
-    """What it is shown of models; which of them it gets, `resolve` says."""
-    resolve: ResolveModel = KnownModels(()).resolve
+    """What it is shown of models; which of them it gets, `choice` says."""
+    choice: Models = KnownModels(())
     tools: tuple[str, ...] = ()
     """Beside those that it holds from peers and files."""
     skills: tuple[str, ...] = ()
 
+    async def find_stranger(self, args: dict[str, Any]) -> str:
+        """Returns the address in a spawn's arguments to which only the user can agree."""
+        placed = await self.place(args)
+        return "" if isinstance(placed, Err) else placed[1]
+
+    async def place(self, args: dict[str, Any]) -> tuple[ModelSpec, str] | Err:
+        return await self.choice.place(args["provider"], args["model_id"], args.get("base_url", ""))
+
 
 async def spawn(
-    team: Team, caller: Member, args: dict[str, Any], grants: Grants, call_id: str | None = None
+    team: Team, caller: Member, args: dict[str, Any], grants: Grants, ctx: ToolContext
 ) -> Outcome:
     held = caller.actor.agent.tools
     await _wait_for_arrival(held, set(args.get("tools", ())) - set(grants.tools))
@@ -62,9 +74,14 @@ async def spawn(
     )
     if refused:
         return refused
-    model = grants.resolve(args["provider"], args["model_id"], args.get("base_url", ""))
-    if isinstance(model, Err):
-        return model
+    placed = await grants.place(args)
+    if isinstance(placed, Err):
+        return placed
+    model, stranger = placed
+    # Asked before the call, by the gate; where none was passed (a dry run), nobody has agreed to anything.
+    agreed = ctx.confinement.addresses if ctx.confinement else ()
+    if stranger and stranger not in agreed:
+        return _refuse_stranger(stranger)
     tools, no_tools = _split_grants(args.get("tools", ()), [*grants.tools, *held.arrived])
     skills, no_skills = _split_grants(args.get("skills", ()), grants.skills)
     parent = caller.spec.authority
@@ -88,7 +105,7 @@ async def spawn(
             ErrorKind.NOT_UNIQUE,
             f"An agent with the {taken} already exists in the team. Use it, or choose another.",
         )
-    await team.add(spec, depth=caller.depth + 1, call_id=call_id)
+    await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None)
     output = {
         "id": spec.id,
         "type": spec.type,
@@ -99,6 +116,14 @@ async def spawn(
         "ignored": [*no_tools, *no_skills],
     }
     return Ok({"output": codec.encode_str(output)})
+
+
+def _refuse_stranger(address: str) -> Err:
+    return Err(
+        ErrorKind.PERMISSION_DENIED,
+        f"{address!r} is no address of the user's configuration and no local server that answers; "
+        "use a model of list_models, or tell the user to add the address under `providers`",
+    )
 
 
 async def _wait_for_arrival(held: ToolSet, names: Iterable[str]) -> None:

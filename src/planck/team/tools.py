@@ -31,7 +31,9 @@ def make_orchestrator_tools(team: Team, grants: Grants) -> list[Tool]:
     actions = TeamActions(team, grants=grants)
     spawning = tool_specs.describe_spawn(grants.tools, grants.skills)
     specs = (spawning, tool_specs.DESTROY_AGENT, tool_specs.INTERRUPT_AGENT, tool_specs.LIST_MODELS)
-    return [make_tool(spec, actions.find(spec)) for spec in specs]
+    tools = [make_tool(spec, actions.find(spec)) for spec in specs]
+    tools[0].stranger = grants.find_stranger
+    return tools
 
 
 def make_tool(spec: ToolSpec, act: Act) -> Tool:
@@ -97,7 +99,7 @@ class TeamActions:
 
     async def spawn_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller = self._team.member(ctx.agent_id)
-        return await spawn(self._team, caller, args, self._grants, _cause(ctx)) if caller else GONE
+        return await spawn(self._team, caller, args, self._grants, ctx) if caller else GONE
 
     async def destroy_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller, target = self._resolve(args, ctx)

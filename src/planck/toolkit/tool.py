@@ -63,6 +63,8 @@ class ToolContext(msgspec.Struct, frozen=True):
 
 Outcome = Ok[dict[str, Any]] | Err
 Execute = Callable[[dict[str, Any], ToolContext], Outcome | Awaitable[Outcome]]
+FindStranger = Callable[[dict[str, Any]], Awaitable[str]]
+"""Arguments -> the address in them that the user did not configure; empty: there is none."""
 Closure = Callable[[str, str, dict[str, Any]], Any]
 """`(agent_id, call_id, args)`; what it may return is told by `closure`."""
 
@@ -87,6 +89,7 @@ class Tool:
         always: Iterable[str] = (),
         plain_schema: bool = False,
         confinable: bool = False,
+        stranger: FindStranger | None = None,
     ) -> None:
         self.name = name
         self.description = description
@@ -103,6 +106,8 @@ class Tool:
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
         self.confinable = confinable
         """Its effects happen under `ctx.confinement`, or in a sandbox already."""
+        self.stranger = stranger
+        """What it finds only the user can agree to, in every mode; then it is in `ctx.confinement`."""
 
     def to_ai_tool(self) -> ToolSpec:
         """The spec without the functions."""
