@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planck import Err, ErrorKind, Ok, Tool, ToolContext, error, truncate
+from planck import Err, ErrorKind, Ok, Tool, ToolContext, error, tool, truncate
 from tests.tools.external_bench import called, finished
 
 SRC = Path(__file__).parent.parent.parent / "src" / "planck"
@@ -192,3 +192,38 @@ def test_truncate_bounds_to_max_bytes_with_an_explicit_marker() -> None:
     assert truncate("x" * 16_000) == "x" * 16_000
     assert truncate("x" * 20_000) == "x" * 16_000 + "\n…[truncated, showing up to 16000 of 20000 bytes]"
     assert truncate("abcdef", 3) == "abc\n…[truncated, showing up to 3 of 6 bytes]"
+
+
+@pytest.mark.parametrize(
+    ("returned", "ok", "output"),
+    [
+        ("text", True, "text"),
+        (Ok({"output": "text"}), True, "text"),
+        (Ok({"lines": 2}), True, '{"lines":2}'),
+        (Ok([1, 2]), True, "[1,2]"),
+        ({"output": "text", "lines": 2}, True, "text"),
+        (("ok", "text"), True, "text"),
+        (("error", "no such file"), False, "command_failed: no such file"),
+        (error("not_found", "gone"), False, "not_found: gone"),
+        (error("not_found", "gone").envelope(), False, "not_found: gone"),
+        (Ok(error("not_found", "gone").envelope()), False, "not_found: gone"),
+        ({"ok": False, "error": {"kind": "odd", "message": "m"}}, False, 'command_failed: m\n{"kind":"odd"}'),
+    ],
+)
+async def test_an_error_that_is_returned_is_recorded_as_one_in_every_form_of_function(
+    tmp_path: Path, returned: Any, ok: bool, output: str
+) -> None:
+    """Both forms, and a typed function, may return the envelope that `error` builds."""
+
+    async def later(args: dict[str, Any], ctx: ToolContext) -> Any:
+        return returned
+
+    def typed(path: str) -> Any:
+        return returned
+
+    functions: list[Any] = [lambda args, ctx: returned, lambda agent, call, args=None: returned, later]
+    tools = [Tool("probe", "", PARAMETERS, function) for function in functions]
+    for one in [*tools, tool(name="probe")(typed)]:
+        [done] = await finished([one], tmp_path, [("probe", '{"path": "a"}')])
+        assert (done.ok, done.output) == (ok, output)
+        assert isinstance(done.outcome, Ok if ok else Err)

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from planck import Err, ErrorKind, Ok, Tool, ToolContext, error
+from planck import Err, ErrorKind, Ok, Tool, ToolContext, error, tool
+from planck.records.outcome import PlanckError
 from planck.records.specs import ToolSpec
-from planck.toolkit.tool import Outcome, closure
+from planck.toolkit.tool import Outcome, closure, outcome_of
 
 PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 CTX = ToolContext("session", "agent", "call", Path("/nowhere"))
@@ -80,6 +81,23 @@ async def test_a_closure_gets_the_agent_the_call_and_the_arguments() -> None:
         (("error", {"why": 1}), Err(ErrorKind.COMMAND_FAILED, '{"why":1}')),
         (error("not_found", "gone", {"id": 7}), Err(ErrorKind.NOT_FOUND, "gone", {"id": 7})),
         (("error", error("timeout", "slow")), Err(ErrorKind.TIMEOUT, "slow")),
+        ({"output": "text", "lines": 2}, Ok({"output": "text", "lines": 2})),
+        ({"output": {"a": 1}}, Ok({"output": '{"a":1}'})),
+        ({"a": 1}, Ok({"output": '{"a":1}'})),
+        (error("not_found", "gone", {"id": 7}).envelope(), Err(ErrorKind.NOT_FOUND, "gone", {"id": 7})),
+        (Ok(error("not_found", "gone").envelope()), Err(ErrorKind.NOT_FOUND, "gone")),
+        (("error", error("not_found", "gone").envelope()), Err(ErrorKind.NOT_FOUND, "gone")),
+        (("ok", error("not_found", "gone").envelope()), Err(ErrorKind.NOT_FOUND, "gone")),
+        ({"ok": False, "error": "broken"}, Err(ErrorKind.COMMAND_FAILED, "broken")),
+        ({"ok": False, "error": {"message": "m"}}, Err(ErrorKind.COMMAND_FAILED, "m")),
+        (
+            {"ok": False, "error": {"kind": "made_up", "message": "m", "details": {"a": 1}}},
+            Err(ErrorKind.COMMAND_FAILED, "m", {"a": 1, "kind": "made_up"}),
+        ),
+        (
+            {"output": "1 failed", "ok": False, "exit_code": 1},
+            Ok({"output": "1 failed", "ok": False, "exit_code": 1}),
+        ),
     ],
 )
 async def test_what_a_closure_returns_becomes_a_result(returned: Any, outcome: Outcome) -> None:
@@ -104,67 +122,140 @@ def test_a_coroutine_closure_stays_a_coroutine_function_and_any_other_does_not()
     assert not inspect.iscoroutinefunction(made(lambda a, b, c: "").execute)
 
 
-def test_the_form_of_a_function_is_told_by_how_many_arguments_it_takes() -> None:
-    def native(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        return Ok({"output": "native"})
+class Forms:
+    def two(self, args: Any, ctx: Any) -> str:
+        return "native"
 
-    def defaulted(args: dict[str, Any], ctx: ToolContext, more: int = 0) -> Outcome:
-        return Ok({"output": "native"})
+    def three(self, agent_id: Any, call_id: Any, args: Any = None) -> str:
+        return "closure"
 
-    class Bound:
-        def method(self, agent_id: str, call_id: str, args: dict[str, Any]) -> str:
-            return "closure"
+    @classmethod
+    def of_class(cls, agent_id: Any, call_id: Any, args: Any) -> str:
+        return "closure"
 
-    assert made(native).execute is native
-    assert made(defaulted).execute is defaulted
-    assert made(Bound().method).execute({}, CTX) == Ok({"output": "closure"})
-    with pytest.raises(TypeError, match=r"\(args, ctx\), or \(agent_id, call_id, args\)"):
-        made(lambda only: "")
+    @staticmethod
+    def alone(args: Any, ctx: Any = None) -> str:
+        return "native"
+
+    def __call__(self, agent_id: Any, call_id: Any, args: Any) -> str:
+        return "closure"
 
 
-def _forms() -> list[Any]:
-    class Odd:
-        def two(self, args: Any, ctx: Any) -> None: ...
+def four(first: str, agent_id: Any, call_id: Any, args: Any) -> str:
+    return first
 
-        @classmethod
-        def three(cls, agent_id: Any, call_id: Any, args: Any) -> None: ...
 
-        @staticmethod
-        def one(only: Any) -> None: ...
+def keyed(args: Any, ctx: Any, *, more: str = "native") -> str:
+    return more
 
-        def __call__(self, args: Any, ctx: Any) -> None: ...
 
-    def keyed(args: Any, ctx: Any, *, must: Any) -> None: ...
-    def keyed_default(args: Any, ctx: Any, *, may: Any = 0) -> None: ...
+def rest(agent_id: Any, call_id: Any, args: Any, **more: Any) -> str:
+    return "closure"
+
+
+@functools.wraps(keyed)
+def wrapped(*given: Any) -> str:
+    return f"native {len(given)}"
+
+
+async def later(agent_id: Any, call_id: Any, args: Any = None) -> str:
+    return "closure"
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda args, ctx: "native", "native"),
+        (lambda args, ctx=None: "native", "native"),
+        (lambda agent_id, call_id, args: "closure", "closure"),
+        (lambda agent_id, call_id, args=None: "closure", "closure"),
+        (lambda agent_id="", call_id="", args=None: str(agent_id), "agent"),
+        (lambda args, ctx, third=0: str(args), "agent"),  # three are the closure form, whatever their names
+        (Forms().two, "native"),
+        (Forms().three, "closure"),
+        (Forms().of_class, "closure"),
+        (Forms.alone, "native"),
+        (Forms(), "closure"),
+        (functools.partial(four, "bound"), "bound"),
+        (functools.partial(keyed, more="bound"), "bound"),
+        (keyed, "native"),
+        (rest, "closure"),
+        (wrapped, "native 2"),
+        (later, "closure"),
+        (functools.partial(later), "closure"),
+    ],
+)
+async def test_two_parameters_are_args_and_ctx_and_three_the_closure_form_defaults_included(
+    function: Any, said: str
+) -> None:
+    result = await ran(made(function))
+    assert outcome_of(result) == Ok({"output": said})
+
+
+def _refused() -> list[Any]:
     def any_number(*given: Any) -> None: ...
-    def third_default(agent_id: Any, call_id: Any, args: Any = 0, more: Any = 0) -> None: ...
-    def four(a: Any, b: Any, c: Any, d: Any) -> None: ...
-    def positional(args: Any, ctx: Any, /, **rest: Any) -> None: ...
-    @functools.wraps(four)
-    def wrapped(*given: Any) -> None: ...
+    def two_and_more(args: Any, ctx: Any, *more: Any) -> None: ...
+    def needs(args: Any, ctx: Any, *, must: Any) -> None: ...
+    def captured(agent_id: Any, call_id: Any, args: Any, name: str = "x") -> None: ...
+    async def one(only: Any) -> None: ...
 
-    plain = [keyed, keyed_default, any_number, third_default, four, positional, wrapped]
-    return [*plain, Odd().two, Odd().three, Odd.one, Odd(), functools.partial(four, 1), print, len, dict]
+    none = [lambda: "", lambda only: "", any_number, two_and_more, needs, captured, four, one]
+    return [*none, functools.partial(four, "1", 2, 3), print, len]
 
 
-@pytest.mark.parametrize("function", _forms())
-def test_the_form_that_is_told_is_the_one_that_the_signature_has(function: Any) -> None:
-    def takes(count: int) -> bool:
-        try:
-            inspect.signature(function).bind(*range(count))
-        except TypeError:
-            return False
-        except ValueError:
-            return count == 2
-        return True
+@pytest.mark.parametrize("function", [*_refused(), dict, "text", None])
+@pytest.mark.parametrize("place", ["execute", "dry_run"])
+def test_a_function_of_another_form_is_refused_when_the_tool_is_made(function: Any, place: str) -> None:
+    functions = {"execute": lambda args, ctx: "", "dry_run": lambda args, ctx: "", place: function}
+    if place == "dry_run" and function is None:
+        return  # the default plan
+    with pytest.raises(PlanckError, match=r"\(args, ctx\), or \(agent_id, call_id, args\)") as refused:
+        Tool("look", "", PARAMETERS, **functions)
+    assert refused.value.err.kind is ErrorKind.INVALID_ARGS
 
-    if takes(2):
-        assert made(function).execute is function
-    elif takes(3):
-        assert made(function).execute is not function
-    else:
-        with pytest.raises(TypeError, match="must take"):
-            made(function)
+
+@pytest.mark.parametrize("name", ["", "a b", "é", "a.b", "x" * 65, "a\n", "a/b", "٣", None, 7])
+def test_a_name_that_a_vendor_would_refuse_is_refused_when_the_tool_is_made(name: Any) -> None:
+    with pytest.raises(PlanckError, match="must be 1 to 64 letters") as refused:
+        Tool(name, "", {}, lambda args, ctx: "")
+    assert refused.value.err.kind is ErrorKind.INVALID_ARGS
+    assert Tool("a-B_" + "9" * 60, "", {}, lambda args, ctx: "").name.startswith("a-B_")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        [],
+        "object",
+        {"type": "array"},
+        {"type": ["object", "null"]},
+        {"type": "objekt"},
+        {"properties": []},
+        {"properties": {"x": {"type": "strin"}}},
+        {"properties": {"x": {"pattern": "("}}},
+        {"required": "x"},
+        {"$ref": "#/nowhere"},
+        {"$ref": "https://example.invalid/schema"},
+    ],
+)
+def test_a_schema_of_no_object_is_refused_when_the_tool_is_made(schema: Any) -> None:
+    with pytest.raises(PlanckError) as refused:
+        Tool("look", "", schema, lambda args, ctx: "")
+    assert refused.value.err.kind is ErrorKind.INVALID_ARGS
+    assert "'look'" in refused.value.err.message
+
+
+def test_a_schema_that_says_no_type_is_sent_as_that_of_an_object() -> None:
+    assert Tool("look", "", {}, lambda args, ctx: "").to_ai_tool().parameters == {"type": "object"}
+
+
+def test_a_typed_function_whose_name_no_vendor_takes_is_refused() -> None:
+    def größe(text: str) -> str:
+        return text
+
+    with pytest.raises(PlanckError, match="must be 1 to 64 letters"):
+        tool(größe)
 
 
 def test_closure_says_the_form_where_the_signature_does_not() -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.specs import ToolSpec
-from planck.tools.arguments import schema_problem
+from planck.toolkit.tool import find_schema_problem
 
 MAX_TOOLS = 256
 MAX_DESCRIPTION = 4096
@@ -56,7 +56,7 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
         wanted = make_name(prefix, name)
         if wanted in tools:
             problems.append(f"{drop_unseen(name)[:80]!r}: the name {wanted!r} is taken; the first keeps it")
-        elif problem := _find_schema_problem(schema):
+        elif problem := _find_problem(schema):
             problems.append(f"{drop_unseen(name)[:80]!r}: {problem}")
         else:
             spec = ToolSpec(wanted, drop_unseen(description)[:MAX_DESCRIPTION], {"type": "object", **schema})
@@ -85,7 +85,7 @@ def drop_unseen(text: str) -> str:
     )
 
 
-def _find_schema_problem(schema: Any) -> str:
+def _find_problem(schema: Any) -> str:
     if not isinstance(schema, dict):
         return "its input schema is no object"
     try:
@@ -95,5 +95,5 @@ def _find_schema_problem(schema: Any) -> str:
     if size > MAX_SCHEMA:
         return f"its input schema has {size} bytes, at most {MAX_SCHEMA} are taken"
     # One that a vendor refuses would take every request of the session along.
-    wrong = schema_problem(schema)
-    return f"its input schema {wrong}" if wrong else ""
+    wrong = find_schema_problem(schema)
+    return f"its input schema is {wrong}" if wrong else ""

@@ -29,7 +29,6 @@ from planck.toolkit.permit import Allowed
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
-from planck.tools.arguments import schema_problem
 
 if TYPE_CHECKING:
     from planck.tools.results import Finished
@@ -91,13 +90,7 @@ class LoadedSidecar:
         return tools
 
     def specs(self) -> Sequence[ToolSpec]:
-        tools = self.tools()
-        for tool in tools:
-            if problem := schema_problem(tool.parameters):
-                raise SidecarError(
-                    ErrorKind.INVALID_ARGS, f"the schema of {tool.name!r} {problem}; correct it and save"
-                )
-        return [tool.to_ai_tool() for tool in tools]
+        return [tool.to_ai_tool() for tool in self.tools()]
 
     def run(
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None

@@ -11,7 +11,18 @@ import msgspec
 
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.docstring import parse_docstring
-from planck.toolkit.tool import Closure, Effect, Execute, Outcome, Tool, ToolContext, is_async, outcome_of
+from planck.toolkit.tool import (
+    Closure,
+    Effect,
+    Execute,
+    InvalidTool,
+    Native,
+    Outcome,
+    Tool,
+    ToolContext,
+    is_async,
+    outcome_of,
+)
 
 
 @overload
@@ -21,7 +32,7 @@ def tool(
     *,
     name: str = "",
     description: str = "",
-    dry_run: Execute | Closure | None = None,
+    dry_run: Native | Closure | None = None,
     effect: Effect = Effect.COMMAND,
     timeout: float = 300.0,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
@@ -33,7 +44,7 @@ def tool(
     *,
     name: str = "",
     description: str = "",
-    dry_run: Execute | Closure | None = None,
+    dry_run: Native | Closure | None = None,
     effect: Effect = Effect.COMMAND,
     timeout: float = 300.0,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
@@ -43,7 +54,7 @@ def tool(
         summary, parameter_texts = parse_docstring(inspect.getdoc(function) or "")
         label = name or getattr(function, "__name__", "")
         if not label:
-            raise TypeError(f"{function!r} has no name; write @tool(name=...)")
+            raise InvalidTool(f"{function!r} has no name; write @tool(name=...)")
         takes = _Parameters(function, label, parameter_texts)
         return Tool(
             label,
@@ -90,7 +101,7 @@ class _Parameters:
         named = []
         for parameter in self._signature.parameters.values():
             if parameter.kind is parameter.VAR_POSITIONAL:
-                raise TypeError(f"{label}(*{parameter.name}): a tool's arguments have names")
+                raise InvalidTool(f"{label}(*{parameter.name}): a tool's arguments have names")
             if parameter.kind is parameter.VAR_KEYWORD:
                 self._rest = parameter.name
             elif parameter.name != self._context:
@@ -128,7 +139,7 @@ def _hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
     try:
         return typing.get_type_hints(annotated, include_extras=True)
     except NameError as problem:
-        raise TypeError(
+        raise InvalidTool(
             f"an annotation of {label}() can't be resolved ({problem}); "
             "define the type at the top of its module"
         ) from problem
@@ -161,7 +172,9 @@ def _schema(
     try:
         whole = msgspec.json.schema(struct)
     except TypeError as problem:
-        raise TypeError(f"{struct.__name__}() has a parameter that JSON can't carry: {problem}") from problem
+        raise InvalidTool(
+            f"{struct.__name__}() has a parameter that JSON can't carry: {problem}"
+        ) from problem
     definitions = whole["$defs"]
     own = definitions.pop(whole["$ref"].removeprefix("#/$defs/"))
     properties = {}

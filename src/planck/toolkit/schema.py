@@ -7,10 +7,18 @@ Schema = dict[str, Any]
 _NOTHING: Mapping[str, Schema] = {}
 
 
-def arguments(required: Mapping[str, Schema] = _NOTHING, optional: Mapping[str, Schema] = _NOTHING) -> Schema:
+class OwnSchema(dict[str, Any]):
+    """Written with the functions below: a test has checked it, so no start of Planck does."""
+
+
+def arguments(
+    required: Mapping[str, Schema] = _NOTHING, optional: Mapping[str, Schema] = _NOTHING
+) -> OwnSchema:
     """Returns the schema of an object; a model is shown the required ones first."""
-    schema: Schema = {"type": "object", "properties": {**required, **optional}}
-    return schema | ({"required": list(required)} if required else {})
+    schema = OwnSchema(type="object", properties={**required, **optional})
+    if required:
+        schema["required"] = list(required)
+    return schema
 
 
 def text(description: str, **limits: Any) -> Schema:

@@ -1,6 +1,7 @@
 """What any tool needs: the contract, and nothing of what runs it."""
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
 from inspect import CO_VARARGS
@@ -15,6 +16,7 @@ from planck.records.authority import Confinement
 from planck.records.events import View
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.specs import ToolSpec
+from planck.toolkit.schema import OwnSchema
 
 
 class ToolError(PlanckError):
@@ -26,6 +28,10 @@ class ArgumentError(ToolError):
 
     def __init__(self, message: str, details: dict[str, Any] | None = None) -> None:
         super().__init__(ErrorKind.INVALID_ARGS, message, details)
+
+
+class InvalidTool(ArgumentError, TypeError):
+    """No tool can be made of this: a mistake of the program, which is told before a model or a vendor is."""
 
 
 class Effect(StrEnum):
@@ -65,6 +71,8 @@ Outcome = Ok[dict[str, Any]] | Err
 Execute = Callable[[dict[str, Any], ToolContext], Outcome | Awaitable[Outcome]]
 FindStranger = Callable[[dict[str, Any]], Awaitable[str]]
 """Arguments -> the address in them that the user did not configure; empty: there is none."""
+Native = Callable[[dict[str, Any], ToolContext], Any]
+"""`(args, ctx)`; what it may return is told by `outcome_of`."""
 Closure = Callable[[str, str, dict[str, Any]], Any]
 """`(agent_id, call_id, args)`; what it may return is told by `closure`."""
 
@@ -72,7 +80,8 @@ Closure = Callable[[str, str, dict[str, Any]], Any]
 class Tool:
     """Name, description, parameters (JSON Schema) and two functions of `(args, ctx)`.
 
-    A function that takes three arguments instead is the closure form: see `closure`.
+    A function that has three parameters instead is the closure form: see `closure`. What either may return
+    is told by `outcome_of`. Raises `InvalidTool` for what no vendor or executor could take.
     """
 
     def __init__(
@@ -80,8 +89,8 @@ class Tool:
         name: str,
         description: str,
         parameters: Mapping[str, Any],
-        execute: Execute | Closure,
-        dry_run: Execute | Closure | None = None,
+        execute: Native | Closure,
+        dry_run: Native | Closure | None = None,
         *,
         effect: Effect = Effect.COMMAND,
         timeout: float = 300.0,
@@ -91,12 +100,16 @@ class Tool:
         confinable: bool = False,
         stranger: FindStranger | None = None,
     ) -> None:
+        _check_spec(name, description, parameters)
         self.name = name
         self.description = description
-        self.parameters = dict(parameters)
-        self.execute = _as_execute(execute)
-        self.dry_run = self._plan if dry_run is None else _as_execute(dry_run)
-        self.effect = effect
+        self.parameters: dict[str, Any] = {
+            **({} if "type" in parameters else {"type": "object"}),
+            **parameters,
+        }
+        self.execute = _as_execute(name, execute)
+        self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run)
+        self.effect = Effect(effect)
         self.timeout = timeout
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
@@ -128,7 +141,7 @@ def describe_plan(tool: str, args: dict[str, Any], text: str) -> Outcome:
 def closure(function: Closure) -> Execute:
     """A function of `(agent_id, call_id, args)` as one of `(args, ctx)`.
 
-    It returns a text or any JSON value, `(ok, value)` with `ok` a bool, "ok" or "error", an `Ok` or an `Err`.
+    Beside what `outcome_of` reads it may return `(bool, value)`.
     A coroutine function stays one; any other is left for the executor to run in a thread.
     """
 
@@ -150,44 +163,127 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 
 def outcome_of(value: Any) -> Outcome:
-    """What a Python function returned, as a result: text as it is, any other value as JSON."""
+    """What a function returned, as a result: an error that is returned is one, in whichever of its forms.
+
+    Text is the output; `Ok`, `Err`, a map with "output", the error envelope as a map and `("ok"|"error",
+    value)` are what they say; any other value becomes JSON.
+    """
     match value:
         case Err():
             return value
-        case Ok(value={"output": str()}):
-            return cast(Outcome, value)
         case Ok():
             return outcome_of(value.value)
         case str():
             return Ok({"output": value})
+        case ("ok", ok) if isinstance(value, tuple):  # a list is a value, whatever it begins with
+            return outcome_of(ok)
+        case ("error", reason) if isinstance(value, tuple):
+            return _read_reason(reason)
+        case {"ok": False, "error": reason}:
+            return _read_reason(reason)
+        case {"output": output}:
+            kept = {key: inner for key, inner in value.items() if type(key) is str}
+            return Ok({**kept, "output": output if type(output) is str else _as_text(output)})
         case _:
             return Ok({"output": codec.encode_str(value)})
 
 
-def _as_execute(function: Execute | Closure) -> Execute:
-    if _takes(function, 2):
-        return cast(Execute, function)
-    if _takes(function, 3):
-        return closure(cast(Closure, function))
-    raise TypeError(f"{function!r} must take (args, ctx), or (agent_id, call_id, args)")
+def _read_reason(reason: Any) -> Err:
+    """A text has the kind `command_failed`, and so has an envelope of a kind that there is not."""
+    match reason:
+        case Err():
+            return reason
+        case {"ok": False, "error": inner}:
+            return _read_reason(inner)
+        case {"message": str(message)}:
+            kind, details = reason.get("kind"), reason.get("details")
+            kept = dict(details) if isinstance(details, Mapping) else {}
+            if kind in _KINDS:
+                return Err(ErrorKind(kind), message, kept)
+            return Err(ErrorKind.COMMAND_FAILED, message, {**kept, "kind": str(kind)} if kind else kept)
+    return Err(ErrorKind.COMMAND_FAILED, _as_text(reason))
 
 
-def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Reads the code object of a plain function: 60 signatures a start cost more than making the tools."""
+_KINDS = frozenset(map(str, ErrorKind))
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else codec.encode_str(value)
+
+
+def _check_spec(name: Any, description: Any, parameters: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        shown = name[:100] if isinstance(name, str) else name
+        raise InvalidTool(f"the name {shown!r} must be 1 to 64 letters, digits, '_' and '-'")
+    if not isinstance(description, str):
+        raise InvalidTool(f"the description of {name!r} must be a text, not {description!r}")
+    if type(parameters) is not OwnSchema and (problem := find_schema_problem(parameters)):
+        raise InvalidTool(f"the parameters of {name!r} are {problem}; correct the schema of {name!r}")
+
+
+def find_schema_problem(parameters: Any) -> str:
+    """What foreign parameters are instead of the schema of a tool's arguments; empty: they are one."""
+    if not isinstance(parameters, Mapping):
+        return "no JSON Schema object"
+    if parameters.get("type", "object") != "object":
+        return f"no object, but of type {parameters['type']!r}"
+    try:
+        make_validator(dict(parameters))
+    except (ValueError, TypeError) as problem:
+        return f"no valid JSON Schema: {(str(problem).splitlines() or [''])[0]}"
+    return ""
+
+
+def make_validator(schema: dict[str, Any]) -> Any:
+    """Raises `ValueError` or `TypeError` for what is no JSON Schema."""
+    import jsonschema_rs  # 8 ms, and a run without a tool call needs none of it
+
+    # The linear engine first: a pattern is foreign text. Look-around needs the other one, on a leash.
+    try:
+        linear = jsonschema_rs.RegexOptions()
+        return jsonschema_rs.validator_for(schema, pattern_options=linear, offline=True)
+    except (ValueError, TypeError):
+        leashed = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
+        return jsonschema_rs.validator_for(schema, pattern_options=leashed, offline=True)
+
+
+def _as_execute(name: str, function: Native | Closure) -> Execute:
+    match _count_parameters(function):
+        case 2:
+            return cast(Execute, function)
+        case 3:
+            return closure(cast(Closure, function))
+    raise InvalidTool(
+        f"the function of {name!r}, {function!r}, must take (args, ctx), or (agent_id, call_id, args): "
+        "parameters with a default count too; bind others with functools.partial, or make them keyword-only"
+    )
+
+
+def _count_parameters(function: Callable[..., Any]) -> int | None:
+    """Returns how many arguments it takes by position, defaults included; None: no certain number.
+
+    Reads the code object of a plain function: 60 signatures a start cost more than making the tools.
+    """
     method = type(function) is MethodType
     plain = function.__func__ if type(function) is MethodType else function
     if type(plain) is FunctionType and not plain.__dict__:  # attributes may stand for another signature
-        code, given = plain.__code__, count + method
-        least = code.co_argcount - len(plain.__defaults__ or ())
-        named = code.co_kwonlyargcount == len(plain.__kwdefaults__ or ())
-        return named and least <= given and (given <= code.co_argcount or bool(code.co_flags & CO_VARARGS))
+        code = plain.__code__
+        needed = code.co_kwonlyargcount != len(plain.__kwdefaults__ or ())
+        return None if needed or code.co_flags & CO_VARARGS else code.co_argcount - method
     try:
-        inspect.signature(function).bind(*range(count))
-    except TypeError:
-        return False
-    except ValueError:  # a function in C that does not tell
-        return count == 2
-    return True
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # no function, or one in C that does not tell
+        return None
+    kinds = [parameter.kind for parameter in parameters]
+    needed = any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters)
+    if needed or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return None
+    return sum(kind in _BY_POSITION for kind in kinds)
+
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 async def _await_closure(value: Awaitable[Any]) -> Outcome:
@@ -195,15 +291,7 @@ async def _await_closure(value: Awaitable[Any]) -> Outcome:
 
 
 def _read_closure(value: Any) -> Outcome:
-    if not isinstance(value, tuple):  # a list is a value, whatever it begins with
-        return outcome_of(value)
     match value:
-        case (True | "ok", ok):
-            return outcome_of(ok)
-        case (False | "error", Err() as err):
-            return err
-        case (False | "error", reason):
-            text = reason if isinstance(reason, str) else codec.encode_str(reason)
-            return Err(ErrorKind.COMMAND_FAILED, text)
-        case _:
-            return outcome_of(value)
+        case (bool(ok), result) if isinstance(value, tuple):
+            return outcome_of(("ok" if ok else "error", result))
+    return outcome_of(value)

@@ -7,7 +7,7 @@ from typing import Any
 from planck.records import codec
 from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import ErrorKind
-from planck.toolkit.tool import ArgumentError, Tool, ToolError
+from planck.toolkit.tool import ArgumentError, Tool, ToolError, make_validator
 
 MAX_BYTES = 1 << 20
 """Of the arguments' text, where the tool says nothing else or is not known yet."""
@@ -131,17 +131,6 @@ _VALIDATORS: dict[int, tuple[Mapping[str, Any], Any]] = {}
 """By identity of the schema, which is held, so that the number can't be another's."""
 
 
-def schema_problem(parameters: Mapping[str, Any]) -> str:
-    """Why foreign parameters are no schema of a tool's arguments; empty: they are one."""
-    if parameters.get("type", "object") != "object":
-        return f"describes {parameters['type']!r}, no object"
-    try:
-        _validator(dict(parameters))
-    except (ValueError, TypeError) as problem:
-        return f"is no valid JSON Schema: {str(problem).splitlines()[0]}"
-    return ""
-
-
 def _compile(tool: Tool) -> Any:
     schema = dict(tool.parameters)
     schema.setdefault("type", "object")
@@ -149,23 +138,11 @@ def _compile(tool: Tool) -> Any:
     if not tool.plain_schema and "additionalProperties" not in schema:
         schema["additionalProperties"] = False
     try:
-        return _validator(schema)
+        return make_validator(schema)
     except (ValueError, TypeError) as problem:
         raise ToolError(
             ErrorKind.INTERNAL_ERROR, f"the parameters of {tool.name!r} are no valid JSON Schema: {problem}"
         ) from None
-
-
-def _validator(schema: dict[str, Any]) -> Any:
-    import jsonschema_rs  # 8 ms, and a run without a tool call needs none of it
-
-    # The linear engine first: a pattern is foreign text. Look-around needs the other one, on a leash.
-    try:
-        linear = jsonschema_rs.RegexOptions()
-        return jsonschema_rs.validator_for(schema, pattern_options=linear, offline=True)
-    except (ValueError, TypeError):
-        leashed = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
-        return jsonschema_rs.validator_for(schema, pattern_options=leashed, offline=True)
 
 
 def _explain(problem: Any, tool: Tool) -> tuple[str, dict[str, Any]]:

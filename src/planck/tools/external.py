@@ -10,7 +10,6 @@ What was loaded is what runs: a file that is changed later changes nothing until
 import errno
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,8 +35,6 @@ FIELDS = {
     "command": "a string with a command",
     "parameters": "an object",
 }
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
 _ALWAYS = frozenset({"cwd", "timeout"})
 _KINDS = {errno.ENOENT: ErrorKind.NOT_FOUND, errno.EFBIG: ErrorKind.LIMIT_EXCEEDED}
 
@@ -186,8 +183,6 @@ def _parse_fields(content: bytes, shown: str) -> dict[str, Any]:
     except codec.DecodeError as problem:
         raise ArgumentError(f"invalid JSON in {shown}: {problem}") from None
     _require_fields(data, shown)
-    if not _NAME.fullmatch(data["name"]):
-        raise ArgumentError(f"the name {data['name'][:100]!r} must be 1 to 64 letters, digits, '_' and '-'")
     if data["parameters"].get("type", "object") != "object":
         raise ArgumentError('parameters must be a JSON Schema of "type": "object"')
     return {field: data[field] for field in FIELDS}

@@ -70,13 +70,11 @@ def bound(text: str) -> str:
 
 def _outcome(name: str, returned: Any) -> Outcome:
     match returned:
-        case Err():
-            return returned
+        case Ok(value={"ok": False, "error": _} | {"output": _}):
+            return outcome_of(returned)
         case Ok(value=dict() as value):
             value = {key: inner for key, inner in value.items() if type(key) is str}
-            if type(value.get("output")) is str:
-                return Ok(value)
-            shown = value.get("output", {key: inner for key, inner in value.items() if key != "images"})
+            shown = {key: inner for key, inner in value.items() if key != "images"}
             return Ok({**value, "output": codec.encode_str(shown)})
         case None | Ok(value=None):
             raise TypeError(f"{name} returned nothing instead of Ok or Err")
