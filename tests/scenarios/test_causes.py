@@ -1,14 +1,19 @@
 """What caused what is in the log: the call, the user's message at the root, and whose words a text is."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from planck import Planck
 from tests.headless.test_hooks import hooked, on
 from tests.teams import Brains, ask, delegate, facts, open_planck, spawned, write_team
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
+STALLED = (chat.sse(chat.chunk({"index": 0, "delta": {"content": "hm"}})),)
 MEMBERS = ({"type": "orchestrator", "name": "lead"}, {"type": "builder", "name": "bob"})
 
 
@@ -98,6 +103,11 @@ async def test_a_stop_hooks_words_are_not_recorded_as_the_users(tmp_path: Path) 
     assert "## User to orchestrator (prompt)" in page.out
 
 
+def _read_log(planck: Planck, id: str) -> list[tuple[str, dict[str, Any]]]:
+    events = [json.loads(line) for line in planck.archive.events(id)]
+    return [(event["type"], event["data"]) for event in events if event.get("seq")]
+
+
 def _messages(log: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     return [data for type, data in log if type == "message"]
 
@@ -108,3 +118,56 @@ def _calls(log: list[tuple[str, dict[str, Any]]]) -> dict[str, list[str]]:
         if type == "tool_start":
             found.setdefault(data["name"], []).append(data["id"])
     return found
+
+
+@pytest.mark.parametrize(
+    ("end", "control"),
+    [
+        ("interrupt", ("interrupt", "orchestrator", "interrupted")),
+        ("stop", ("halt", "session", "interrupted")),
+        ("timeout", ("halt", "session", "timed_out")),
+        ("close", ("halt", "session", "interrupted")),
+    ],
+)
+async def test_however_the_user_ends_a_turn_it_is_a_fact_before_the_turns_end(
+    tmp_path: Path, end: str, control: tuple[str, str, str]
+) -> None:
+    async with WireServer([Reply([*STALLED, asyncio.Event()])]) as server:
+        async with open_planck(tmp_path, server.url) as planck, asyncio.timeout(30):
+            session = await planck.start()
+            ids = {"orchestrator": session.orchestrator.id, "session": session.id}
+            run = asyncio.ensure_future(session.run("go", timeout=0.5 if end == "timeout" else None))
+            async for event in session.events():
+                if event.type in ("text_delta", "control"):
+                    break
+            if end == "interrupt":
+                session.interrupt()
+            elif end == "stop":
+                await session.stop()
+            elif end == "close":
+                await session.aclose()
+            await run
+        async with open_planck(tmp_path, server.url) as planck, asyncio.timeout(30):
+            log = _read_log(planck, session.id)
+    types = [type for type, _ in log]
+    action, target, status = control
+    assert [data for type, data in log if type == "control"] == [
+        {"action": action, "target": ids[target], "status": status}
+    ]
+    if end != "timeout" or "turn_end" in types:  # on a busy machine that may come before the turn
+        assert types.index("control") < types.index("turn_end")
+        assert log[types.index("turn_end")][1]["status"] == status
+
+
+async def test_an_interrupt_of_an_idle_session_is_a_fact_and_its_close_is_none(tmp_path: Path) -> None:
+    async with WireServer([chat.text("hi")]) as server, open_planck(tmp_path, server.url) as planck:
+        session = await planck.start()
+        await session.run("go")
+        session.interrupt()
+        await session.settled()
+        await session.aclose()
+        log = _read_log(planck, session.id)
+    assert log[-1] == (
+        "control",
+        {"action": "interrupt", "target": session.orchestrator.id, "status": "interrupted"},
+    )

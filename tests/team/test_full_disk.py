@@ -134,4 +134,4 @@ async def _close_in_a_turn() -> None:
     async with asyncio.timeout(60):
         await crew.aclose()
     assert isinstance(crew.journal, FullFrom)
-    assert crew.journal.refused == 1
+    assert crew.journal.refused == 2, "that it was halted, and the end of the turn"

@@ -114,7 +114,7 @@ def _fail(crew: Crew) -> None:
 
 
 def _interrupt_all(crew: Crew) -> None:
-    crew.team.abort()
+    crew.team.interrupt_all()
 
 
 def _interrupt_bob(crew: Crew) -> None:

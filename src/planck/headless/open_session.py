@@ -150,7 +150,7 @@ class OpenSession:
 
     def interrupt(self) -> None:
         """End every turn in flight; the session goes on with the next prompt."""
-        self._session.team.abort()
+        self._session.team.interrupt_all()
 
     def result(self, after: int, duration_ms: int = 0) -> RunResult:
         """What the events after a number come to."""

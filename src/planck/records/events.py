@@ -161,6 +161,22 @@ class Wait(View, frozen=True, kw_only=True):
     """The call that waits."""
 
 
+class Control(View, frozen=True, kw_only=True):
+    """Somebody stopped an agent or the session: its own fact, also where there was nothing to stop.
+
+    It is the event of the agent that did it, else of nobody's: the user's, or a limit's of the run.
+    """
+
+    type: ClassVar[str] = "control"
+    action: Literal["interrupt", "destroy", "halt"]
+    """`halt`: every turn ends and none begins until somebody prompts again or resumes the session."""
+    target: str
+    """An agent's id; of a halt the session's."""
+    status: TurnStatus
+    """How the turns that it stops end."""
+    call_id: str | None = None
+
+
 class TurnStart(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "turn_start"
     kind: Kind

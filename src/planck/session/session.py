@@ -123,7 +123,7 @@ def plan_rewind(log: LogReader, to: int) -> dict[str, Rewound]:
 
 _BEHIND_A_CHECKPOINT = frozenset(
     {"assistant_message", "tool_start", "tool_end", "usage", "permission_request"}
-    | {"permission_decision", "compacted", "error"}
+    | {"permission_decision", "compacted", "error", "control"}
 )
 """What a later `compacted` stands for: not needed to go on, so a long log costs its active window."""
 

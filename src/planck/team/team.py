@@ -2,11 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Literal
 
 from planck.agent.actor import Actor
 from planck.agent.agent import Agent
-from planck.records.events import AgentEnded, AgentStarted, Delivery, Envelope, TurnStatus, View, view
+from planck.records.events import (
+    AgentEnded,
+    AgentStarted,
+    Control,
+    Delivery,
+    Envelope,
+    TurnStatus,
+    View,
+    view,
+)
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, Limits
@@ -113,19 +123,28 @@ class Team:
                 return
             await self._changed.wait()
 
-    def abort(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
-        """Stop every turn in flight. Queued prompts stay queued."""
-        for member in self._members.values():
-            member.actor.abort(status)
+    async def interrupt(
+        self, targets: Sequence[Member], *, by: Member | None = None, call_id: str | None = None
+    ) -> None:
+        """Stop their turns in flight, if any; `by` None: the user does. Queued prompts stay queued."""
+        for member in targets:
+            member.actor.abort()
+        await self._record_control("interrupt", [member.id for member in targets], by=by, call_id=call_id)
+
+    def interrupt_all(self) -> None:
+        """Stop every turn in flight, for the user, at the loop's next step. Queued prompts stay queued."""
+        self._do(self._interrupt_working())
 
     async def halt(self, status: TurnStatus) -> None:
         """End every turn and drive no further one; mail that waits stays in the log."""
         self._halted = True
-        # First whoever waits for mail: the end of another's turn sends some, and would wake it.
+        # Also whoever waits for mail: the end of another's turn sends some, and would wake it.
+        resting = [self._cancel(member) for member in self.members if not member.actor.working]
         for member in self.members:
-            if not member.actor.working:
-                await self._stop(member)
-        self.abort(status)
+            member.actor.abort(status)
+        await self._record_control("halt", [self.id], status)
+        for task in resting:
+            await self._await_end(task)
         while any(member.actor.working for member in self._members.values()):
             self._changed.clear()
             await self._changed.wait()
@@ -138,19 +157,46 @@ class Team:
                 if member.id not in self._tasks or self._tasks[member.id].done():
                     self._start(member)
 
-    async def destroy(self, member: Member, why: str) -> None:
+    async def destroy(
+        self, member: Member, why: str, *, by: Member | None = None, call_id: str | None = None
+    ) -> None:
         """End one agent for good: what it was asked is refused, what it was given is reported back."""
         if self._members.pop(member.id, None) is None:
             return
         member.end_reason = why
         # A task of its own: whoever destroys may itself be stopped, and the end must still be recorded.
-        chore = asyncio.create_task(self._record_destroyed(member, why))  # noqa: TID251 - awaited in aclose
-        self._chores.add(chore)
-        chore.add_done_callback(self._notice_end)
+        chore = self._do(self._record_destroyed(member, why))
+        await self._record_control("destroy", [member.id], by=by, call_id=call_id)
         await asyncio.shield(chore)
 
+    def _do(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        chore = asyncio.create_task(work)  # noqa: TID251 - awaited in aclose
+        self._chores.add(chore)
+        chore.add_done_callback(self._notice_end)
+        return chore
+
+    async def _interrupt_working(self) -> None:
+        lead = self.orchestrator
+        await self.interrupt([one for one in self.members if one is lead or one.actor.working])
+
+    async def _record_control(
+        self,
+        action: Literal["interrupt", "destroy", "halt"],
+        targets: Sequence[str],
+        status: TurnStatus = TurnStatus.INTERRUPTED,
+        *,
+        by: Member | None = None,
+        call_id: str | None = None,
+    ) -> None:
+        """Hand in what has just taken effect; no await may stand between the two."""
+        facts = [Control(action=action, target=id, status=status, call_id=call_id) for id in targets]
+        try:
+            await self._journal.record(by.id if by else None, by.actor.agent.turn if by else 0, *facts)
+        except PlanckError as failure:  # it has happened all the same, and must go on to its end
+            log.error("the log did not take that somebody stopped %s: %s", targets, failure)
+
     async def _record_destroyed(self, member: Member, why: str) -> None:
-        await self._stop(member)
+        await self._await_end(self._cancel(member))
         settlement = self.mail.settle_unread(member, why)
         entries = list(settlement.entries)
         if dead := tuple(member.actor.agent.history.unread):
@@ -163,8 +209,11 @@ class Team:
         """Stop driving, the youngest first; a turn in flight is recorded as interrupted."""
         if self._chores:
             await asyncio.wait(self._chores)
+        if any(member.actor.working for member in self.members):
+            self._halted = True
+            await self._record_control("halt", [self.id])
         for member in reversed(self.members):
-            await self._stop(member)
+            await self._await_end(self._cancel(member))
 
     def _admit(self, agent: Agent, depth: int) -> Member:
         actor = Actor(agent, barrier=not self._members)
@@ -174,7 +223,8 @@ class Team:
         return member
 
     def _start(self, member: Member) -> None:
-        task = asyncio.create_task(self._drive(member))  # noqa: TID251 - awaited in _stop
+        name = f"agent {member.name}"
+        task = asyncio.create_task(self._drive(member), name=name)  # noqa: TID251 - awaited when it is cancelled
         task.add_done_callback(self._notice_end)
         self._tasks[member.id] = task
 
@@ -182,13 +232,18 @@ class Team:
         self._chores.discard(task)
         self._changed.set()
 
-    async def _stop(self, member: Member) -> None:
+    def _cancel(self, member: Member) -> asyncio.Task[None] | None:
+        """Drive it no more; its turn ends as interrupted, and the task that drove it with that."""
         task = self._tasks.pop(member.id, None)
         if task:
             task.cancel()
+        return task
+
+    async def _await_end(self, task: asyncio.Task[None] | None) -> None:
+        if task:
             await asyncio.wait({task})
             if not task.cancelled() and (failure := task.exception()):
-                log.error("agent %s stopped: %s", member.name, failure)
+                log.error("%s stopped: %s", task.get_name(), failure)
 
     def _is_quiet(self, member: Member) -> bool:
         # A turn counts as work until its settlement is paid: no await stands between that and `record_end`.

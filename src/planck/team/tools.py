@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from planck.records import codec
-from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
 from planck.team import tool_specs
@@ -108,14 +107,15 @@ class TeamActions:
                 ErrorKind.PERMISSION_DENIED,
                 "an agent can destroy neither itself nor the orchestrator; end your turn instead",
             )
-        await self._team.destroy(target, f"was destroyed by {caller.name}")
+        why = f"was destroyed by {caller.name}"
+        await self._team.destroy(target, why, by=caller, call_id=_cause(ctx))
         return Ok({"output": "Agent destroyed."})
 
     async def interrupt_agent(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         caller, target = self._resolve(args, ctx)
         if target is caller:
             return Err(ErrorKind.PERMISSION_DENIED, "an agent can't interrupt itself; end your turn instead")
-        target.actor.abort(TurnStatus.INTERRUPTED)
+        await self._team.interrupt([target], by=caller, call_id=_cause(ctx))
         return Ok({"output": "Agent interrupted."})
 
     async def list_models(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
