@@ -61,10 +61,9 @@ def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
 
 def _row(info: SessionInfo) -> str:
     problem = f"  ! {fit_line(info.problem, 100)}" if info.problem else ""
-    updated = make_plain(info.updated)[:19]
-    return (
-        f"{make_plain(info.id)}  {fit_line(info.name, 30):<20}  {updated}  {info.events:>6} events{problem}"
-    )
+    updated = make_plain(info.updated)[:16]
+    name = f"{fit_line(info.name, 30):<17}"
+    return f"{make_plain(info.id)}  {name} {updated}  {info.state:<11} {info.events:>6} events{problem}"
 
 
 def _group_by_parent(sessions: Sequence[SessionInfo]) -> dict[str, list[SessionInfo]]:

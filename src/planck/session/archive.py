@@ -4,19 +4,22 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from planck.records import codec
-from planck.records.events import Event, TurnEnd, UsageSpent, view
+from planck.records.board import Board, SessionState, apply
+from planck.records.events import Event, TurnEnd, view
 from planck.records.outcome import ErrorKind
+from planck.records.rows import AgentRow
 from planck.records.usage import Usage
-from planck.session.activity import AgentActivity, follow_agent, why_blocked
+from planck.session.blocked import describe_state, why_blocked
 from planck.session.directory import SessionDirectory, SessionError, id_in, is_same_place, is_valid_name
 from planck.store.database import companion
 from planck.store.directory import list_logs, remove_log
-from planck.store.lock import WriterLock
+from planck.store.lock import WriterLock, find_holder
 from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
 from planck.toolkit.clock import RandomIds, SystemClock
@@ -31,6 +34,8 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     created: str = ""
     updated: str = ""
     events: int = 0
+    state: SessionState | Literal[""] = ""
+    """As of its log, and of whether a process has it open; empty where that was not asked for."""
     parent: str = ""
     forked_at: int = 0
     problem: str = ""
@@ -43,7 +48,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     model: str
     state: str
-    """See `AgentActivity.state`."""
+    """In words: `idle`, `in a turn`, whom it waits for, or how it ended."""
     turns: int
     usage: Usage
 
@@ -77,13 +82,7 @@ class Archive:
 
     def sessions(self, *, everywhere: bool = False) -> list[SessionInfo]:
         """Lists sessions, newest first; those of other workspaces only when asked for."""
-        found = [
-            info
-            for path in list_logs(self._folder)
-            if (info := _read_info(path)).id
-            and (everywhere or is_same_place(info.workspace, self._workspace))
-        ]
-        return sorted(found, key=lambda info: info.updated, reverse=True)
+        return [replace(info, state=_read_state(path)) for path, info in self._list(everywhere)]
 
     def newest_id(self) -> str:
         """The session of this workspace that was created last."""
@@ -97,7 +96,15 @@ class Archive:
     def why_blocked(self, id_or_name: str) -> list[str]:
         """Puts each wait in words; also of a session that another process runs now."""
         with self._reading(id_or_name) as store:
-            return why_blocked(store.read(), self._clock.now())
+            read = _read_log(store)
+            if _find_state(store.path, read.board) == read.board.state:
+                lines = why_blocked(read.board, self._clock.now())
+            else:
+                lines = [
+                    "nothing moves: no process has this session open; what was at work when it stopped is "
+                    f"named when you resume it with `planck -r {store.meta.get('name', '')}`"
+                ]
+            return [*lines, read.problem] if read.problem else lines
 
     def events(self, id_or_name: str) -> Iterator[bytes]:
         """Yields the export: one JSON line an event."""
@@ -149,7 +156,7 @@ class Archive:
         """Yields events whose data contain the text in any case: newest session first, newest event first."""
         # As it stands in the log: JSON writes some characters in another way.
         wanted = codec.encode_str(text)[1:-1].casefold()
-        for info in self.sessions(everywhere=everywhere):
+        for _, info in self._list(everywhere):
             if not info.problem:
                 for hit in self._search_log(info, wanted):
                     yield hit
@@ -174,6 +181,15 @@ class Archive:
                         )
         except StoreError:
             return
+
+    def _list(self, everywhere: bool) -> list[tuple[Path, SessionInfo]]:
+        found = [
+            (path, info)
+            for path in list_logs(self._folder)
+            if (info := _read_info(path)).id
+            and (everywhere or is_same_place(info.workspace, self._workspace))
+        ]
+        return sorted(found, key=lambda one: one[1].updated, reverse=True)
 
     def _reading(self, id_or_name: str) -> closing[SqliteReader]:
         return closing(SqliteReader.open(self._directory.find(id_or_name)))
@@ -220,36 +236,58 @@ def _describe(store: SqliteReader) -> SessionInfo:
 
 
 def _read_detail(store: SqliteReader) -> SessionDetail:
-    agents: dict[str, AgentActivity] = {}
-    usage, text, problem = Usage(), "", ""
-    try:
-        for event in store.read():
-            if fact := view(event):
-                follow_agent(agents, event, fact)
-                if isinstance(fact, UsageSpent):
-                    usage += fact.usage
-                elif isinstance(fact, TurnEnd):
-                    text = fact.text or text
-    except StoreError as e:
-        problem = str(e)
-    info = _describe(store)
+    read, info = _read_log(store), _describe(store)
     return SessionDetail(
-        info=replace(info, problem=problem or info.problem),
-        agents=[_describe_agent(agent) for agent in agents.values()],
-        usage=usage,
-        last_text=text,
+        info=replace(info, state=_find_state(store.path, read.board), problem=read.problem or info.problem),
+        agents=[_describe_agent(row, read.board) for row in read.board.agents],
+        usage=read.board.usage,
+        last_text=read.last_text,
     )
 
 
-def _describe_agent(agent: AgentActivity) -> AgentInfo:
+def _read_state(path: Path) -> SessionState | Literal[""]:
+    try:
+        with closing(SqliteReader.open(path)) as store:
+            return _find_state(path, _read_log(store).board)
+    except StoreError:
+        return ""
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """What the sound part of a log comes to, and what is wrong with the rest."""
+
+    board: Board
+    last_text: str
+    problem: str
+
+
+def _read_log(store: SqliteReader) -> _Read:
+    board, text = Board(), ""
+    try:
+        for event in store.read():
+            board = apply(board, event)
+            if event.type == TurnEnd.type and isinstance(end := view(event), TurnEnd):
+                text = end.text or text
+    except StoreError as e:
+        return _Read(board, text, str(e))
+    return _Read(board, text, "")
+
+
+def _find_state(path: Path, board: Board) -> SessionState:
+    """What a log leaves open goes on only where a process has it open."""
+    at_work = board.state in ("running", "waiting")
+    return "interrupted" if at_work and not find_holder(companion(path, "lock")) else board.state
+
+
+def _describe_agent(row: AgentRow, board: Board) -> AgentInfo:
     return AgentInfo(
-        id=agent.spec.id,
-        type=agent.spec.type,
-        name=agent.spec.name,
-        model=agent.spec.model.label,
-        state=agent.state,
-        turns=agent.turns,
-        usage=agent.usage,
+        id=row.id,
+        type=row.type,
+        name=row.name,
+        model=row.model,
+        state=describe_state(row, board),
+        turns=row.turn,
+        usage=row.usage,
     )
 
 

@@ -45,6 +45,22 @@ class WriterLock:
             self._fd = -1
 
 
+def find_holder(path: Path) -> Holder | None:
+    """Returns who has the lock, as far as can be told without touching it: nobody is kept from taking it."""
+    try:
+        holder = codec.decode_as(path.read_bytes(), Holder)
+    except (OSError, codec.DecodeError):  # never locked, or released
+        return None
+    if holder.host == socket.gethostname():
+        try:
+            os.kill(holder.pid, 0)
+        except ProcessLookupError:  # it died with the lock, which died with it
+            return None
+        except OSError:
+            pass
+    return holder
+
+
 def _acquire(path: Path) -> int:
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

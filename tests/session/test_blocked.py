@@ -2,8 +2,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from planck.records.board import Board, fold_events
 from planck.records.ports import add_seconds
-from planck.session.activity import why_blocked
+from planck.session.blocked import why_blocked
 from planck.store.reader import SqliteReader
 from tests.teams import Brains, ask, delegate, open_planck, write_team
 from tests.wire import chat
@@ -43,7 +44,7 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
                 break
         (path,) = planck.sessions_dir.glob("*.db")
         reader = SqliteReader.open(path)
-        lines = why_blocked(reader.read(), add_seconds(ts, 11))
+        lines = why_blocked(fold_events(reader.read()), add_seconds(ts, 11))
         reader.close()
         shown = {agent.name: agent for agent in planck.archive.detail(session.id).agents}
         await session.stop()
@@ -61,6 +62,6 @@ async def test_each_wait_is_explained_in_words(tmp_path: Path) -> None:
 
 
 def test_an_idle_team_is_not_blocked() -> None:
-    assert why_blocked([], "2026-01-01T00:00:00.000Z") == [
+    assert why_blocked(Board(), "2026-01-01T00:00:00.000Z") == [
         "nothing is blocked: every agent is idle and has read its messages"
     ]

@@ -1,0 +1,89 @@
+"""Why nothing moves: what each agent of a board does or waits for, in words."""
+
+from datetime import datetime
+
+from planck.records import codec
+from planck.records.board import Board
+from planck.records.rows import AgentRow, OpenCall, OpenQuestion, OpenWait
+
+_WIDTH = 60
+
+
+def why_blocked(board: Board, now: str) -> list[str]:
+    """Returns one line for each agent that works or should; a single one where there is none."""
+    lines = [line for row in board.agents if (line := _describe(row, board, now))]
+    lines += [
+        f"{_describe_question(question, now)} (no agent waits for it)"
+        for question in board.questions
+        if not board.agent(question.agent_id)
+    ]
+    return lines or ["nothing is blocked: every agent is idle and has read its messages"]
+
+
+def describe_state(row: AgentRow, board: Board) -> str:
+    """Returns in a few words what one agent does, without saying since when."""
+    if row.status == "ended":
+        return f"{row.ended}: {row.reason}"
+    if row.status == "idle":
+        return "idle"
+    if any(question.agent_id == row.id for question in board.questions):
+        return "waiting for the user's answer"
+    if row.waits:
+        return "waiting for " + ", ".join(f"{wait.on} until {wait.deadline}" for wait in row.waits)
+    return "in a turn"
+
+
+def _describe(row: AgentRow, board: Board, now: str) -> str:
+    if row.status == "ended":
+        return ""
+    if row.status != "idle":
+        return f"{row.name} {_describe_turn(row, board, now, seen=(row.id,))}"
+    if row.unread:
+        count = len(row.unread)
+        return f"{row.name} has {count} unread message{'s' * (count > 1)} and has not begun with them"
+    return ""
+
+
+def _describe_turn(row: AgentRow, board: Board, now: str, seen: tuple[str, ...]) -> str:
+    if row.stopping:
+        return f"was told to stop and ends its turn since {_format_span(row.since, now)}"
+    question = next((one for one in board.questions if one.agent_id == row.id), None)
+    if question:
+        return _describe_question(question, now)
+    if row.waits:
+        return " and ".join(_describe_wait(wait, board, now, seen) for wait in row.waits)
+    if row.calls:
+        more = f" and {len(row.calls) - 1} more" if len(row.calls) > 1 else ""
+        return f"runs {_describe_call(row.calls[0])}{more} since {_format_span(row.calls[0].since, now)}"
+    return f"waits for the model {row.model} since {_format_span(row.since, now)}"
+
+
+def _describe_question(question: OpenQuestion, now: str) -> str:
+    since = _format_span(question.since, now)
+    return f"waits for the user's answer whether it may use {question.tool} (since {since})"
+
+
+def _describe_wait(wait: OpenWait, board: Board, now: str, seen: tuple[str, ...]) -> str:
+    target = board.agent(wait.on)
+    text = (
+        f"waits for {target.name if target else wait.on} (ask {wait.message_id[:4]}…, "
+        f"{_format_span(wait.since, now)}, deadline in {_format_span(now, wait.deadline)})"
+    )
+    if target is None or wait.on in seen:
+        return text
+    if target.status == "idle":
+        return f"{text}, who has not begun with it"
+    return f"{text}, who {_describe_turn(target, board, now, (*seen, wait.on))}"
+
+
+def _describe_call(call: OpenCall) -> str:
+    text = codec.encode_str(call.subject) if call.subject else ""
+    return f"{call.name} {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}".rstrip()
+
+
+def _format_span(earlier: str, later: str) -> str:
+    try:
+        seconds = (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+    except (ValueError, TypeError):  # a log may hold anything
+        return "? s"
+    return f"{max(0, round(seconds))} s"
