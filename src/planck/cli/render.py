@@ -1,14 +1,16 @@
 """What a person sees of a session while it runs: one line for each thing that happened."""
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planck.cli.blocks import Blocks
 from planck.cli.terminal import Terminal
 from planck.headless import OpenSession, RunResult, SessionEvent
 from planck.records.visible import fit_line
 
-_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+if TYPE_CHECKING:
+    from planck.cli.status_line import StatusLine
+
 _TOLD = frozenset({"ask_agent", "delegate_task", "send_response", "load_skill"})
 """Tools of which the message itself, or nothing, is worth a line."""
 _SUBJECTS = ("command", "path", "pattern", "name", "identifier", "query", "url")
@@ -22,8 +24,9 @@ class Screen:
         self._orchestrator = session.orchestrator.id
         self._details = details
         """Lines of a tool's output to show, also where it went well."""
-        self._running: dict[str, tuple[str, str, float]] = {}
-        self._busy: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
+        """Of the calls that have not ended."""
+        self._line = _make_line(session) if terminal.live else None
         self._blocks = Blocks()
         self.answered = False
         """Whether the orchestrator's newest text is on the screen already."""
@@ -31,10 +34,8 @@ class Screen:
 
     async def run(self) -> None:
         """Tick, so that elapsed times move."""
-        turn = 0
-        while True:
-            turn += 1
-            self._terminal.status(self._now(_SPINNER[turn % len(_SPINNER)]))
+        while self._line:
+            self._terminal.status(self._line.tick())
             await asyncio.sleep(0.12)
 
     def done(self) -> None:
@@ -42,6 +43,8 @@ class Screen:
         self._terminal.status("")
 
     def show(self, event: SessionEvent) -> None:
+        if self._line:
+            self._line.follow(event)
         handler = getattr(self, f"_on_{event.type}", None)
         if handler:
             handler(event, event.data)
@@ -54,40 +57,22 @@ class Screen:
 
     def _on_agent_ended(self, event: SessionEvent, data: dict[str, Any]) -> None:
         self._say(event.agent_id, f"left: {data['reason']}", "dim")
-        self._busy.pop(event.agent_id or "", None)
-
-    def _on_turn_start(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._busy[event.agent_id or ""] = "thinking"
 
     def _on_turn_end(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._busy.pop(event.agent_id or "", None)
         if event.agent_id == self._orchestrator:
             self._flush()
         if data["status"] not in ("completed", "interrupted"):
             self._say(event.agent_id, str(data["status"]).replace("_", " "), "red")
 
     def _on_text_delta(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._busy[event.agent_id or ""] = "writing"
         if event.agent_id == self._orchestrator and self._terminal.rich:
             for block in self._blocks.feed(data["text"]):
                 self._answer(block)
 
-    def _on_thinking_delta(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._busy[event.agent_id or ""] = "thinking"
-
-    def _on_compacting(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._busy_again(event.agent_id or "", "makes its history shorter")
-
     def _on_compacted(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._busy_again(event.agent_id or "", "thinking")
         before, after = data["tokens_before"], data["tokens_after"]
         shorter = f"history {data['how']}: {before:,} tokens are {after:,} now; the log keeps all"
         self._say(event.agent_id, shorter, "dim")
-
-    def _busy_again(self, agent: str, what: str) -> None:
-        """With something else, within a turn; `/compact` comes between two."""
-        if agent in self._busy:
-            self._busy[agent] = what
 
     def _on_assistant_message(self, event: SessionEvent, data: dict[str, Any]) -> None:
         parts = data["message"]["parts"]
@@ -110,11 +95,10 @@ class Screen:
     def _on_tool_start(self, event: SessionEvent, data: dict[str, Any]) -> None:
         prefix = sum(len(text) for text, _ in self._prefix(event.agent_id))
         label = fit_line(_label(data["name"], data["args"]), max(12, self._terminal.width - 13 - prefix))
-        self._running[data["id"]] = (event.agent_id or "", label, asyncio.get_running_loop().time())
+        self._labels[data["id"]] = label
 
     def _on_tool_end(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        _, label, _ = self._running.pop(data["id"], ("", data["name"], 0.0))
-        self._busy[event.agent_id or ""] = "thinking"
+        label = self._labels.pop(data["id"], data["name"])
         mark, style = ("✓", "green") if data["ok"] else ("✗", "red")
         took = f"  {data['duration_ms'] / 1000:.1f} s" if data["duration_ms"] >= 100 else ""
         self._terminal.parts(*self._prefix(event.agent_id), (f"{mark} ", style), (label, ""), (took, "dim"))
@@ -137,9 +121,6 @@ class Screen:
             (f"{data['kind']}: ", "dim"),
             (data["text"], ""),
         )
-
-    def _on_wait(self, event: SessionEvent, data: dict[str, Any]) -> None:
-        self._busy[event.agent_id or ""] = f"waits for {self._names.get(data['on'], data['on'])}"
 
     def _on_permission_decision(self, event: SessionEvent, data: dict[str, Any]) -> None:
         if data["decision"] == "deny":
@@ -170,21 +151,11 @@ class Screen:
         if rest := self._blocks.rest():
             self._answer(rest)
 
-    def _now(self, spinner: str) -> str:
-        now = asyncio.get_running_loop().time()
-        words = [
-            f"{self._who(agent)}{label} {now - since:.0f} s" for agent, label, since in self._running.values()
-        ]
-        running = {agent for agent, _, _ in self._running.values()}
-        words += [
-            f"{self._who(id)}{what}"
-            for id, what in self._busy.items()
-            if id not in running or what.startswith("waits")
-        ]
-        return f"{spinner} {' · '.join(words)}" if words else ""
 
-    def _who(self, id: str) -> str:
-        return f"{self._names.get(id, '')}: " if len(self._names) > 1 else ""
+def _make_line(session: OpenSession) -> "StatusLine":
+    from planck.cli.status_line import StatusLine  # where nobody looks, nothing is folded
+
+    return StatusLine(session)
 
 
 def summarise(result: RunResult) -> str:

@@ -40,6 +40,11 @@ class SessionEvent:
         return self._event.type
 
     @property
+    def recorded(self) -> Event:
+        """The event itself, for what folds events: `records.board`."""
+        return self._event
+
+    @property
     def data(self) -> dict[str, Any]:
         data: dict[str, Any] = codec.decode(bytes(self._event.data))
         return data
