@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 WAIT = 30.0
+PLAIN = {"PATH": "/usr/bin:/bin", "OLLAMA_HOST": "", "LLAMA_CPP_HOST": ""}
+"""What a process of a test is given: a model server that runs on this machine is none of its business."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Bench:
             "planck",
             *args,
             cwd=self.work,
-            env={"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(self.home), **(env or {})},
+            env={**PLAIN, "PLANCK_HOME": str(self.home), **(env or {})},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

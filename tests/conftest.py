@@ -1,6 +1,11 @@
 """`--seed N` reproduces a random test; without it the suite always uses the same one."""
 
+import os
+
 import pytest
+
+# A model server that runs on this machine is none of the suite's business: nothing looks for one.
+os.environ.update(OLLAMA_HOST="", LLAMA_CPP_HOST="")
 
 DEFAULT_SEED = 20261115
 

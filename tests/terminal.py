@@ -9,7 +9,7 @@ import sys
 import termios
 from pathlib import Path
 
-from tests.command import WAIT
+from tests.command import PLAIN, WAIT
 
 
 class TerminalRun:
@@ -63,7 +63,7 @@ async def on_terminal(
     os.set_blocking(master, False)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     variables = {
-        "PATH": "/usr/bin:/bin",
+        **PLAIN,
         "TERM": "xterm-256color",
         "PLANCK_HOME": str(home),
         "HOME": str(home),

@@ -63,3 +63,13 @@ def _loaded(code: str) -> set[str]:
     program = f"{code}\nimport sys\nprint(*(name for name in sys.modules if name.split('.')[0] == 'planck'))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "way", ["from planck.cli.main import main; sys.exit(main(['run', 'x']))", "import planck; planck.Planck"]
+)
+def test_on_windows_one_line_says_where_planck_runs(way: str) -> None:
+    program = f"import sys; sys.platform = 'win32'; {way}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stderr.strip().splitlines()[-1].endswith("on Windows, install it inside WSL 2")

@@ -1,6 +1,11 @@
 """A runtime for teams of coding agents."""
 
+import sys
+
 __version__ = "0.1.0"
+
+UNSUPPORTED = "Planck runs on Linux and macOS; on Windows, install it inside WSL 2"
+"""Said before any other module is loaded: their imports would fail there, and say less."""
 
 TYPE_CHECKING = False  # checkers know the name; `typing` itself is an eighth of `planck --version`
 if TYPE_CHECKING:
@@ -45,6 +50,8 @@ __all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> "Any":
+    if sys.platform == "win32":
+        raise ImportError(UNSUPPORTED)
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'planck' has no attribute {name!r}")

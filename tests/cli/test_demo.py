@@ -37,3 +37,16 @@ async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path
     assert runs == [1, 0, 0]
     for words in ("offline", "got 190 and expects 180", "Mended", "planck sessions", "planck run"):
         assert words in done.out
+
+
+async def test_a_demo_whose_work_fails_says_so_and_fails(tmp_path: Path) -> None:
+    """Here the project's tests can't run; the script that plays the model ends all the same."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "python3").write_text("#!/bin/sh\necho no such thing\nexit 1\n")
+    (programs / "python3").chmod(0o755)
+    env = {"TMPDIR": str(tmp_path), "PATH": f"{programs}:/usr/bin:/bin"}
+    done = await Bench(tmp_path, "http://127.0.0.1:9").run("demo", env=env)
+    assert done.code == 1
+    assert "command_failed: the demo's team did not do its work: the tests do not pass" in done.err
+    assert "With a model of yours" not in done.out

@@ -17,7 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.command import Bench
+from tests.command import PLAIN, Bench
 from tests.mcp.bench import FAKE, WAIT
 
 pytestmark = pytest.mark.serial
@@ -101,7 +101,7 @@ async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
 async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     await bench.run("sidecar", "new")
-    env = {"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)}
+    env = {**PLAIN, "PLANCK_HOME": str(bench.home)}
     command = [*PLANCK, "sidecar", "run"]
     async with Client(_stdio(command, bench.work, env)) as client:
         await _use_count_words(client)
@@ -122,7 +122,7 @@ async def test_a_sidecar_s_compactors_are_not_shown_to_other_clients(tmp_path: P
     file.write_text(
         file.read_text() + "\n    def compactors(self):\n        return {'brief': lambda messages: 'x'}\n"
     )
-    env = {"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)}
+    env = {**PLAIN, "PLANCK_HOME": str(bench.home)}
     async with Client(_stdio([*PLANCK, "sidecar", "run"], bench.work, env)) as client:
         await _use_count_words(client)
     status = await bench.run("sidecar", "status", "--trust", "--json")
@@ -149,7 +149,7 @@ async def _use_count_words(client: Client) -> None:
 async def test_mcp_serve_offers_our_tools_under_a_mode_and_a_workspace(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     (bench.work / "a.txt").write_text("alpha\n")
-    env = {"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)}
+    env = {**PLAIN, "PLANCK_HOME": str(bench.home)}
     command = [*PLANCK, "mcp", "serve", "--permission-mode", "read-only"]
     async with Client(_stdio(command, bench.work, env), mode="legacy") as client:
         names = [tool.name for tool in (await client.list_tools()).tools]

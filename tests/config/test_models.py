@@ -9,11 +9,13 @@ import pytest
 from planck import Planck
 from planck.config.credentials import CredentialFile, Keyring
 from planck.config.models import ModelError, find_local_models
+from planck.config.project import Project
 from planck.config.schema import Config, ModelEntry, ProviderEntry
 from planck.records.messages import Text
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.toolkit.clock import SystemClock
 from tests.command import Bench
+from tests.wire.anthropic import Anthropic
 from tests.wire.memory import MemoryTransport
 from tests.wire.openai_chat import OpenAIChat
 from tests.wire.script import Answer, Fault, play, reply
@@ -194,3 +196,39 @@ async def test_default_ports_are_asked_only_when_nothing_else_is_configured(
         [("llama_cpp/smollm2", 4096), ("ollama/qwen:7b", 40960)] if asks else []
     )
     assert bool(transport.asked) is asks
+
+
+@pytest.mark.parametrize(
+    ("environ", "asked"),
+    [
+        ({}, {"http://127.0.0.1:8080", "http://127.0.0.1:11434"}),
+        ({"OLLAMA_HOST": ""}, {"http://127.0.0.1:8080"}),
+        ({"OLLAMA_HOST": "", "LLAMA_CPP_HOST": " "}, set()),
+        ({"OLLAMA_HOST": "0.0.0.0", "LLAMA_CPP_HOST": ""}, {"http://127.0.0.1:11434"}),
+        ({"OLLAMA_HOST": "box:9", "LLAMA_CPP_HOST": ""}, {"http://box:9"}),
+        ({"OLLAMA_HOST": ":9", "LLAMA_CPP_HOST": ""}, {"http://127.0.0.1:9"}),
+        ({"OLLAMA_HOST": "https://box/under/", "LLAMA_CPP_HOST": ""}, {"https://box:443/under"}),
+        ({"OLLAMA_HOST": "http://box", "LLAMA_CPP_HOST": ""}, {"http://box:80"}),
+        ({"OLLAMA_HOST": "::1", "LLAMA_CPP_HOST": "[::]:9"}, {"http://[::1]:11434", "http://[::1]:9"}),
+    ],
+)
+async def test_local_servers_are_asked_where_the_environment_says(
+    tmp_path: Path, environ: dict[str, str], asked: set[str]
+) -> None:
+    transport = MemoryTransport(on_default_ports)
+    project = Project(tmp_path / "home", tmp_path, environ)
+    ring = Keyring(CredentialFile(tmp_path), environ, SystemClock())
+    await find_local_models(project.config, ring, transport)
+    lists = ("/v1/models", "/api/tags")
+    assert {
+        url.removesuffix(end) for url in transport.addresses for end in lists if url.endswith(end)
+    } == asked
+
+
+async def test_a_vendor_is_asked_at_the_address_of_the_environment(tmp_path: Path) -> None:
+    async with WireServer(play(Anthropic(), [Answer((Text("from afar"),))])) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-mine"}
+        bench = Bench(tmp_path, "http://127.0.0.1:9")
+        done = await bench.run("run", "hello", "-m", "anthropic/claude-sonnet-4-6", env=environ)
+    assert (done.code, done.out) == (0, "from afar\n")
+    assert server.asked[0].headers["x-api-key"] == "sk-mine"

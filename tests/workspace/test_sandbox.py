@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
+from planck.workspace.containment import sandbox_program
 from planck.workspace.landlock import Landlock
 from planck.workspace.process import (
     MAX_PROCESSES,
@@ -35,9 +36,7 @@ from planck.workspace.sandbox import SandboxError, find, probe, wrap
 
 pytestmark = [
     pytest.mark.serial,
-    pytest.mark.skipif(
-        shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
-    ),
+    pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed"),
 ]
 
 NOBODY = 65534

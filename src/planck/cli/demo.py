@@ -9,7 +9,8 @@ from pathlib import Path
 from planck.cli.render import Screen, summarise
 from planck.cli.run import Watch
 from planck.cli.terminal import Terminal
-from planck.headless import open_demo
+from planck.headless import find_failure, open_demo
+from planck.records.outcome import ErrorKind, PlanckError
 
 
 def run(options: argparse.Namespace) -> int:
@@ -35,6 +36,11 @@ async def _demo() -> int:
         if result.text and not screen.answered:
             terminal.answer(result.text)
         terminal.line(f"\n{result.status} · {summarise(result)}", "dim", wrap=True)
+        if failure := await find_failure(session):
+            raise PlanckError(
+                ErrorKind.COMMAND_FAILED,
+                f"the demo's team did not do its work: {failure}; `planck doctor` says what is missing here",
+            )
         terminal.line(_next(planck.home), wrap=True)
     return result.exit_code
 

@@ -44,6 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_command(args: list[str]) -> int:
+    if sys.platform == "win32":
+        from planck import UNSUPPORTED
+
+        print(f"planck: {UNSUPPORTED}", file=sys.stderr)
+        return 2
     if args == ["--version"]:
         from planck import __version__
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry
+from planck.config.servers import read_addresses
 from planck.config.trust import TrustState
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
@@ -114,7 +115,7 @@ def load(
     for layer in layers:
         raw = _merge(raw, layer.values)
     config = _convert(raw, layers)
-    config = _withhold(config, project, above)
+    config = _place(_withhold(config, project, above), read_addresses(environ))
     if narrowing:
         config, taken = _narrow(config, narrowing)
         layers = (user, *above, Layer(f"{project_file} (narrowing)", taken))
@@ -254,6 +255,15 @@ def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:
         for name, entry in config.providers.items()
     }
     return msgspec.structs.replace(config, providers=providers)
+
+
+def _place(config: Config, addresses: dict[str, str]) -> Config:
+    """A provider without an address of its own is where the environment says that its type is."""
+    providers = {
+        name: msgspec.structs.replace(entry, base_url=entry.base_url or addresses.get(entry.type, ""))
+        for name, entry in config.providers.items()
+    }
+    return msgspec.structs.replace(config, providers=providers, addresses=addresses)
 
 
 def _narrow(config: Config, project: Layer) -> tuple[Config, dict[str, Any]]:

@@ -10,6 +10,7 @@ from planck.config.credentials import Keyring
 from planck.config.schema import KEYLESS, Config, ModelEntry, ProviderEntry
 from planck.llm import catalog
 from planck.llm.catalog import CatalogModel
+from planck.llm.endpoint import LOCAL_ROOTS
 from planck.llm.local import discover
 from planck.llm.provider import Provider, ProviderError, Request
 from planck.llm.transport import Transport
@@ -86,7 +87,7 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
     if name in config.providers:
         return config.providers[name]
     if name in VENDORS or name in KEYLESS:
-        return ProviderEntry(type=name)
+        return ProviderEntry(type=name, base_url=config.addresses.get(name, ""))
     raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.")
 
 
@@ -99,12 +100,13 @@ def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
 
 
 async def find_local_models(config: Config, ring: Keyring, transport: Transport) -> list[ModelSpec]:
-    """Returns the models of servers on their default ports, asked only if nothing else is configured."""
+    """Returns the models of local servers, asked only if nothing else is configured."""
     if config.default_model or config.models or config.providers:
         return []
     if any(ring.source(vendor, ProviderEntry(type=vendor)) for vendor in VENDORS):
         return []
-    found = await asyncio.gather(*(discover(transport, type) for type in sorted(KEYLESS)))
+    roots = {type: config.addresses.get(type, root) for type, root in sorted(LOCAL_ROOTS.items())}
+    found = await asyncio.gather(*(discover(transport, type, root) for type, root in roots.items() if root))
     return [model for models in found for model in models]
 
 
@@ -133,14 +135,17 @@ async def list_models(
     rows = [_make_row(config, ring, _resolve_entry(config, entry), "config") for entry in config.models]
     servers = [(name, entry) for name, entry in config.providers.items() if entry.type in KEYLESS]
     found = await asyncio.gather(
-        *(discover(transport, entry.type, entry.base_url, name) for name, entry in servers)
+        *(
+            discover(transport, entry.type, entry.base_url or LOCAL_ROOTS[entry.type], name)
+            for name, entry in servers
+        )
     )
     local = [model for models in found for model in models] or await find_local_models(
         config, ring, transport
     )
     rows += [_make_row(config, ring, model, "local") for model in local]
     for vendor in VENDORS:
-        entry = config.providers.get(vendor, ProviderEntry(type=vendor))
+        entry = provider_entry(config, vendor)
         if not entry.base_url and (everything or ring.source(vendor, entry)):
             known = [
                 resolve(config, f"{vendor}/{model.id}") for model in catalog.models(vendor) if model.tools

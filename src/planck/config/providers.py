@@ -34,9 +34,11 @@ class Providers:
         """The provider that answers for a model; no connection is opened yet."""
         if model.provider in self._doubles:
             return self._doubles[model.provider]
-        entry = provider_entry(self._resources.config, model.provider)
+        config = self._resources.config
+        entry = provider_entry(config, model.provider)
         # An address of the model's own counts for a bare local type only; an empty one is the vendor's.
-        address = entry.base_url or (model.base_url if model.provider in KEYLESS else "")
+        own = model.base_url if model.provider in KEYLESS and model.provider not in config.providers else ""
+        address = own or entry.base_url
         access = KeyAccess(self.keyring, model.provider, entry, self.transport, address)
         return Authorized(access, _Opener(model, self.transport))
 
@@ -81,7 +83,7 @@ class Providers:
         address = canonical(model.base_url)
         if not address:
             return Err(ErrorKind.INVALID_ARGS, f"{base_url!r} is no address; write it as http://host:port")
-        known = await find_known(config, self._environ, self.transport, model.provider, model.base_url)
+        known = await find_known(config, self.transport, model.provider, model.base_url)
         # In the user's own spelling where it is known: what was compared is what is used.
         return (msgspec.structs.replace(model, base_url=known), "") if known else (model, address)
 

@@ -83,9 +83,11 @@ class Config(msgspec.Struct, frozen=True):
     locale: Annotated[str, Meta(description="the language of the interface")] = ""
     providers: Annotated[dict[str, ProviderEntry], Meta(description="where models are, by name")] = {}
     models: Annotated[list[ModelEntry], Meta(description="models with a name and settings of yours")] = []
+    addresses: dict[str, str] = {}
+    """Set by the loader alone: where the environment says that a type's server is (`config/servers`)."""
 
 
-KEYS = Config.__struct_fields__
+KEYS = tuple(key for key in Config.__struct_fields__ if key != "addresses")
 
 
 def describe_key(key: str) -> str:
@@ -103,6 +105,7 @@ def config_schema() -> dict[str, Any]:
     (found,), components = msgspec.json.schema_components([Config], ref_template="#/$defs/{name}")
     body = components.pop(found["$ref"].rsplit("/", 1)[1])
     components["ProviderEntry"]["properties"].pop("withhold_key")
+    body["properties"].pop("addresses")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Planck configuration",

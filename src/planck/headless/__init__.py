@@ -8,7 +8,7 @@ _NAMES = {
     "planck.config.project": "Project",
     "planck.config.teams": "TeamFileError create_team find_team list_teams read_team read_team_text",
     "planck.context.skills": "Skill read_skill",
-    "planck.headless.demo": "open_demo",
+    "planck.headless.demo": "find_failure open_demo",
     "planck.headless.doctor": "run_checks",
     "planck.headless.event": "SessionEvent encode_frame",
     "planck.headless.explain": "explain_call",

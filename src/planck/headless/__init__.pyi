@@ -15,6 +15,7 @@ from planck.config.teams import read_team as read_team
 from planck.config.teams import read_team_text as read_team_text
 from planck.context.skills import Skill as Skill
 from planck.context.skills import read_skill as read_skill
+from planck.headless.demo import find_failure as find_failure
 from planck.headless.demo import open_demo as open_demo
 from planck.headless.doctor import run_checks as run_checks
 from planck.headless.event import SessionEvent as SessionEvent

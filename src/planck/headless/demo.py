@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.llm.provider import Request
 from planck.records.messages import AssistantMessage, ToolMessage
@@ -84,6 +85,21 @@ def open_demo(folder: Path) -> tuple[Planck, str]:
         flags={"default_model": "offline/demo", "default_team": "demo", "permissions": {"mode": "full"}},
     )
     return planck, _TASK
+
+
+async def find_failure(session: OpenSession) -> str:
+    """What the team left undone, by its log: a script that ends is no proof that its work was done."""
+    edited, passed = False, False
+    async for event in session.events():
+        if event.type == "tool_end" and event.data["name"] == "edit":
+            edited, passed = event.data["ok"], False
+        if event.type == "tool_end" and event.data["name"] == "bash":
+            passed = event.data.get("exit_code") == 0
+        if event.seq == session.head:
+            break
+    if not edited:
+        return "the file was not changed"
+    return "" if passed else "the tests do not pass"
 
 
 def _answer(request: Request) -> Say:

@@ -1,6 +1,6 @@
 """A configured endpoint and a model -> the provider that speaks to it; only the dialect in use is loaded."""
 
-from planck.llm.endpoint import LLAMA_CPP_ROOT, Endpoint
+from planck.llm.endpoint import LOCAL_ROOTS, Endpoint
 from planck.llm.provider import Provider, ProviderError
 from planck.llm.transport import Transport
 from planck.records.outcome import ErrorKind
@@ -13,7 +13,7 @@ def open_provider(endpoint: Endpoint, model: ModelSpec, transport: Transport) ->
     """Opens no connection. Raises `ProviderError` for a type or an `api` that there is none of."""
     if endpoint.type == "llama_cpp" and not endpoint.base_url:
         name, key, headers = endpoint.name, endpoint.key, endpoint.headers
-        endpoint = Endpoint(name, "llama_cpp", "", LLAMA_CPP_ROOT, key, headers)
+        endpoint = Endpoint(name, "llama_cpp", "", LOCAL_ROOTS["llama_cpp"], key, headers)
     match endpoint.type:
         case "openai" if _api(endpoint) == "responses":
             from planck.llm.openai_responses import OpenAIResponses

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 OPENAI_ROOT = "https://api.openai.com/v1"
-OLLAMA_ROOT = "http://localhost:11434"
-LLAMA_CPP_ROOT = "http://localhost:8080"
+LOCAL_ROOTS = {"ollama": "http://127.0.0.1:11434", "llama_cpp": "http://127.0.0.1:8080"}
+"""Where a local server is when nobody says otherwise. A number: `localhost` may be looked up elsewhere."""
 
 
 _SECRETIVE = ("auth", "key", "token", "secret", "cookie", "password")

@@ -4,7 +4,6 @@ import asyncio
 from contextlib import aclosing
 from typing import Any
 
-from planck.llm.endpoint import LLAMA_CPP_ROOT, OLLAMA_ROOT
 from planck.llm.provider import ProviderError
 from planck.llm.transport import Transport, read_all
 from planck.records import codec
@@ -16,14 +15,10 @@ _PATIENCE = 2.0
 _MAX_ANSWER = 4_000_000
 """Bytes: a model's licence and template come along with its sizes."""
 
-_DEFAULTS = {"ollama": OLLAMA_ROOT, "llama_cpp": LLAMA_CPP_ROOT}
 
-
-async def discover(
-    transport: Transport, type: str, base_url: str = "", provider: str = ""
-) -> list[ModelSpec]:
-    """The models of the server at `base_url`, or at the type's default port; none where nobody answers."""
-    root = (base_url or _DEFAULTS[type]).removesuffix("/v1").rstrip("/")
+async def discover(transport: Transport, type: str, address: str, provider: str = "") -> list[ModelSpec]:
+    """The models of the server at an address; none where nobody answers."""
+    root = address.removesuffix("/v1").rstrip("/")
     ask = _ollama if type == "ollama" else _llama_cpp
     try:
         async with asyncio.timeout(_PATIENCE):

