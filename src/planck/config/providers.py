@@ -78,7 +78,8 @@ class Providers:
             model = self.resolve_member(provider, model_id, base_url)
         except PlanckError as failure:
             return failure.err
-        if not model.base_url or model.base_url == provider_entry(config, model.provider).base_url:
+        # What the call did not name, and what a configured provider has, is the user's.
+        if not base_url or not model.base_url or model.provider in config.providers:
             return model, ""
         address = canonical(model.base_url)
         if not address:
