@@ -39,6 +39,9 @@ class JournalProxy:
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         return await self._inner.record_all(entries, barrier=barrier)
 
+    def keep(self, blob: bytes) -> str:
+        return self._inner.keep(blob)
+
     def recorded(self, agent_id: str) -> Iterator[Event]:
         return self._inner.recorded(agent_id)
 

@@ -144,8 +144,8 @@ async def test_pages_backwards_from_the_newest(store: Store) -> None:
 
 
 async def test_blobs_are_kept_once_by_their_hash(store: Store) -> None:
-    name = await store.keep(b"picture")
-    assert await store.keep(b"picture") == name
+    name = store.keep(b"picture")
+    assert store.keep(b"picture") == name
     assert store.blob(name) == b"picture"
     for missing in ("00" * 32, "no name", ""):
         with pytest.raises(StoreError) as caught:

@@ -1,16 +1,29 @@
 """What a log says of how a session ran: its options, what its models saw, what was paid for in vain."""
 
+import json
+import sqlite3
+from base64 import b64encode
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from planck import Planck
+from planck import Planck, Tool
 from planck.headless import OpenSession
+from planck.records.outcome import ErrorKind
 from planck.records.specs import Limits
-from planck.testing.scripted import ScriptedProvider
+from planck.session.archive import Archive
+from planck.store.store import StoreError
+from planck.testing.scripted import Scripted, ScriptedProvider
 from tests.recorded import recorded
+
+NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+def nothing(agent_id: str, call_id: str, args: dict[str, Any]) -> str:
+    return "x"
 
 
 def open_planck(tmp_path: Path, script: Any, **more: Any) -> Planck:
@@ -57,3 +70,118 @@ async def test_other_rules_have_another_digest(tmp_path: Path, change: dict[str,
             (started,) = await data_of(await p.start(model="double/m"), "session_started")
             digests.append(started["options"]["rules"])
     assert digests[0] != digests[1]
+
+
+async def test_the_log_keeps_what_the_model_saw_at_each_call(tmp_path: Path) -> None:
+    """Also when its tools change within a turn: the newest names before an answer are those of its call."""
+
+    async def more(agent_id: str, call_id: str, args: dict[str, Any]) -> str:
+        await session.add_tool(Tool("late", "Comes late.", NOTHING, nothing))
+        await session.remove_tool("glob")
+        return "ok"
+
+    script: list[Scripted] = [[("more", {})], "with another tool", "and again"]
+    double = ScriptedProvider(script)
+    async with open_planck(tmp_path, [], providers={"double": double}) as p:
+        (tmp_path / "work" / "AGENTS.md").write_text("Be kind.")
+        session = await p.start(model="double/m", mode="full")
+        await session.add_tool(Tool("more", "Gives more.", NOTHING, more))
+        await session.run("one")
+        (tmp_path / "work" / "AGENTS.md").write_text("Be kinder.")
+        await session.run("two")
+        events = await recorded(session)
+        seen, system, tools = [], "", ""
+        for event in events:
+            system = event["data"].get("system") or system
+            if event["type"] in ("turn_start", "tools_changed"):
+                tools = event["data"]["tools"]
+            if event["type"] == "assistant_message":
+                names = [spec["name"] for spec in json.loads(p.archive.blob(session.id, tools))]
+                seen.append((p.archive.blob(session.id, system).decode(), tuple(names)))
+    assert seen == [(asked.system, asked.tools) for asked in double.asked]
+    assert ["late" in names for _, names in seen] == [False, True, True]
+    assert ["kinder" in text for text, _ in seen] == [False, False, True]
+
+
+async def test_a_system_prompt_and_its_tools_are_stored_once(tmp_path: Path) -> None:
+    await _run_turns(tmp_path, 100)
+
+
+@pytest.mark.soak
+async def test_a_system_prompt_and_its_tools_are_stored_once_in_1000_turns(tmp_path: Path) -> None:
+    await _run_turns(tmp_path, 1000)
+
+
+async def _run_turns(tmp_path: Path, count: int) -> None:
+    async with open_planck(tmp_path, lambda request: "yes") as p:
+        session = await p.start(model="double/m", mode="full")
+        for number in range(count):
+            if number == count // 2:
+                await session.aclose()
+                session = await p.resume(session.id)
+            await session.run("again")
+        starts = await data_of(session, "turn_start")
+        kept = [line for line in p.archive.events(session.id) if json.loads(line)["type"] == "blob"]
+    assert len(starts) == count
+    assert len({(start["system"], start["tools"]) for start in starts}) == 1
+    assert len(kept) == 2
+    assert {len(start["system"]) + len(start["tools"]) for start in starts} == {64}
+
+
+async def test_no_known_key_is_in_what_is_kept_of_a_prompt_or_a_tool(tmp_path: Path) -> None:
+    environ = {"ANTHROPIC_API_KEY": "sk-c4n4ry-0123456789", "OPENAI_API_KEY": 'quo"ted-c4n4ry-99'}
+    double = ScriptedProvider(["hello"])
+    async with open_planck(tmp_path, [], environ=environ, providers={"double": double}) as p:
+        (tmp_path / "work" / "AGENTS.md").write_text('Use sk-c4n4ry-0123456789 and quo"ted-c4n4ry-99.')
+        session = await p.start(model="double/m", mode="full")
+        await session.add_tool(Tool("t", 'Takes quo"ted-c4n4ry-99.', NOTHING, nothing))
+        await session.run("hi")
+        (start,) = await data_of(session, "turn_start")
+        assert "Use [redacted] and [redacted]." in p.archive.blob(session.id, start["system"]).decode()
+        exported = b"".join(p.archive.events(session.id))
+    files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert [path for path in files if b"c4n4ry" in path.read_bytes()] == []
+    assert b64encode(b"c4n4ry") not in exported
+    assert "c4n4ry" in double.asked[0].system
+
+
+async def test_exports_imports_and_forks_carry_the_blobs_that_they_need(tmp_path: Path) -> None:
+    async with open_planck(tmp_path, lambda request: "yes") as p:
+        session = await p.start(model="double/m", mode="full")
+        await session.run("one")
+        first = session.head
+        (tmp_path / "work" / "AGENTS.md").write_text("Later words.")
+        await session.run("two")
+        starts = await data_of(session, "turn_start")
+        await session.aclose()
+        whole = tmp_path / "whole.ndjson"
+        whole.write_bytes(b"".join(p.archive.events(session.id)))
+        names = {name for start in starts for name in (start["system"], start["tools"])}
+        kept = {name: p.archive.blob(session.id, name) for name in names}
+        there = Archive(tmp_path / "there", tmp_path / "work")
+        await there.import_session(whole)
+        fork = await there.fork(session.id, at=first)
+        assert {name: there.blob(session.id, name) for name in names} == kept
+        assert there.blob(fork.id, starts[0]["system"]) == kept[starts[0]["system"]]
+        with pytest.raises(StoreError) as caught:
+            there.blob(fork.id, starts[1]["system"])
+        assert caught.value.err.kind is ErrorKind.RESOURCE_MISSING
+        assert b"".join(there.events(session.id)) == whole.read_bytes()
+
+
+async def test_a_damaged_blob_keeps_no_event_back(tmp_path: Path) -> None:
+    async with open_planck(tmp_path, ["yes", "go on"]) as p:
+        session = await p.start(model="double/m", mode="full")
+        await session.run("one")
+        (start,) = await data_of(session, "turn_start")
+        head = session.head
+        await session.aclose()
+        (path,) = (tmp_path / "home" / "sessions").glob("*.db")
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("UPDATE blobs SET bytes = x'00' WHERE hash IN (SELECT max(hash) FROM blobs)")
+            db.commit()
+        types = [json.loads(line)["type"] for line in p.archive.events(session.id)]
+        assert (types.count("blob"), len(types)) == (1, head + 2)
+        fork = await p.archive.fork(session.id)
+        assert (await (await p.resume(fork.id)).run("two")).text == "go on"
+        assert start["system"] != start["tools"]

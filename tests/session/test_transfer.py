@@ -47,7 +47,7 @@ async def make(folder: Path, id: str = "abc123", name: str = "calm-fox", workspa
     await journal.record(None, 0, SessionStarted(id=id, name=name, workspace=workspace, version="1"))
     for number in range(1, 4):
         await turn(journal, number)
-    await store.keep(b"a picture")
+    store.keep(b"a picture")
     store.close()
     return path
 

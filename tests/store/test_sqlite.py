@@ -412,13 +412,51 @@ async def test_order_is_by_seq_when_the_clock_jumps_back(path: Path) -> None:
     store.close()
 
 
+async def test_a_blob_is_committed_with_the_event_that_names_it(path: Path) -> None:
+    store = SqliteStore.create(path, {})
+    reader = SqliteReader.open(path)
+    name = store.keep(b"a system prompt")
+    assert (reader.blobs(), store.blob(name)) == ([], b"a system prompt")
+    await store.append([Draft("t", None, 0, "turn_start", msgspec.Raw(b'{"system":"%s"}' % name.encode()))])
+    assert reader.blob(name) == b"a system prompt"
+    assert len(list(reader.read())) == 1
+    reader.close()
+    store.close()
+
+
+class _Shared(Disk):
+    """Hands out the store's own connection, on which a test can take the room away."""
+
+    def connect(self, uri: str) -> sqlite3.Connection:
+        self.connection = super().connect(uri)
+        return self.connection
+
+
+async def test_neither_the_event_nor_its_blob_is_there_when_the_commit_failed(path: Path) -> None:
+    disk = _Shared()
+    store = SqliteStore.create(path, {}, disk=disk)
+    naming = Draft("t", None, 0, "turn_start", msgspec.Raw(b"{}"))
+    name = store.keep(b"x" * 50_000)
+    pages = disk.connection.execute("PRAGMA page_count").fetchone()[0]
+    disk.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(StoreError):
+        await store.append([naming])
+    reader = SqliteReader.open(path)
+    assert (reader.blobs(), list(reader.read())) == ([], [])
+    disk.connection.execute("PRAGMA max_page_count = 100000")
+    await store.append([naming])
+    assert (reader.blob(name), len(list(reader.read()))) == (b"x" * 50_000, 1)
+    reader.close()
+    store.close()
+
+
 async def test_blobs_are_kept_once_by_their_hash_and_checked(path: Path) -> None:
     store = SqliteStore.create(path, {})
-    name = await store.keep(b"picture")
-    assert await store.keep(b"picture") == name
+    name = store.keep(b"picture")
+    assert store.keep(b"picture") == name
     assert store.blob(name) == b"picture"
-    assert store.blobs() == [name]
     store.close()
+    assert [digest[:32] for digest in SqliteReader.open(path).blobs()] == [name]
     _spoil(path, "UPDATE blobs SET bytes = 'other'")
     again = SqliteStore.open(path)
     for missing in ("00" * 32, name):
@@ -618,7 +656,7 @@ async def _tidy(path: Path, disk: Disk, acked: Acked) -> None:
     try:
         for n in range(store.head + 1, store.head + 3):
             acked += await store.append([draft(n, 3_000_000)])
-        await store.keep(b"blob")
+        store.keep(b"blob")
         store.checkpoint()
         assert list(store.read(store.head)) == []
         acked += await store.append([draft(store.head + 1)])

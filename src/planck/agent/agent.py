@@ -133,7 +133,12 @@ class Agent:
         self.repeats = Repeats()
         self._system_text = self.kit.preparation.prepare_turn().system
         return (
-            TurnStart(kind=opening.kind, message_id=opening.id),
+            TurnStart(
+                kind=opening.kind,
+                message_id=opening.id,
+                system=self.scribe.keep_system(self._system_text),
+                tools=self.scribe.keep_tools(self.tools.specs),
+            ),
             Delivery(ids=(opening.id,), state="delivered"),
         )
 
@@ -174,12 +179,16 @@ class Agent:
     async def add_tool(self, tool: Tool) -> None:
         """From the next step on; the name must be free."""
         self.tools.add(tool)
-        await self.scribe.record(ToolsChanged(added=(tool.name,)))
+        await self.scribe.record(
+            ToolsChanged(added=(tool.name,), tools=self.scribe.keep_tools(self.tools.specs))
+        )
 
     async def remove_tool(self, name: str) -> None:
         """From the next step on; a call that runs already goes on."""
         self.tools.remove(name)
-        await self.scribe.record(ToolsChanged(removed=(name,)))
+        await self.scribe.record(
+            ToolsChanged(removed=(name,), tools=self.scribe.keep_tools(self.tools.specs))
+        )
 
     async def take_seat(self, seat: Seat) -> None:
         """Goes on with another model, from the next call on."""

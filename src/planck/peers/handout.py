@@ -63,10 +63,14 @@ class Handout:
             missing = [tool for name, tool in new.items() if toolset.get(name) is not tool]
             given = [tool.name for tool in missing if _give(peer, toolset, holder, tool)]
             scribe = holder.scribe()
-            if gone != given and scribe is not None:
+            if scribe is None or not (gone or given):
+                continue
+            before, now = scribe.tools_kept, scribe.keep_tools(toolset.specs)
+            # One of the same name may be another tool; what nobody was shown yet did not change.
+            if gone != given or before not in ("", now):
                 added = tuple(name for name in given if name not in gone)
                 removed = tuple(name for name in gone if name not in given)
-                self.sessions.start(_record(scribe, ToolsChanged(added=added, removed=removed)))
+                self.sessions.start(_record(scribe, ToolsChanged(added=added, removed=removed, tools=now)))
 
 
 def _give(peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bool:

@@ -181,6 +181,10 @@ class TurnStart(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "turn_start"
     kind: Kind
     message_id: str
+    system: str = ""
+    """Names the blob in this log that is the system prompt which the model sees in this turn."""
+    tools: str = ""
+    """The same for what it is told of its tools, as JSON, until a `tools_changed` names another."""
 
 
 class AssistantSaid(View, frozen=True, kw_only=True):
@@ -328,6 +332,8 @@ class ToolsChanged(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "tools_changed"
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    tools: str = ""
+    """Names the blob of what the model is told of its tools from now on, as `turn_start` does."""
 
 
 class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):

@@ -113,6 +113,11 @@ class Archive:
 
             yield from export(store)
 
+    def blob(self, id_or_name: str, name: str) -> bytes:
+        """Returns what an event of the session refers to by that name: a system prompt, a list of tools."""
+        with self._reading(id_or_name) as store:
+            return store.blob(name)
+
     def render_markdown(self, id_or_name: str) -> Iterator[str]:
         """Yields the session piece by piece, as a page to read."""
         with self._reading(id_or_name) as store:

@@ -45,6 +45,9 @@ class SessionJournal:
             await self._store.barrier()
         return events
 
+    def keep(self, blob: bytes) -> str:
+        return self._store.keep(self._redactor()(blob) if self._redactor else blob)
+
     def recorded(self, agent_id: str) -> Iterator[Event]:
         return self._store.read(agent_id=agent_id)
 

@@ -1,8 +1,11 @@
 """A stored session as a whole: forked at an event, exported, imported."""
 
 import base64
+import hashlib
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
+from planck.store.chain import name_blob
 from planck.store.directory import make_private, remove_log
 from planck.store.reader import SqliteReader
 from planck.store.sqlite import SqliteStore
@@ -23,6 +27,9 @@ IMPORTED = "imported"
 """In a log's metadata, and its forks': its facts are the words of whoever made the export."""
 _EXPORTED = "exported"
 _BLOB = "blob"
+
+_NAMES = re.compile(rb'"([0-9a-f]{32})[0-9a-f]{0,32}"')
+"""What may be a blob's name, in events of any version."""
 
 _TRAILER_LIMIT = 1 << 20
 
@@ -51,9 +58,8 @@ async def fork(source: SqliteReader, path: Path, meta: Mapping[str, str], clock:
         )
     copy = SqliteStore.create(path, {**meta, "parent": source.meta.get("id", ""), "forked_at": str(at)})
     try:
-        copy.adopt(data for _, data in zip(range(at), source.raw(), strict=False))
-        for name in source.blobs():
-            await copy.keep(source.blob(name))
+        copy.adopt_blobs(_named_blobs(source, at))
+        copy.adopt(islice(source.raw(), at))
         origin = Forked(session_id=source.meta.get("id", ""), at=at)
         await SessionJournal(copy, Bus(), clock).record(None, 0, origin, barrier=True)
     except BaseException:
@@ -63,6 +69,15 @@ async def fork(source: SqliteReader, path: Path, meta: Mapping[str, str], clock:
     copy.close()
 
 
+def _named_blobs(source: SqliteReader, at: int) -> Iterator[bytes]:
+    """Yields what the first `at` events refer to: a fork takes along nothing from after its point."""
+    named = {name for data in islice(source.raw(), at) for name in _NAMES.findall(data)}
+    for digest in source.blobs():
+        if name_blob(bytes.fromhex(digest)).encode() in named:
+            with suppress(StoreError):  # one that is damaged keeps nothing else back
+                yield source.blob(digest)
+
+
 def export(store: SqliteReader) -> Iterator[bytes]:
     """Yields one JSON line an event, then the blobs, then a line that says what they add up to."""
     id, ts = store.meta.get("id", ""), ""
@@ -70,8 +85,8 @@ def export(store: SqliteReader) -> Iterator[bytes]:
         ts = event.ts
         yield frame(event, id) + b"\n"
     for name in store.blobs():
-        blob = Blob(name, base64.b64encode(store.blob(name)).decode())
-        yield _line(_BLOB, blob, ts, id)
+        with suppress(StoreError):  # one that is damaged keeps nothing else back
+            yield _line(_BLOB, Blob(name, base64.b64encode(store.blob(name)).decode()), ts, id)
     meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
 
@@ -88,10 +103,8 @@ async def import_log(file: Path, exported: Exported, path: Path) -> None:
     try:
         store = SqliteStore.create(waiting / path.name, {**exported.meta, IMPORTED: "true"})
         try:
+            store.adopt_blobs(_check_blobs(_read_blobs(file)))
             store.adopt(_read_events(file, exported))
-            for blob in _read_blobs(file):
-                if await store.keep(base64.b64decode(blob.base64)) != blob.sha256:
-                    raise _refuse(f"blob {blob.sha256!r} has other bytes")
             if (store.head, store.head_hash.hex()) != (exported.events, exported.hash):
                 raise _refuse(
                     "its events are not those that were exported: some were changed, added or cut off"
@@ -141,12 +154,23 @@ def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
 def _read_blobs(file: Path) -> Iterator[Blob]:
     for number, line in _read_lines(file):
         if _BLOB.encode() in line:
-            found = codec.decode_as(line, Frame)
-            if found.seq is None and found.type == _BLOB:
-                try:
+            try:
+                found = codec.decode_as(line, Frame)
+                if found.seq is None and found.type == _BLOB:
                     yield codec.decode_as(bytes(found.data), Blob)
-                except codec.DecodeError as e:
-                    raise _refuse(f"line {number} is no blob: {e}") from e
+            except codec.DecodeError as e:
+                raise _refuse(f"line {number} is no event and no blob: {e}") from e
+
+
+def _check_blobs(blobs: Iterable[Blob]) -> Iterator[bytes]:
+    for blob in blobs:
+        try:
+            data = base64.b64decode(blob.base64, validate=True)
+        except ValueError as e:
+            raise _refuse(f"blob {blob.sha256!r} is no base64: {e}") from e
+        if hashlib.sha256(data).hexdigest() != blob.sha256:
+            raise _refuse(f"blob {blob.sha256!r} has other bytes")
+        yield data
 
 
 def _read_lines(file: Path) -> Iterator[tuple[int, bytes]]:

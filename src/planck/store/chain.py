@@ -1,4 +1,7 @@
-"""The hash chain over an event log: `h(n) = sha256(h(n-1) + bytes(n))`, with the seq inside the bytes."""
+"""The hash chain over an event log: `h(n) = sha256(h(n-1) + bytes(n))`, with the seq inside the bytes.
+
+Blobs, which events refer to, are named by their own hash.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -46,3 +49,19 @@ def decoded(seq: int, data: bytes) -> Event:
     if event.seq != seq:
         raise BrokenChain(seq, f"its bytes say {event.seq}")
     return event
+
+
+_NAME_DIGITS = 32
+"""Half of a SHA-256, 128 bits: two names stand in each turn's first event."""
+
+
+def name_blob(digest: bytes) -> str:
+    """Returns the name of the bytes that have this SHA-256; a longer beginning of it names them too."""
+    return digest.hex()[:_NAME_DIGITS]
+
+
+def parse_blob_name(name: str) -> bytes | None:
+    """Returns the beginning of the digest that the name stands for; None where it can't be one."""
+    if not _NAME_DIGITS <= len(name) <= 64 or not set(name) <= set("0123456789abcdef") or len(name) % 2:
+        return None
+    return bytes.fromhex(name)

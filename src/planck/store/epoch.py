@@ -27,17 +27,18 @@ class Epoch:
         self._name = name
         self._number = number
 
-    def add_events(self, rows: Sequence[Row]) -> None:
-        """Commits all of the rows at once, or none."""
-        if len(rows) > _FEW or self._db.in_transaction:
-            self.add("INSERT INTO events VALUES (?, ?, ?)", rows)
+    def add_events(self, rows: Sequence[Row], blobs: Mapping[bytes, bytes] | None = None) -> None:
+        """Commits all of the rows at once with the blobs, by their digests, that they name; or none."""
+        if blobs or len(rows) > _FEW or self._db.in_transaction:
+            kept = ("INSERT OR IGNORE INTO blobs VALUES (?, ?)", list((blobs or {}).items()))
+            self._add(kept, ("INSERT INTO events VALUES (?, ?, ?)", rows))
             return
         values = [value for row in rows for value in row]
         if rows and not self._db.execute(_INSERTS[len(rows) - 1], (*values, self._number)).rowcount:
             raise self._refuse()
 
-    def add(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-        """Runs the statement for all of the rows in one commit, or for none."""
+    def _add(self, *work: tuple[str, Sequence[tuple[object, ...]]]) -> None:
+        """Runs each statement for all of its rows in one commit, or for none."""
         db = self._db
         if db.in_transaction:
             db.execute("ROLLBACK")  # the one that failed could not be rolled back either
@@ -46,7 +47,8 @@ class Epoch:
             (number,) = db.execute(_NUMBER).fetchone()
             if number.decode() != self._number:
                 raise self._refuse()
-            db.executemany(statement, rows)
+            for statement, rows in work:
+                db.executemany(statement, rows)
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:

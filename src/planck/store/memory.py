@@ -7,6 +7,7 @@ from msgspec import Raw
 from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
+from planck.store.chain import name_blob, parse_blob_name
 from planck.store.store import CommitListener, Store, StoreError
 
 
@@ -15,7 +16,7 @@ class MemoryStore:
 
     def __init__(self, meta: Mapping[str, str] | None = None) -> None:
         self._events: list[Event] = []
-        self._blobs: dict[str, bytes] = {}
+        self._blobs: dict[bytes, bytes] = {}
         self._listener: CommitListener | None = None
         self.meta = dict(meta or {})
         self.damage: Err | None = None
@@ -49,15 +50,17 @@ class MemoryStore:
         last = len(self._events) if before is None else before - 1
         return self._events[max(0, last - limit) : last]
 
-    async def keep(self, blob: bytes) -> str:
-        name = hashlib.sha256(blob).hexdigest()
-        self._blobs[name] = blob
-        return name
+    def keep(self, blob: bytes) -> str:
+        digest = hashlib.sha256(blob).digest()
+        self._blobs[digest] = blob
+        return name_blob(digest)
 
     def blob(self, name: str) -> bytes:
-        if name not in self._blobs:
-            raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in this session")
-        return self._blobs[name]
+        prefix = parse_blob_name(name)
+        for digest, blob in self._blobs.items():
+            if prefix and digest.startswith(prefix):
+                return blob
+        raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in this session")
 
     def watch(self, listener: CommitListener) -> None:
         self._listener = listener

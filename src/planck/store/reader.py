@@ -12,7 +12,7 @@ from typing import Any
 
 from planck.records.events import Event
 from planck.records.outcome import Err, ErrorKind
-from planck.store.chain import GENESIS, BrokenChain, Row, link, verified
+from planck.store.chain import GENESIS, BrokenChain, Row, link, parse_blob_name, verified
 from planck.store.database import Disk, as_store_error, check_exists, companion, connect, load_meta
 from planck.store.store import StoreError
 from planck.store.witness import Witnessed, read_witness
@@ -80,22 +80,35 @@ class SqliteReader:
         return [event for event, _ in self._verify(rows, first - 1)]
 
     def blob(self, name: str) -> bytes:
-        row = self._query("SELECT bytes FROM blobs WHERE hash = ?", _parse_digest(name))
-        if not row:
+        prefix = parse_blob_name(name)
+        rows = (
+            self._query(
+                "SELECT bytes FROM blobs WHERE hash BETWEEN ? AND ?", prefix, prefix.ljust(32, b"\xff")
+            )
+            if prefix and self._has_blobs
+            else []
+        )
+        if not rows:
             raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} is not in {self.path.name!r}")
-        data = row[0][0]
-        if type(data) is not bytes or hashlib.sha256(data).hexdigest() != name:
+        data = rows[0][0]
+        if type(data) is not bytes or not hashlib.sha256(data).hexdigest().startswith(name):
             raise StoreError(ErrorKind.RESOURCE_MISSING, f"blob {name!r} of {self.path.name!r} is damaged")
         return data
 
     def blobs(self) -> list[str]:
-        if self._query("PRAGMA user_version")[0][0] < 2:
+        """Returns the whole SHA-256 of each."""
+        if not self._has_blobs:
             return []
         return [bytes(row[0]).hex() for row in self._query("SELECT hash FROM blobs ORDER BY hash")]
 
     def close(self) -> None:
         self._closed = True
         self._db.close()
+
+    @property
+    def _has_blobs(self) -> bool:
+        """False for a log that is older than they are, and not open for writing."""
+        return bool(self._query("PRAGMA user_version")[0][0] >= 2)
 
     def _notice_lost_tail(self, seen: Witnessed | None) -> None:
         if seen is None or self.damage:
@@ -184,10 +197,3 @@ class SqliteReader:
         )
         self.damage = error.err
         return error
-
-
-def _parse_digest(name: str) -> bytes:
-    try:
-        return bytes.fromhex(name)
-    except ValueError:
-        return b""

@@ -18,7 +18,7 @@ from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
 from planck.store.barrier import Barrier
-from planck.store.chain import BrokenChain, Row, decoded, link
+from planck.store.chain import BrokenChain, Row, decoded, link, name_blob, parse_blob_name
 from planck.store.database import (
     Disk,
     Durability,
@@ -49,6 +49,10 @@ class SqliteStore(SqliteReader):
         super().__init__(path, connection, disk)
         self._lock = lock
         self._queue: list[_Batch] = []
+        self._held: dict[bytes, bytes] = {}
+        """Blobs by their digests that go into the next commit."""
+        self._kept: set[bytes] = set()
+        """Digests of those that this writer committed."""
         self._listener: CommitListener | None = None
         self._epoch = Epoch(connection, path.name, self._epoch_number)
         self._barrier = Barrier(path, disk)
@@ -150,14 +154,27 @@ class SqliteStore(SqliteReader):
                 raise write_failure(self.path, e) from e
             self.head, self.head_hash = seq, previous
 
-    async def keep(self, blob: bytes) -> str:
+    def adopt_blobs(self, blobs: Iterable[bytes]) -> None:
+        """Takes another log's, for the events that are adopted next."""
         self._check_writable()
+        for blob in blobs:
+            try:
+                self._epoch.add_events((), {hashlib.sha256(blob).digest(): blob})
+            except sqlite3.Error as e:
+                raise write_failure(self.path, e) from e
+
+    def keep(self, blob: bytes) -> str:
         digest = hashlib.sha256(blob).digest()
-        try:
-            self._epoch.add("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest, blob)])
-        except sqlite3.Error as e:
-            raise write_failure(self.path, e) from e
-        return digest.hex()
+        if digest not in self._kept:
+            self._held[digest] = blob
+        return name_blob(digest)
+
+    def blob(self, name: str) -> bytes:
+        prefix = parse_blob_name(name)
+        for digest, blob in self._held.items():
+            if prefix and digest.startswith(prefix):
+                return blob
+        return super().blob(name)
 
     def watch(self, listener: CommitListener) -> None:
         self._listener = listener
@@ -189,7 +206,7 @@ class SqliteStore(SqliteReader):
 
     def _flush(self) -> None:
         queue, self._queue = self._queue, []
-        if not queue:
+        if not queue and not self._held:
             return
         failure: StoreError | None = None
         try:
@@ -217,8 +234,12 @@ class SqliteStore(SqliteReader):
                 rows.append((seq, data, previous))
                 batch.events.append(event)
                 size += len(data)
-        self._epoch.add_events(rows)
+        self._epoch.add_events(rows, self._held)
         self.head, self.head_hash = seq, previous
+        if self._held:
+            size += sum(map(len, self._held.values()))
+            self._kept.update(self._held)
+            self._held.clear()
         # A commit rewrites two pages at least: the tail of the table, and the one before it now and then.
         self._wal_bytes += 2 * 4096 + size
 
@@ -239,7 +260,7 @@ class NewerLog(SqliteReader):
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
-    async def keep(self, blob: bytes) -> str:
+    def keep(self, blob: bytes) -> str:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
     async def barrier(self) -> None:

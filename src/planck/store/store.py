@@ -51,8 +51,11 @@ class Store(LogReader, Protocol):
     async def barrier(self) -> None:
         """Returns once everything appended so far survives a power cut."""
 
-    async def keep(self, blob: bytes) -> str:
-        """Stores bytes that an event will refer to by the name returned; the same bytes are stored once."""
+    def keep(self, blob: bytes) -> str:
+        """Stores bytes that an event will refer to by the name returned; the same bytes are stored once.
+
+        They are committed with the next batch: no event names a blob that is not there.
+        """
 
     def watch(self, listener: CommitListener) -> None:
         """From here on this one hears of each commit, and no other."""

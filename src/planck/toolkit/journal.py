@@ -28,6 +28,9 @@ class Journal(Protocol):
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         """The same for facts of several agents: one commit, all or nothing."""
 
+    def keep(self, blob: bytes) -> str:
+        """Returns the name for a fact to refer to these bytes by; they are stored with it at the latest."""
+
     def recorded(self, agent_id: str) -> Iterator[Event]:
         """What was recorded of one agent, oldest first."""
 
@@ -49,6 +52,9 @@ class Unrecorded:
 
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         return []
+
+    def keep(self, blob: bytes) -> str:
+        return ""
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
         return iter(())

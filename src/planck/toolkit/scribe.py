@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from planck.records import codec
 from planck.records.events import View
 from planck.records.history import History
+from planck.records.specs import ToolSpec
 from planck.toolkit.journal import Entry, Journal
 
 
 class Scribe:
     """The agent, its executor and its gate share one; without an agent id it writes for the session."""
 
-    __slots__ = ("__weakref__", "_journal", "agent_id", "history", "turn")
+    __slots__ = ("__weakref__", "_journal", "_system", "_tools", "agent_id", "history", "turn")
 
     def __init__(self, journal: Journal, agent_id: str | None) -> None:
         self.agent_id = agent_id
@@ -19,6 +21,8 @@ class Scribe:
         """The turn that the facts belong to; the agent counts it up."""
         self.history = History()
         self._journal = journal
+        self._system: tuple[str, str] = ("", "")
+        self._tools: tuple[Sequence[ToolSpec], str] = ((), "")
 
     async def record(self, *facts: View, also: Sequence[Entry] = (), barrier: bool = False) -> None:
         """Make the facts durable, in one commit with other agents' facts; then they are history."""
@@ -30,9 +34,29 @@ class Scribe:
             raise
         self._apply(facts)
 
+    def keep_system(self, text: str) -> str:
+        """Keeps a system prompt in the log; returns the name by which a fact may refer to it."""
+        if text != self._system[0]:
+            self._system = (text, self._keep(text.encode(errors="replace")))
+        return self._system[1]
+
+    def keep_tools(self, specs: Sequence[ToolSpec]) -> str:
+        """The same for what a model is told of its tools; a set that did not change is the same object."""
+        if specs is not self._tools[0]:
+            self._tools = (specs, self._keep(codec.encode(specs)))
+        return self._tools[1]
+
+    @property
+    def tools_kept(self) -> str:
+        """The name of the tools that were kept last; empty before the first."""
+        return self._tools[1]
+
     def publish(self, delta: View) -> None:
         """Send a delta to whoever watches now; it is never stored."""
         self._journal.publish(self.agent_id, self.turn, delta)
+
+    def _keep(self, blob: bytes) -> str:
+        return self._journal.keep(blob)
 
     def _apply(self, facts: Iterable[View]) -> None:
         for fact in facts:
