@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from planck.config.tool_files import from_file as from_file
     from planck.config.tool_files import load_all as load_all
+    from planck.context.agents_md import prepend_agents_md as prepend_agents_md
     from planck.headless.planck import Planck as Planck
     from planck.headless.scripting import run as run
     from planck.records.outcome import Err as Err
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from planck.records.outcome import Ok as Ok
     from planck.records.outcome import error as error
     from planck.sidecar.discovery import Sidecar as Sidecar
+    from planck.team.by_id import ask_agent as ask_agent
+    from planck.team.by_id import delegate_task as delegate_task
+    from planck.team.by_id import destroy_agent as destroy_agent
+    from planck.team.by_id import interrupt_agent as interrupt_agent
+    from planck.team.by_id import list_models as list_models
+    from planck.team.by_id import list_team as list_team
     from planck.team.by_id import orchestrator_tools as orchestrator_tools
+    from planck.team.by_id import send_response as send_response
+    from planck.team.by_id import spawn_agent as spawn_agent
     from planck.team.by_id import worker_tools as worker_tools
     from planck.toolkit.decorator import tool as tool
     from planck.toolkit.tool import Tool as Tool
@@ -36,11 +45,20 @@ _HOMES = {
     "Sidecar": "planck.sidecar.discovery",
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
+    "ask_agent": "planck.team.by_id",
+    "delegate_task": "planck.team.by_id",
+    "destroy_agent": "planck.team.by_id",
     "error": "planck.records.outcome",
     "from_file": "planck.config.tool_files",
+    "interrupt_agent": "planck.team.by_id",
+    "list_models": "planck.team.by_id",
+    "list_team": "planck.team.by_id",
     "load_all": "planck.config.tool_files",
     "orchestrator_tools": "planck.team.by_id",
+    "prepend_agents_md": "planck.context.agents_md",
     "run": "planck.headless.scripting",
+    "send_response": "planck.team.by_id",
+    "spawn_agent": "planck.team.by_id",
     "tool": "planck.toolkit.decorator",
     "truncate": "planck.toolkit.truncate",
     "worker_tools": "planck.team.by_id",

@@ -177,8 +177,8 @@ class Agent:
         self.current_tools = self.current_tools[1:]
 
     async def add_tool(self, tool: Tool) -> None:
-        """From the next step on; the name must be free."""
-        self.tools.add(tool)
+        """From the next step on; the name must be free. Whoever holds it may pass it on."""
+        self.tools.arrive(tool)
         await self.scribe.record(
             ToolsChanged(added=(tool.name,), tools=self.scribe.keep_tools(self.tools.specs))
         )

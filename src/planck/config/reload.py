@@ -39,7 +39,7 @@ class Resources:
         self._stamps = self._config_stamps()
         self._places = _Kept(self._skill_places)
         self._skills = _Kept(lambda: skills.discover(self.skill_places()))
-        self._instructions = _Kept(self._find_instructions)
+        self._instructions: dict[str, _Kept[agents_md.Instructions]] = {}
 
     @property
     def config(self) -> Config:
@@ -72,13 +72,16 @@ class Resources:
             str(self.workspace),
             spec.system_prompt,
             tools,
-            agents_md=self.instructions().text,
+            agents_md=self.instructions(spec.cwd).text,
             skills=skills.describe_skills(list(known)),
         )
 
-    def instructions(self) -> agents_md.Instructions:
-        places = agents_md.list_places(self.workspace, self.workspace)
-        return self._instructions.get((self.config.agents_md, stamps(places)))
+    def instructions(self, cwd: str = "") -> agents_md.Instructions:
+        """Returns what AGENTS.md says to an agent that starts in that folder of the workspace."""
+        start = self.workspace / cwd
+        kept = self._instructions.setdefault(cwd, _Kept(lambda: self._find_instructions(start)))
+        places = agents_md.list_places(start, self.workspace)
+        return kept.get((self.config.agents_md, stamps(places)))
 
     def skills(self) -> Catalog:
         places = self.skill_places()
@@ -122,11 +125,11 @@ class Resources:
             return self._user_home / name[2:]
         return Path(name).expanduser()
 
-    def _find_instructions(self) -> agents_md.Instructions:
+    def _find_instructions(self, start: Path) -> agents_md.Instructions:
         mode = self.config.agents_md
         if mode == "off":
             return agents_md.Instructions("")
-        return agents_md.find_instructions(self.workspace, self.workspace, chain=mode == "chain")
+        return agents_md.find_instructions(start, self.workspace, chain=mode == "chain")
 
     def _config_stamps(self) -> tuple[Any, ...]:
         files = self._config_files

@@ -38,6 +38,21 @@ def find_instructions(cwd: Path, workspace: Path, *, chain: bool = False) -> Ins
     return Instructions("\n\n".join(headed), tuple(path for path, _ in texts), tuple(notices))
 
 
+def prepend_agents_md(system_prompt: str | None, cwd: str | os.PathLike[str]) -> str:
+    """Puts the nearest AGENTS.md, from `cwd` upwards to the git root, before a prompt; no `cwd`, no file."""
+    prompt = system_prompt or ""
+    if not os.fspath(cwd):
+        return prompt
+    start = Path(cwd).expanduser().absolute()
+    root = Path(start.anchor)
+    top = _find_top(start, root)
+    for folder in _walk_up(start, top):
+        within = folder if top == root else top  # without a project, a link leads nowhere
+        if read := _read(folder, within, within, MAX_BYTES, []):
+            return "\n\n".join(part for part in (read[1], prompt) if part)
+    return prompt
+
+
 def list_places(cwd: Path, workspace: Path) -> Iterator[Path]:
     """Yields every place that decides what is found, for whoever watches for a change."""
     for folder in _walk_up(cwd, _find_top(cwd, workspace)):

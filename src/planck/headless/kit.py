@@ -1,13 +1,15 @@
 """The tools that agents of one session can be given, before any agent is there."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from planck.config.preparation import Preparation, ToolFiles
 from planck.config.project import Project
 from planck.context.plan import make_plan_tool
 from planck.context.skill_tools import Skills, SkillSource, make_skill_tools
-from planck.records.specs import AgentSpec
-from planck.toolkit.tool import Tool
+from planck.records.outcome import ErrorKind
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec
+from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.workspace.jobs import Jobs
@@ -22,26 +24,49 @@ def make_built_in_tools(
 
 
 class SessionTools:
-    """Built-in tools and those of files; owns the commands that they leave in the background."""
+    """Built-in tools, those of files and the program's own; owns the commands left in the background."""
 
-    def __init__(self, project: Project, spill: Path) -> None:
+    def __init__(self, project: Project, spill: Path, own: Sequence[Tool] = ()) -> None:
         self._resources = project.resources
         self._jobs = Jobs()
         self._specs: dict[str, AgentSpec] = {}
         built_in = make_built_in_tools(project, self, spill, self._jobs)
         self._built_in = {tool.name: tool for tool in built_in}
-        self._files = ToolFiles(project, spill, list(self._built_in))
+        self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
+        self._files = ToolFiles(project, spill, [*self._built_in, *self._own])
+        self._changes: dict[str, dict[str, Tool | None]] = {}
+        """By agent: what the program gave it later, or (None) took away."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every tool that an agent of this session can be given."""
-        return (*self._built_in, *self._files.tools)
+        return (*self._built_in, *self._own, *self._files.tools)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The program's, which are the orchestrator's whatever its spec names."""
+        return tuple(self._own)
 
     def grant(self, spec: AgentSpec) -> list[Tool]:
         """The tools of a spec that are here; its skills are known from now on."""
         self._specs[spec.id] = spec
-        there = {**self._built_in, **self._files.tools}
-        return [there[name] for name in spec.tools if name in there]
+        given = {name: tool for name, tool in self._changed(spec.delegator_id).items() if tool}
+        there = {**given, **self._built_in, **self._own, **self._files.tools}
+        own = self._own if spec.role == "orchestrator" else ()
+        return [there[name] for name in dict.fromkeys((*spec.tools, *own)) if name in there]
+
+    def change(self, agent_id: str, name: str, tool: Tool | None) -> None:
+        """Keeps what a program gave an agent or took away: it holds when the agent is built again."""
+        self._changes.setdefault(agent_id, {})[name] = tool
+
+    def apply_changes(self, agent_id: str, tools: ToolSet) -> None:
+        for name, tool in self._changed(agent_id).items():
+            tools.remove(name)
+            if tool is not None:
+                tools.arrive(tool)
+
+    def _changed(self, agent_id: str) -> dict[str, Tool | None]:
+        return self._changes.get(agent_id, {})
 
     def prepare(self, spec: AgentSpec, tools: ToolSet) -> Preparation:
         return Preparation(spec, tools, self._files, self._built_in["load_skill"])
@@ -51,3 +76,23 @@ class SessionTools:
 
     async def aclose(self) -> None:
         await self._jobs.aclose()
+
+
+def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]:
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        check_tool(tool)
+        if tool.name in taken or tool.name in found:
+            raise ToolError(
+                ErrorKind.NOT_UNIQUE,
+                f"there is a tool named {tool.name!r} already; rename yours",
+                {"name": tool.name},
+            )
+        found[tool.name] = tool
+    return found
+
+
+def check_tool(tool: object) -> None:
+    """Raises for what a program gives in the place of a tool: a bare function, most often."""
+    if not isinstance(tool, Tool):
+        raise InvalidTool(f"{tool!r} is no Tool; make one with Tool(...) or @tool")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
+from planck.headless.kit import check_tool
 from planck.headless.wiring import SessionWiring
 from planck.records.events import AgentStarted, Compacted, Origin, TurnStatus, view
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -72,12 +73,20 @@ class OpenSession:
         return self._session.team.orchestrator.actor.agent.tools.names()
 
     async def add_tool(self, tool: Tool, *, agent: str = "") -> None:
-        """Give an agent (by id or name; the orchestrator) one more tool, from its next step on."""
-        await self._member(agent).actor.agent.add_tool(tool)
+        """Give an agent (by id or name; the orchestrator) one more tool, from its next step on.
+
+        What the orchestrator holds it can grant to the workers that it spawns.
+        """
+        check_tool(tool)
+        member = self._member(agent)
+        await member.actor.agent.add_tool(tool)
+        self._wired.change_tool(member.id, tool.name, tool)
 
     async def remove_tool(self, name: str, *, agent: str = "") -> None:
         """Take a tool away, from the agent's next step on."""
-        await self._member(agent).actor.agent.remove_tool(name)
+        member = self._member(agent)
+        await member.actor.agent.remove_tool(name)
+        self._wired.change_tool(member.id, name, None)
 
     async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
         """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""

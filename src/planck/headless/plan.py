@@ -22,6 +22,7 @@ from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec
+from planck.toolkit.tool import Tool
 from planck.workspace import sandbox
 
 
@@ -32,6 +33,8 @@ class Options(msgspec.Struct, frozen=True):
     max_steps: int | None = None
     dry_run: bool = False
     max_budget_usd: float | None = None
+    tools: Sequence[Tool] = ()
+    """Of the embedding program."""
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +63,7 @@ class SessionPlan:
         self.runtime = runtime
         self.session_id = session_id
         self.options = options
-        self.tools = SessionTools(project, spill)
+        self.tools = SessionTools(project, spill, options.tools)
         mode = Mode(mode) if mode else config.permissions.mode
         self.ceiling = session_ceiling(mode, project.workspace, config.limits.spawn_depth)
         """What no agent of the session exceeds."""

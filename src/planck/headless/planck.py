@@ -1,6 +1,6 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from planck.session.archive import Archive
 from planck.session.logs import HeldSession, SessionLogs
 from planck.session.session import resume_session, start_session
 from planck.toolkit.clock import RandomIds, SystemClock
+from planck.toolkit.tool import Tool
 
 
 class Planck:
@@ -144,12 +145,16 @@ class Planck:
         max_budget_usd: float | None = None,
         dry_run: bool = False,
         stored: bool = True,
+        tools: Sequence[Tool] = (),
     ) -> OpenSession:
-        """Starts a session; without a team it has one orchestrator with all built-in tools."""
+        """Starts a session; without a team it has one orchestrator with all built-in tools.
+
+        `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
+        """
         if stored:
             self.project.check_store()
         id = self._ids.new()
-        options = Options(mode, max_steps, dry_run, max_budget_usd)
+        options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
         logs = self._logs
@@ -175,15 +180,16 @@ class Planck:
         max_budget_usd: float | None = None,
         dry_run: bool = False,
         model: str = "",
+        tools: Sequence[Tool] = (),
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
-        With a model, its orchestrator goes on with that one.
+        With a model, its orchestrator goes on with that one. `tools` as in `start`: no log holds a function.
         """
         self.project.check_store()
         log = self._logs.open(id_or_name, self.config.durability)
         with log.close_on_failure():
-            options = Options(mode, max_steps, dry_run, max_budget_usd)
+            options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             wired = SessionWiring(plan, log.journal, self._providers.resolve(model) if model else None)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
@@ -205,12 +211,13 @@ class Planck:
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
             resolve = self._providers.resolve_member
             members = teams.load_team(path, resolve, self._ids, may_set_addresses=not foreign)
-            return [
-                msgspec.structs.replace(spec, model=self._providers.resolve(model))
-                if model and spec.role == "orchestrator"
-                else spec
-                for spec in members
-            ]
+            lead, *others = members
+            lead = msgspec.structs.replace(
+                lead,
+                model=self._providers.resolve(model) if model else lead.model,
+                tools=tuple(dict.fromkeys((*lead.tools, *plan.tools.own))),
+            )
+            return [lead, *others]
         return [
             AgentSpec(
                 id=self._ids.new(),

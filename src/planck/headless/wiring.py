@@ -52,7 +52,7 @@ class SessionWiring:
             build=self.build,
         )
         self.seats = Seats(runtime.providers, runtime.peers, plan.bounds.budget, Briefing(self.team), scribe)
-        by_id.register(self.team)
+        by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
     @property
@@ -76,13 +76,19 @@ class SessionWiring:
         self._names[spec.id] = spec.name
         scribe = Scribe(journal, spec.id)
         tools = ToolSet(self._tools_of(spec))
+        plan.tools.apply_changes(spec.id, tools)
+        site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
         gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
-        executor = Executor(tools, self._site, permit=permit, scribe=scribe, clock=runtime.clock)
+        executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
         seat = self.seats.seat_for(spec.model, spec.compactor)
         runtime.peers.attach(tools, spec.tools, scribe)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds)
+
+    def change_tool(self, agent_id: str, name: str, tool: Tool | None) -> None:
+        """Keeps that a program gave an agent a tool, or (None) took one away."""
+        self._plan.tools.change(agent_id, name, tool)
 
     def _lineage(self, spec: AgentSpec) -> str:
         """Who asks: its name, and whom it works for."""
@@ -90,7 +96,12 @@ class SessionWiring:
         return f"{spec.name} (works for {delegator})" if delegator else spec.name
 
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
-        granted = self._plan.tools.grant(spec)
+        granted = list(
+            {
+                tool.name: tool
+                for tool in (*self._plan.tools.grant(spec), *self.team.granted.get(spec.id, ()))
+            }.values()
+        )
         if spec.delegator_id not in self._worker_tools:
             self._worker_tools[spec.delegator_id] = make_worker_tools(self.team, spec.delegator_id)
         team_tools = self._worker_tools[spec.delegator_id]

@@ -60,6 +60,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     delegator_id: str = ""
+    cwd: str = ""
+    """Where its commands start and its AGENTS.md is looked for, below the workspace; empty: there itself."""
     compactor: str = ""
     """How its history is made to fit: `summary` (default), `digest` (no model call), `off`."""
     authority: Authority | None = None

@@ -1,26 +1,42 @@
 """The public factories, which name a team by its id: a tool finds the open team when it is called."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import msgspec
 
+from planck.config.reload import Resources
+from planck.context.skills import Skill
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, ToolSpec
 from planck.team import tool_specs
 from planck.team.mail import GONE, NO_DELEGATOR
-from planck.team.spawn import Grants, KnownModels
+from planck.team.spawn import Grants, KnownModels, Models
 from planck.team.team import Team
-from planck.team.tools import NO_GRANTS, TeamActions, make_tool, refuse_target
+from planck.team.tools import TeamActions, make_tool, refuse_target
 from planck.team.tools import list_models as show_models
-from planck.toolkit.tool import Outcome, Tool, ToolContext, ToolError
+from planck.toolkit.tool import ArgumentError, InvalidTool, Outcome, Tool, ToolContext, ToolError
+from planck.workspace.paths import Root
 
 _open: "WeakValueDictionary[str, Team]" = WeakValueDictionary()
 """By the id of their session, which is unique among the sessions that are open."""
 
 
-def register(team: Team) -> None:
+class _Surroundings(msgspec.Struct, frozen=True):
+    """What a session has for the workers of its team."""
+
+    resources: Resources
+    models: Models
+
+
+_around: "WeakKeyDictionary[Team, _Surroundings]" = WeakKeyDictionary()
+
+
+def register(team: Team, resources: Resources, models: Models) -> None:
     _open[team.id] = team
+    _around[team] = _Surroundings(resources, models)
 
 
 def forget(team: Team) -> None:
@@ -45,8 +61,8 @@ def orchestrator_tools(
     team_id: str,
     available_models: Sequence[ModelSpec],
     grantable_tools: Iterable[Tool] = (),
-    grantable_skills: Iterable[Any] = (),
-    cwd: str = "",
+    grantable_skills: Iterable[Skill | str] = (),
+    cwd: str | os.PathLike[str] = "",
 ) -> list[Tool]:
     """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
     spawn = spawn_agent(session_id, team_id, grantable_tools, grantable_skills, cwd, available_models)
@@ -62,8 +78,10 @@ def delegate_task(team_id: str) -> Tool:
 
 
 def send_response(delegator_id: str | None, sender: Mapping[str, str] | None = None) -> Tool:
-    """`sender` names the worker for whoever builds a tool outside a team; in one, the team knows."""
-    return _ById(tool_specs.SEND_RESPONSE, delegator_id=delegator_id or "").tool()
+    """`sender` (`id`, `name`) is the one agent whose tool this is: no other can report in its name."""
+    return _ById(
+        tool_specs.SEND_RESPONSE, delegator_id=delegator_id or "", sender=_read_sender(sender)
+    ).tool()
 
 
 def list_team(team_id: str) -> Tool:
@@ -74,17 +92,21 @@ def spawn_agent(
     session_id: str,
     team_id: str,
     grantable_tools: Iterable[Tool] = (),
-    grantable_skills: Iterable[Any] = (),
-    cwd: str = "",
+    grantable_skills: Iterable[Skill | str] = (),
+    cwd: str | os.PathLike[str] = "",
     available_models: Sequence[ModelSpec] = (),
 ) -> Tool:
-    grants = Grants(
-        choice=KnownModels(available_models),
-        tools=tuple(tool.name for tool in grantable_tools),
-        skills=tuple(skill if isinstance(skill, str) else skill.name for skill in grantable_skills),
-    )
-    spec = tool_specs.describe_spawn(grants.tools, grants.skills)
-    return _ById(spec, team_id, grants=grants).tool()
+    """A worker that is granted a tool gets this very object, and starts in `cwd`, inside the workspace.
+
+    Only in the session of that id. Without models it can use those of the session's configuration.
+    """
+    offer = _Offer(tuple(grantable_tools), tuple(grantable_skills), os.fspath(cwd), tuple(available_models))
+    for tool in offer.tools:
+        if not isinstance(tool, Tool):
+            raise InvalidTool(f"{tool!r} is no Tool; make one with Tool(...) or @tool")
+    skills = [skill if isinstance(skill, str) else skill.name for skill in offer.skills]
+    spec = tool_specs.describe_spawn([tool.name for tool in offer.tools], skills)
+    return _ById(spec, team_id, session_id=session_id, offer=offer).tool()
 
 
 def destroy_agent(team_id: str) -> Tool:
@@ -96,8 +118,28 @@ def interrupt_agent(team_id: str) -> Tool:
 
 
 def list_models(available_models: Sequence[ModelSpec]) -> Tool:
-    grants = Grants(models=tuple(available_models))
-    return _ById(tool_specs.LIST_MODELS, grants=grants).tool()
+    return _ById(tool_specs.LIST_MODELS, offer=_Offer(models=tuple(available_models))).tool()
+
+
+class _Offer(msgspec.Struct, frozen=True):
+    """What a program lets an orchestrator use, before it is known in which workspace."""
+
+    tools: tuple[Tool, ...] = ()
+    skills: tuple[Skill | str, ...] = ()
+    cwd: str = ""
+    models: tuple[ModelSpec, ...] = ()
+
+    def open(self, around: _Surroundings) -> Grants:
+        """Raises where `cwd` is no folder inside the workspace; a skill that is not there is no grant."""
+        known = around.resources.skills().skills
+        skills = [skill if isinstance(skill, Skill) else known.get(skill) for skill in self.skills]
+        return Grants(
+            models=self.models,
+            choice=KnownModels(self.models) if self.models else around.models,
+            objects=self.tools,
+            skills=tuple(one.name for one in skills if one and known.get(one.name) == one),
+            cwd=Root(around.resources.workspace).where(self.cwd, folder=True) if self.cwd else "",
+        )
 
 
 class _ById(msgspec.Struct, frozen=True):
@@ -106,21 +148,53 @@ class _ById(msgspec.Struct, frozen=True):
     spec: ToolSpec
     team_id: str | None = None
     delegator_id: str = ""
-    grants: Grants = NO_GRANTS
+    session_id: str | None = None
+    sender: tuple[str, str] | None = None
+    offer: _Offer = _Offer()
 
     def tool(self) -> Tool:
-        return make_tool(self.spec, self.execute)
+        tool = make_tool(self.spec, self.execute)
+        tool.stranger = self.find_stranger if self.spec.name == "spawn_agent" else None
+        return tool
 
     async def execute(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        # Never by the caller's id alone: a session and its fork have agents of the same ids.
-        team = _open.get(ctx.session_id if self.team_id is None else self.team_id)
+        team = self._find_team(ctx)
         if team is not None:
             try:
-                return await TeamActions(team, self.delegator_id, self.grants).find(self.spec)(args, ctx)
-            except ToolError as refused:  # also for a program that calls it without an executor
+                self._check_sender(team, ctx)
+                actions = TeamActions(team, self.delegator_id, self.offer.open(_around[team]))
+                return await actions.find(self.spec)(args, ctx)
+            except PlanckError as refused:  # also for a program that calls it without an executor
                 return refused.err
         if self.spec is tool_specs.LIST_MODELS:
-            return show_models(self.grants, None)
+            return show_models(Grants(models=self.offer.models), None)
         if self.spec is tool_specs.SEND_RESPONSE:
             return NO_DELEGATOR
         return (refuse_target(args) if self.spec in tool_specs.TARGETED else None) or GONE
+
+    async def find_stranger(self, args: dict[str, Any]) -> str:
+        team = _open.get(self.team_id or "")
+        return "" if team is None else await self.offer.open(_around[team]).find_stranger(args)
+
+    def _find_team(self, ctx: ToolContext) -> Team | None:
+        # Never by the caller's id alone: a session and its fork have agents of the same ids.
+        team = _open.get(ctx.session_id if self.team_id is None else self.team_id)
+        # A team has the id of its session: tools for another one reach nobody here.
+        return None if team and self.session_id not in (None, team.id) else team
+
+    def _check_sender(self, team: Team, ctx: ToolContext) -> None:
+        caller = team.member(ctx.agent_id)
+        if self.sender is not None and caller is not None and self.sender != (caller.id, caller.name):
+            raise ToolError(
+                ErrorKind.PERMISSION_DENIED,
+                f"this send_response is that of {self.sender[1]!r} ({self.sender[0]}); use your own",
+            )
+
+
+def _read_sender(sender: Mapping[str, str] | None) -> tuple[str, str] | None:
+    if sender is None:
+        return None
+    match sender:
+        case {"id": str(id), "name": str(name), **rest} if id and not rest:
+            return id, name
+    raise ArgumentError(f"a sender is a map with the texts 'id' and 'name', not {sender!r}")

@@ -14,7 +14,7 @@ from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, Mode
 from planck.team import names
 from planck.team.member import Member
 from planck.team.team import Team
-from planck.toolkit.tool import Outcome, ToolContext
+from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 
 _ARRIVAL = 30.0
@@ -50,8 +50,12 @@ class Grants(msgspec.Struct, frozen=True, kw_only=True):
     """What it is shown of models; which of them it gets, `choice` says."""
     choice: Models = KnownModels(())
     tools: tuple[str, ...] = ()
-    """Beside those that it holds from peers and files."""
+    """Names of the session's own; beside them, those that it holds from peers, files and the program."""
+    objects: tuple[Tool, ...] = ()
+    """Tools that a program put into its own `spawn_agent`: a worker gets these very objects."""
     skills: tuple[str, ...] = ()
+    cwd: str = ""
+    """Where the workers start, below the workspace; empty: where their creator did."""
 
     async def find_stranger(self, args: dict[str, Any]) -> str:
         """Returns the address in a spawn's arguments to which only the user can agree."""
@@ -66,7 +70,8 @@ async def spawn(
     team: Team, caller: Member, args: dict[str, Any], grants: Grants, ctx: ToolContext
 ) -> Outcome:
     held = caller.actor.agent.tools
-    await _wait_for_arrival(held, set(args.get("tools", ())) - set(grants.tools))
+    objects = {tool.name: tool for tool in grants.objects}
+    await _wait_for_arrival(held, set(args.get("tools", ())) - {*grants.tools, *objects})
     refused = (
         names.refuse("type", args["type"])
         or names.refuse("name", args["name"])
@@ -82,7 +87,8 @@ async def spawn(
     agreed = ctx.confinement.addresses if ctx.confinement else ()
     if stranger and stranger not in agreed:
         return _refuse_stranger(stranger)
-    tools, no_tools = _split_grants(args.get("tools", ()), [*grants.tools, *held.arrived])
+    in_hand = [name for name in (*grants.tools, *held.arrived) if held.get(name)]
+    tools, no_tools = _split_grants(args.get("tools", ()), [*objects, *in_hand])
     skills, no_skills = _split_grants(args.get("skills", ()), grants.skills)
     parent = caller.spec.authority
     spec = AgentSpec(
@@ -96,6 +102,7 @@ async def spawn(
         tools=tools,
         skills=skills,
         delegator_id=caller.id,
+        cwd=grants.cwd or caller.spec.cwd,
         # Recorded with the worker: whatever the grant was, no more than its creator may.
         authority=grant(parent, "worker", (*TEAM_TOOLS, *tools), skills) if parent else None,
     )
@@ -105,15 +112,18 @@ async def spawn(
             ErrorKind.NOT_UNIQUE,
             f"An agent with the {taken} already exists in the team. Use it, or choose another.",
         )
-    await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None)
+    given = [objects[name] for name in tools if name in objects]
+    member = await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given)
+    there = member.actor.agent.tools  # the answer says what the worker holds, not what was meant
+    lost = [name for name in tools if there.get(name) is None]
     output = {
         "id": spec.id,
         "type": spec.type,
         "name": spec.name,
         "model": model.label,
-        "tools": [*TEAM_TOOLS, *tools],
+        "tools": [name for name in (*TEAM_TOOLS, *tools) if name not in lost],
         "skills": list(skills),
-        "ignored": [*no_tools, *no_skills],
+        "ignored": [*no_tools, *lost, *no_skills],
     }
     return Ok({"output": codec.encode_str(output)})
 

@@ -26,6 +26,7 @@ from planck.team.member import Member
 from planck.team.restore import BuildAgent, RestoredAgent, restore_agent
 from planck.team.settlement import Settlement, join_settlements
 from planck.toolkit.journal import Entry, Journal
+from planck.toolkit.tool import Tool
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,8 @@ class Team:
         self.mail = Mail(journal, ids, clock, limits, self._members)
         self.total = 0
         """Agents that ever were."""
+        self.granted: dict[str, tuple[Tool, ...]] = {}
+        """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""
         self._journal = journal
         self._clock = clock
         self._build = build
@@ -81,8 +84,12 @@ class Team:
                 return f"type {spec.type!r}"
         return ""
 
-    async def add(self, spec: AgentSpec, *, depth: int = 0, call_id: str | None = None) -> Member:
+    async def add(
+        self, spec: AgentSpec, *, depth: int = 0, call_id: str | None = None, tools: Sequence[Tool] = ()
+    ) -> Member:
         """Start a new agent; it is a member before its start is in the log, so that its name is taken."""
+        if tools:
+            self.granted[spec.id] = tuple(tools)
         member = self._admit(self._build(spec, self._journal), depth)
         try:
             await self._journal.record(spec.id, 0, AgentStarted(agent=spec, call_id=call_id))

@@ -65,6 +65,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     """Returns once the fact is durable: a before-image is recorded before the change."""
     confinement: Confinement | None = None
     """What this call may touch; None: nobody decided, so nothing protected and no sandbox (`tools call`)."""
+    cwd: str = "."
+    """Where a command starts that names no folder: below the workspace, and no wider right."""
 
 
 Outcome = Ok[dict[str, Any]] | Err

@@ -38,6 +38,7 @@ class Site(msgspec.Struct, frozen=True):
     session_id: str
     workspace: Path
     dry_run: bool = False
+    cwd: str = "."
 
 
 class ReadCall(msgspec.Struct, frozen=True):
@@ -136,7 +137,7 @@ class Executor:
                 return Err(ErrorKind.UNKNOWN_TOOL, text, {"tools": names})
             arguments.validate(tool, args)
             who = (site.session_id, scribe.agent_id or "", call.id, site.workspace, site.dry_run)
-            ctx = ToolContext(*who, progress=progress.tell, record=scribe.record)
+            ctx = ToolContext(*who, progress=progress.tell, record=scribe.record, cwd=site.cwd)
             rights = None if site.dry_run else await self._permit.decide(tool, args, ctx)
             if isinstance(rights, Err):
                 return rights

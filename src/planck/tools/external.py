@@ -71,7 +71,7 @@ class ExternalTool(Tool):
             script, values = self._template.fill(args)
             argv = [*shell(script), self.name, *values]
             spill = self._spills.file(ctx.call_id) if self._spills else None
-            with Root(ctx.workspace).folder(_parse_cwd(args)) as cwd:
+            with Root(ctx.workspace).folder(_parse_cwd(args, ctx.cwd)) as cwd:
                 done = await run(
                     Command(argv, cwd, self._environment, ctx.confinement, spill),
                     timeout_ms / 1000,
@@ -84,8 +84,8 @@ class ExternalTool(Tool):
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
             _parse_timeout_ms(args)
-            with Root(ctx.workspace).folder(_parse_cwd(args)):
-                plan = f"Would run in {_parse_cwd(args)!r}: {self._template.show(args)}"
+            with Root(ctx.workspace).folder(_parse_cwd(args, ctx.cwd)):
+                plan = f"Would run in {_parse_cwd(args, ctx.cwd)!r}: {self._template.show(args)}"
         except PlanckError as failure:
             return failure.err
         return describe_plan(self.name, args, plan)
@@ -227,10 +227,10 @@ def _parse_timeout_ms(args: Mapping[str, Any]) -> int:
     return int(value)
 
 
-def _parse_cwd(args: Mapping[str, Any]) -> str:
+def _parse_cwd(args: Mapping[str, Any], default: str) -> str:
     value = args.get("cwd")
     if value is None:
-        return "."
+        return default
     if not isinstance(value, str):
         raise ArgumentError(f"cwd must be a folder of the workspace, not {value!r}")
     return value

@@ -28,7 +28,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
             return await _kill(jobs, handle[1])
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
         background, spill = bool(args.get("background")), spills.file(ctx.call_id)
-        with root.folder(args.get("cwd", ".")) as cwd:
+        with root.folder(args.get("cwd", ctx.cwd)) as cwd:
             command = Command(shell(args["command"]), cwd, env, ctx.confinement, spill, background)
             if background:
                 return await _in_background(jobs, f"bg_{ctx.call_id}", command)
@@ -36,9 +36,10 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        with root.folder(args.get("cwd", ".")):
+        cwd = args.get("cwd", ctx.cwd)
+        with root.folder(cwd):
             pass
-        plan = f"Would run in {args.get('cwd', '.')!r}: {args['command']}"
+        plan = f"Would run in {cwd!r}: {args['command']}"
         return describe_plan("bash", args, plan)
 
     return Tool(
@@ -47,7 +48,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         schema.arguments(
             {"command": schema.text("The bash command line", minLength=1)},
             {
-                "cwd": schema.text("Folder to run in, default the workspace"),
+                "cwd": schema.text("Folder to run in, relative to the workspace; default where you started"),
                 "timeout": schema.integer(
                     f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS
                 ),
