@@ -68,9 +68,11 @@ async def test_a_model_that_goes_in_circles_is_told_so_and_parallel_calls_are_no
     async with WireServer([chat.calls(*[echo] * 4), *[chat.calls(echo)] * 2, chat.text("ok")]) as server:
         bench = Bench(tmp_path, server.url)
         done = await bench.run("run", "go", *FULL, "--output-format", "stream-json")
-    *outputs, last = [line["data"]["output"] for line in done.lines if line["type"] == "tool_end"]
-    assert outputs == ["hi\n"] * 5
-    assert last.startswith("hi\n\n[notice: bash was called with these arguments in 3 steps of this turn ")
+    ends = [line["data"] for line in done.lines if line["type"] == "tool_end"]
+    assert [end["output"] for end in ends] == ["hi\n"] * 6
+    assert [end.get("notice", "")[:23] for end in ends] == [*[""] * 5, "[notice: bash was calle"]
+    shown = [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "tool"]
+    assert shown == [*["hi\n"] * 5, f"hi\n\n{ends[-1]['notice']}"]
 
 
 async def test_killed_inside_a_tool_the_session_resumes_and_runs_nothing_twice(tmp_path: Path) -> None:

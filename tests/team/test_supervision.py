@@ -12,6 +12,7 @@ from planck.records.events import (
     AssistantSaid,
     Delivery,
     Envelope,
+    ErrorEvent,
     Event,
     Kind,
     ToolEnd,
@@ -19,6 +20,7 @@ from planck.records.events import (
     TurnEnd,
     TurnStart,
     TurnStatus,
+    view,
 )
 from planck.records.messages import AssistantMessage, ToolMessage
 from planck.records.outcome import ErrorKind
@@ -194,6 +196,7 @@ async def _crash_loop() -> None:
     ]
     assert [envelope.receiver for envelope in told] == ["lead"] * len(told)
     assert sum("crashed 4 times" in envelope.text for envelope in told) == 1
+    assert _crashes(crew) == [("bob", "internal_error", "the agent crashed: RuntimeError('a bug')")] * 4
     await crew.aclose()
 
 
@@ -213,6 +216,15 @@ async def _orchestrator_crash_loop() -> None:
     with pytest.raises(TeamError, match="crashed 4 times"):
         await crew.run()
     await crew.aclose()
+    assert _crashes(crew) == [("lead", "internal_error", "the agent crashed: RuntimeError('a bug')")] * 4
+
+
+def _crashes(crew: Crew) -> list[tuple[str | None, str, str]]:
+    return [
+        (event.agent_id, fact.kind, fact.message)
+        for event in crew.events()
+        if isinstance(fact := view(event), ErrorEvent)
+    ]
 
 
 def test_a_task_whose_sender_is_stopped_while_it_is_recorded_is_still_delivered() -> None:

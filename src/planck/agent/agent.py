@@ -222,7 +222,7 @@ class Repeats:
         if times < _TOO_OFTEN:
             return ""
         return (
-            f"\n[notice: {call.name} was called with these arguments in {times} steps of this turn and gave "
+            f"[notice: {call.name} was called with these arguments in {times} steps of this turn and gave "
             "the same result; do something else, or say what stops you]"
         )
 
@@ -233,9 +233,10 @@ def _tool_end(done: Finished, notice: str = "") -> ToolEnd:
         id=done.call.id,
         name=done.call.name,
         ok=done.ok,
-        output=done.output + notice,
+        output=done.output,
         error=ErrorData(err.kind, err.message, err.details) if err else None,
         exit_code=done.exit_code,
         duration_ms=done.duration_ms,
         images=done.images,
+        notice=notice,
     )

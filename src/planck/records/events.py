@@ -216,6 +216,8 @@ class ToolEnd(View, frozen=True, kw_only=True):
     exit_code: int | None = None
     duration_ms: int
     images: tuple[Image, ...] = ()
+    notice: str = ""
+    """What the runtime tells the model beside the output: that it goes in circles."""
 
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):

@@ -88,7 +88,8 @@ class History:
             case ToolEnd():
                 # A command that ran and exited nonzero is no error: the model reads its output and decides.
                 ran = fact.error is None
-                self._finish(ToolResult(fact.id, "", fact.name, ran, fact.output, fact.images))
+                shown = f"{fact.output}\n{fact.notice}" if fact.notice else fact.output
+                self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images))
             case TurnEnd():
                 self.close_open_calls()
             case Compacted():

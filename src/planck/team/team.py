@@ -13,11 +13,12 @@ from planck.records.events import (
     Control,
     Delivery,
     Envelope,
+    ErrorEvent,
     TurnStatus,
     View,
     view,
 )
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, Limits
 from planck.team import names
@@ -283,6 +284,7 @@ class Team:
 
     async def _recover(self, member: Member, crash: Exception) -> bool:
         """Restart it, where the log can't be written once that is possible again; False: it is over."""
+        told: list[ErrorEvent] = []
         while True:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise crash  # it stands in the place of the cancellation: nothing is left to be driven
@@ -293,12 +295,13 @@ class Team:
                     member.log_refused = True
                 else:
                     log.error("agent %s crashed", member.name, exc_info=crash)
+                    told.append(_describe_crash(crash))
                     now = self._clock.monotonic()
                     member.crashes = [*(then for then in member.crashes if now - then < _WINDOW), now]
                     if len(member.crashes) > _RESTARTS:
                         await self._fail(member, crash)
                         return False
-                await self._restore(member)
+                await self._restore(member, *told)
                 return True
             except PlanckError as again:
                 if again.err.kind is not ErrorKind.LOG_WRITE_FAILED:
@@ -312,15 +315,17 @@ class Team:
         await member.actor.wait_for_new_mail()
         member.stalled = None
 
-    async def _restore(self, member: Member) -> None:
+    async def _restore(self, member: Member, *crashes: ErrorEvent) -> None:
         facts = [fact for event in self._journal.recorded(member.id) if (fact := view(event))]
         restored = restore_agent(member.spec, facts, self._journal, self._build)
         member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
-        await self._end_cut_turn(member, restored, "crashed and was restarted")
+        await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
-    async def _end_cut_turn(self, member: Member, restored: RestoredAgent, why: str) -> None:
+    async def _end_cut_turn(
+        self, member: Member, restored: RestoredAgent, why: str, *crashes: ErrorEvent
+    ) -> None:
         """Record the end of the turn that a crash cut: its calls, itself, what somebody expected of it."""
-        facts, opening = restored.end_cut_turn(), restored.opening
+        facts, opening = [*crashes, *restored.end_cut_turn()], restored.opening
         settlement = self.mail.settle_unfinished(member, opening, why) if opening else Settlement()
         with self.mail.pay_after_commit(settlement):
             if facts or settlement.entries:
@@ -333,6 +338,7 @@ class Team:
             kind = err.kind if err else ErrorKind.INTERNAL_ERROR
             self._failure = TeamError(kind, f"the orchestrator {why}")
             self._changed.set()
+            await member.actor.agent.scribe.record(_describe_crash(crash))
             return
         delegator = self._members.get(member.spec.delegator_id)
         member.end_reason = why
@@ -344,4 +350,10 @@ class Team:
             notice = self.mail.notify(member, delegator, f"{member.name} {why}.")
         ended = Entry(member.id, 0, AgentEnded(status="failed", reason=why))
         with self.mail.pay_after_commit(join_settlements([unread, notice])):
-            await self._journal.record_all([*unread.entries, ended, *notice.entries])
+            crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
+            await self._journal.record_all([crashed, *unread.entries, ended, *notice.entries])
+
+
+def _describe_crash(crash: Exception) -> ErrorEvent:
+    err = crash.err if isinstance(crash, PlanckError) else Err(ErrorKind.INTERNAL_ERROR, repr(crash))
+    return ErrorEvent(kind=err.kind, message=f"the agent crashed: {err.message}", details=err.details)
