@@ -28,15 +28,15 @@ from planck.records.events import (
     View,
 )
 from planck.records.history import History
-from planck.records.messages import AssistantMessage, ToolCall
+from planck.records.messages import AssistantMessage, StopReason, ToolCall, size
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import AgentSpec
+from planck.records.specs import AgentSpec, Limits
 from planck.records.usage import Usage
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
-from planck.tools.executor import ReadCall, read_calls
+from planck.tools.executor import ReadCall, read_calls, refuse_calls
 from planck.tools.results import Finished
 
 _TOO_OFTEN = 3
@@ -71,6 +71,9 @@ class Bounds(msgspec.Struct, frozen=True):
 
     max_steps: int
     budget: Budget | None = None
+    calls: int = Limits().calls
+    """In one answer, and how large one may be: of one beyond either no call is run."""
+    answer_bytes: int = Limits().answer_bytes
 
 
 class Agent:
@@ -88,6 +91,8 @@ class Agent:
         self.usage = Usage()
         self.turn_usage = Usage()
         self.turn_text = ""
+        self.excesses = 0
+        """Answers of this turn that were too large, or brought too many calls."""
         self.repeats = Repeats()
         self._system_text = ""
 
@@ -109,7 +114,13 @@ class Agent:
 
     def request(self) -> Request:
         return Request(
-            self.id, self._system_text, self.history, self.tools.specs, params=self.spec.model.params
+            self.id,
+            self._system_text,
+            self.history,
+            self.tools.specs,
+            params=self.spec.model.params,
+            answer_bytes=self.bounds.answer_bytes,
+            calls=self.bounds.calls,
         )
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
@@ -130,6 +141,7 @@ class Agent:
         self.scribe.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
+        self.excesses = 0
         self.repeats = Repeats()
         self._system_text = self.kit.preparation.prepare_turn().system
         return (
@@ -147,10 +159,38 @@ class Agent:
         spent = self._spend(message.usage)
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
-        calls = read_calls(self.tools, message.tool_calls)
+        excess = self._find_excess(message)
+        if excess:
+            self.excesses += 1
+            calls = refuse_calls(message.tool_calls, excess)
+        else:
+            calls = read_calls(self.tools, message.tool_calls)
         starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
         await self.scribe.record(AssistantSaid(message=message), *spent, *starts)
         return calls
+
+    def _find_excess(self, message: AssistantMessage) -> Err | None:
+        """Why no call of an answer is run; a stop by `length` with calls in it is one that was cut here."""
+        calls, bounds = len(message.tool_calls), self.bounds
+        if calls > bounds.calls:
+            text = (
+                f"the answer brought {calls} calls or more, at most {bounds.calls} are taken, so none was run"
+            )
+            return Err(
+                ErrorKind.LIMIT_EXCEEDED,
+                f"{text}; call fewer tools at once. A second such answer ends the turn",
+                {"calls": calls, "limit": bounds.calls},
+            )
+        if calls and (message.stop is StopReason.LENGTH or size(message) > bounds.answer_bytes):
+            text = (
+                f"the answer had more than {bounds.answer_bytes} bytes and was cut, so no call of it was run"
+            )
+            return Err(
+                ErrorKind.LIMIT_EXCEEDED,
+                f"{text}; say less at once. A second such answer ends the turn",
+                {"limit": bounds.answer_bytes},
+            )
+        return None
 
     def _spend(self, usage: Usage) -> tuple[View, ...]:
         """Counted, and the facts that say so."""

@@ -13,8 +13,8 @@ from planck.tools.executor import ReadCall
 _SMALLER_WINDOWS = 3
 """Each time a third is taken off: enough for a model with a third of the window that we thought it had."""
 
-
 _CAPPED = "stopped after {} model calls in one turn; resume it, or raise --max-steps or limits.steps"
+_EXCESSIVE = "two answers were beyond limits.calls or limits.answer_bytes; raise them, or use another model"
 
 
 class TurnError(PlanckError):
@@ -31,6 +31,8 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
         if not calls:
             return _final_text(answer)
         await _run_tools(agent, calls)
+        if agent.excesses > 1:
+            raise TurnError(ErrorKind.LIMIT_EXCEEDED, _EXCESSIVE)
     raise TurnError(ErrorKind.ITERATION_CAP, _CAPPED.format(agent.bounds.max_steps))
 
 
@@ -71,7 +73,7 @@ def _final_text(answer: AssistantMessage) -> str:
         case StopReason.LENGTH:
             raise TurnError(
                 ErrorKind.LIMIT_EXCEEDED,
-                "the answer was cut at the model's output limit; "
+                "the answer was cut at the model's output limit, or at limits.answer_bytes; "
                 "resume and ask for it in parts, or raise max_output",
             )
         case StopReason.REFUSAL | StopReason.FILTER:

@@ -68,7 +68,8 @@ class SessionPlan:
         self.ceiling = session_ceiling(mode, project.workspace, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
         budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
-        self.bounds = Bounds(options.max_steps or config.limits.steps, budget)
+        limits = config.limits
+        self.bounds = Bounds(options.max_steps or limits.steps, budget, limits.calls, limits.answer_bytes)
         approvals = Approvals(runtime.approver) if runtime.approver else None
         self._rules = RuleBook(project)
         self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)

@@ -4,13 +4,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from planck.llm.answer import Answer, cut_error
+from planck.llm.answer import Answer, Written, cut_error
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
-from planck.llm.parts import FROM_USER, PromptPart, clean_id, clean_name, embed_arguments, fill_ends
+from planck.llm.parts import (
+    FROM_USER,
+    PromptPart,
+    clean_id,
+    clean_name,
+    embed_arguments,
+    fill_ends,
+    read_arguments,
+)
 from planck.llm.provider import Item, Request
 from planck.llm.transport import Transport
-from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall, ToolResult
 from planck.records.specs import ModelSpec, ToolSpec
@@ -158,7 +165,7 @@ class _Block(msgspec.Struct, frozen=True):
     thinking: str = ""
     signature: str = ""
     data: str = ""
-    input: Json | None = None
+    input: msgspec.Raw = msgspec.Raw(b"{}")
     """Empty while fragments follow; a server that has the whole call at once may send it here."""
 
 
@@ -188,17 +195,23 @@ _decode = msgspec.json.Decoder(_Event).decode
 class _Open:
     """A content block while its fragments arrive."""
 
-    def __init__(self, block: _Block) -> None:
-        self.block = block
-        self.fragments: list[str] = []
-        self.signature = block.signature
+    def __init__(self, block: _Block, answer: Answer) -> None:
+        self.type, self.id, self.name, self.data = block.type, block.id, block.name, block.data
+        self.written = Written(answer)
+        self.signature = Written(answer)
+        self.input = ""
         self.stopped = False
-        if first := block.text or block.thinking:
-            self.fragments.append(first)
+        self.written.add(block.text or block.thinking)
+        self.signature.add(block.signature)
+        answer.grow(block.data)
+        if block.type == "tool_use":
+            answer.begin_call()
+            self.input = read_arguments(block.input)  # as text: what is raw keeps its whole event alive
+        answer.grow(block.id + block.name + self.input)
 
     @property
     def half_a_call(self) -> bool:
-        return self.block.type == "tool_use" and not self.stopped
+        return self.type == "tool_use" and not self.stopped
 
 
 class _Answer(Answer):
@@ -240,7 +253,7 @@ class _Answer(Answer):
         return [part for index, block in blocks if (part := _part(block, self.make_id(index)))]
 
     def _start(self, index: int, block: _Block) -> Sequence[Item]:
-        self._blocks[index] = _Open(block)
+        self._blocks[index] = _Open(block, self)
         if block.text:
             return (TextDelta(text=block.text),)
         return (ThinkingDelta(text=block.thinking),) if block.thinking else ()
@@ -251,15 +264,15 @@ class _Answer(Answer):
             return ()
         match delta.type:
             case "text_delta":
-                block.fragments.append(delta.text)
+                block.written.add(delta.text)
                 return (TextDelta(text=delta.text),) if delta.text else ()
             case "input_json_delta":
-                block.fragments.append(delta.partial_json)
+                block.written.add(delta.partial_json)
             case "thinking_delta":
-                block.fragments.append(delta.thinking)
+                block.written.add(delta.thinking)
                 return (ThinkingDelta(text=delta.thinking),) if delta.thinking else ()
             case "signature_delta":
-                block.signature += delta.signature
+                block.signature.add(delta.signature)
             case _:
                 pass
         return ()
@@ -287,16 +300,15 @@ _STOPS = {
 
 
 def _part(block: _Open, fallback_id: str) -> Part | None:
-    text = "".join(block.fragments)
-    match block.block.type:
+    text = block.written.text
+    match block.type:
         case "text":
             return Text(text)
         case "thinking":
-            return Thinking(text, block.signature)
+            return Thinking(text, block.signature.text)
         case "redacted_thinking":
-            return Thinking(data=block.block.data)
+            return Thinking(data=block.data)
         case "tool_use":
-            arguments = text or codec.encode_str(block.block.input or {})
-            return ToolCall("", block.block.id or fallback_id, block.block.name, arguments)
+            return ToolCall("", block.id or fallback_id, block.name, text or block.input)
         case _:
             return None

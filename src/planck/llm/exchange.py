@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
-from planck.llm.answer import Answer
+from planck.llm.answer import Answer, TooLarge
 from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error, refusal
 from planck.llm.provider import Item, ProviderError
-from planck.llm.sse import Sse
+from planck.llm.sse import Sse, check_density
 from planck.llm.transport import Response, Transport, read_all
 from planck.records import codec
 from planck.records.events import Status, UsageDelta
@@ -23,10 +23,11 @@ class Splitter(Protocol):
     def rest(self) -> bytes | None: ...
 
 
-_SIGN_OF_LIFE = 10.0
-"""Seconds of bytes without a delta, such as a long tool call, after which we say that it goes on."""
+_SIGN_OF_LIFE = 1.0
+"""Seconds between signs that an answer goes on though nothing of it can be shown, as of a long call."""
+_LAST_WORDS = 4
 _FAIR = 256
-"""Events of one chunk before others run: whoever watches keeps up, and a burst starves nobody."""
+"""Items or events before others run: whoever watches keeps up, and a burst starves no clock."""
 
 
 class Exchange:
@@ -49,37 +50,72 @@ class Exchange:
         async with aclosing(response):
             if response.status != 200:
                 raise await refusal(response, self._endpoint)
-            now = asyncio.get_running_loop().time
-            alive = now()
+            pulse = _Pulse(answer)
             checked = splitter is not None
             counted = answer.usage
+            handled = 0
             async for chunk in response.chunks():
                 if not checked and (checked := bool(chunk.strip())) and chunk.lstrip()[:1] in _NO_STREAM:
                     raise await _no_stream(chunk, response, self._endpoint)
-                silent = True
-                for number, data in enumerate(events.feed(chunk), 1):
-                    if number % _FAIR == 0:
-                        await asyncio.sleep(0)
-                    for item in _read(answer, data):
-                        silent = False
+                for data in events.feed(chunk):
+                    items = _read(answer, data)
+                    pulse.note_event()
+                    if items:
+                        pulse.beat()
+                    for item in items:
                         yield item
+                        handled += 1
+                        if handled % _FAIR == 0:
+                            await asyncio.sleep(0)
+                    handled += 1
+                    if handled % _FAIR == 0:
+                        await asyncio.sleep(0)
                     if answer.usage is not counted:
                         counted = answer.usage
                         yield UsageDelta(usage=counted)
-                    if answer.ended:
+                    if answer.ended or answer.too_large:
                         break
-                if not silent:
-                    alive = now()
-                elif now() - alive > _SIGN_OF_LIFE:
-                    alive = now()
+                if pulse.is_due():
                     yield Status(component="model", state="working", detail="still writing")
+                if answer.too_large:
+                    break  # and the connection is closed: nobody pays for what nobody reads
                 if answer.ended:
                     response.release()
                     break
-        if not answer.ended and (rest := events.rest()) is not None:
+        if not (answer.ended or answer.too_large) and (rest := events.rest()) is not None:
             for item in _read_rest(answer, rest):
                 yield item
         yield answer.build_message()
+
+
+class _Pulse:
+    """Tells when to say that an answer goes on: only where something was said, and not too often."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._now = asyncio.get_running_loop().time
+        self._last = self._now()
+        self._last_words = 0
+
+    def note_event(self) -> None:
+        """Why the model stopped, its count and its goodbye are words too; a server does not repeat them."""
+        if self._answer.stop is not None and self._last_words < _LAST_WORDS:
+            self._last_words += 1
+            self._answer.moved = True
+
+    def beat(self) -> None:
+        """What was said is shown: that says it."""
+        if self._answer.moved:
+            self._answer.moved = False
+            self._last = self._now()
+
+    def is_due(self) -> bool:
+        """Once for each chunk: one that brought nothing does not speak for an earlier one."""
+        moved, self._answer.moved = self._answer.moved, False
+        if not moved or self._now() - self._last < _SIGN_OF_LIFE:
+            return False
+        self._last = self._now()
+        return True
 
 
 _NO_STREAM = (b"{", b"[", b"<")
@@ -105,20 +141,30 @@ def _read_rest(answer: Answer, data: bytes) -> Sequence[Item]:
 
 
 def _read(answer: Answer, data: bytes) -> Sequence[Item]:
+    """The items of one event; none where it makes the answer too large, which then says so itself."""
+    check_density(data)
     try:
         return answer.feed(data)
-    except _UNREADABLE:
-        pass
-    try:
-        return answer.feed(re.sub(_ESCAPES, _whole_characters, data))
+    except TooLarge:
+        return ()
     except _UNREADABLE as error:
-        raise ProviderError(
-            ErrorKind.STREAM_CUT,
-            f"the server sent an event that can't be read: {error}; it can be tried again",
-        ) from None
+        unread: Exception = error
+    try:
+        if len(data) <= _REPAIRED:
+            return answer.feed(re.sub(_ESCAPES, _whole_characters, data))
+    except TooLarge:
+        return ()
+    except _UNREADABLE as error:
+        unread = error
+    raise ProviderError(
+        ErrorKind.STREAM_CUT,
+        f"the server sent an event that can't be read: {unread}; it can be tried again",
+    )
 
 
 _UNREADABLE = (codec.DecodeError, UnicodeDecodeError, RecursionError)
+_REPAIRED = 1_000_000
+"""Bytes of an event at most: it takes a second for ten times as many, in which nothing else runs."""
 _ESCAPES = rb"(?s)\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..|\\."
 
 

@@ -1,12 +1,11 @@
 """Google Gemini `streamGenerateContent`: our history as contents, its chunks as our items."""
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from planck.llm.answer import Answer, count_usage
+from planck.llm.answer import Answer, Written, count_usage, is_said
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint
 from planck.llm.gemini_schema import declare
@@ -210,7 +209,7 @@ class _Chunk(_Wire, frozen=True):
     candidates: list[_Candidate] | None = None
     usage_metadata: _Spent | None = None
     prompt_feedback: _Feedback | None = None
-    error: Any = None
+    error: msgspec.Raw = msgspec.Raw(b"null")
 
 
 _decode = msgspec.json.Decoder(_Chunk).decode
@@ -232,13 +231,13 @@ class _Answer(Answer):
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
         self._said: list[Part] = []
-        self._fragments: list[str] = []
+        self._written = Written(self)
         self._thinking = False
-        self._calls = 0
+        self._called = 0
 
     def feed(self, data: bytes) -> Sequence[Item]:
         chunk = _decode(data)
-        if chunk.error:
+        if is_said(chunk.error):
             raise self.error(data)
         if chunk.usage_metadata:
             self.usage = _usage(chunk.usage_metadata)
@@ -267,7 +266,7 @@ class _Answer(Answer):
         if part.thought_signature or thinking is not self._thinking:
             self._flush()
         self._thinking = thinking
-        self._fragments.append(part.text)
+        self._written.add(part.text)
         if part.thought_signature:
             self._flush(part.thought_signature)
         if not part.text:
@@ -280,14 +279,22 @@ class _Answer(Answer):
                 ErrorKind.PROVIDER_HTTP_ERROR, f"the server sent the call of {call.name!r} in pieces"
             )
         self._flush()
+        self.begin_call()
         if signature:
             self._said.append(Thinking(signature=signature))
-        id = call.id or self.make_id(self._calls)
-        self._calls += 1
-        self._said.append(ToolCall("", id, call.name, read_arguments(call.args)))
+        id = call.id or self.make_id(self._called)
+        self._called += 1
+        arguments = read_arguments(call.args)
+        self._said.append(ToolCall("", id, call.name, arguments))
+        self.grow(id + call.name + arguments + (signature or ""))
 
     def _flush(self, signature: str = "") -> None:
-        text, self._fragments = "".join(self._fragments), []
+        if not self._written and not signature:
+            return
+        text = self._written.text
+        if not self.too_large:  # then this is the last look at it
+            self.grow(signature)
+            self._written = Written(self)
         if self._thinking and (text or signature):
             self._said.append(Thinking(text, signature))
         elif not self._thinking:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from planck.llm.answer import Answer
+from planck.llm.answer import Answer, Written, is_said
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import LOCAL_ROOTS, Endpoint
 from planck.llm.http_errors import refusal
@@ -155,7 +155,7 @@ class _Line(msgspec.Struct):
     done_reason: str | None = None
     prompt_eval_count: int | None = None
     eval_count: int | None = None
-    error: Any = None
+    error: msgspec.Raw = msgspec.Raw(b"null")
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -164,13 +164,13 @@ _decode = msgspec.json.Decoder(_Line).decode
 class _Answer(Answer):
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._calls: list[ToolCall] = []
+        self._text = Written(self)
+        self._thinking = Written(self)
+        self._called: list[ToolCall] = []
 
     def feed(self, data: bytes) -> Sequence[Item]:
         line = _decode(data)
-        if line.error:
+        if is_said(line.error):
             raise self.error(data)
         items = self._feed_said(line.message) if line.message is not None else []
         if line.done:
@@ -180,18 +180,21 @@ class _Answer(Answer):
         return items
 
     def build_parts(self) -> list[Part]:
-        thoughts = [Thinking("".join(self._thinking))] if self._thinking else []
-        return [*thoughts, Text("".join(self._text)), *self._calls]
+        thoughts = [Thinking(self._thinking.text)] if self._thinking else []
+        return [*thoughts, Text(self._text.text), *self._called]
 
     def _feed_said(self, said: _Said) -> list[Item]:
         items: list[Item] = []
         if said.thinking:
-            self._thinking.append(said.thinking)
+            self._thinking.add(said.thinking)
             items.append(ThinkingDelta(text=said.thinking))
         if said.content:
-            self._text.append(said.content)
+            self._text.add(said.content)
             items.append(TextDelta(text=said.content))
         for call in said.tool_calls or ():
-            id = call.id or self.make_id(len(self._calls))
-            self._calls.append(ToolCall("", id, call.function.name, read_arguments(call.function.arguments)))
+            self.begin_call()
+            id = call.id or self.make_id(len(self._called))
+            arguments = read_arguments(call.function.arguments)
+            self._called.append(ToolCall("", id, call.function.name, arguments))
+            self.grow(id + call.function.name + arguments)
         return items

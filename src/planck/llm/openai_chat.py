@@ -1,17 +1,15 @@
 """OpenAI Chat Completions, as the vendor and every compatible server speak it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
-from planck.llm.answer import Answer, count_usage
+from planck.llm.answer import Answer, Written, count_usage, is_said
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
-from planck.llm.parts import PromptPart, clean_id, clean_name, join_thoughts, repair_arguments
+from planck.llm.parts import PromptPart, clean_id, clean_name, join_thoughts, read_arguments, repair_arguments
 from planck.llm.provider import Item, Request
 from planck.llm.transport import Transport
-from planck.records import codec
 from planck.records.events import TextDelta, ThinkingDelta
 from planck.records.messages import AssistantMessage, Part, StopReason, Text, Thinking, ToolCall, ToolResult
 from planck.records.specs import ModelSpec
@@ -76,7 +74,8 @@ def _call(call: ToolCall) -> Json:
 
 class _Function(msgspec.Struct):
     name: str | None = None
-    arguments: str | dict[str, Any] | None = None
+    arguments: msgspec.Raw = msgspec.Raw(b"null")
+    """A piece of text; some servers send the object whole. Not decoded here: it may be anything."""
 
 
 class _CallDelta(msgspec.Struct):
@@ -113,7 +112,7 @@ class _Usage(msgspec.Struct):
 class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
-    error: Any = None
+    error: msgspec.Raw = msgspec.Raw(b"null")
 
 
 _decode = msgspec.json.Decoder(_Chunk).decode
@@ -129,10 +128,11 @@ _STOPS = {
 class _Answer(Answer):
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._calls: list[_OpenCall] = []
+        self._text = Written(self)
+        self._thinking = Written(self)
+        self._open: list[_OpenCall] = []
         self._by_index: dict[int, _OpenCall] = {}
+        self._by_id: dict[str, _OpenCall] = {}
         self._refused = False
 
     def feed(self, data: bytes) -> Sequence[Item]:
@@ -140,7 +140,7 @@ class _Answer(Answer):
             self.ended = True
             return ()
         chunk = _decode(data)
-        if chunk.error:
+        if is_said(chunk.error):
             raise self.error(data)
         if (spent := chunk.usage) is not None:
             read = spent.prompt_tokens_details or _Details()
@@ -158,18 +158,18 @@ class _Answer(Answer):
     def build_parts(self) -> list[Part]:
         if self._refused:
             self.stop = StopReason.REFUSAL
-        thoughts = [Thinking("".join(self._thinking))] if self._thinking else []
-        calls = [call.build(self.make_id(number)) for number, call in enumerate(self._calls)]
-        return [*thoughts, Text("".join(self._text)), *calls]
+        thoughts = [Thinking(self._thinking.text)] if self._thinking else []
+        calls = [call.build(self.make_id(number)) for number, call in enumerate(self._open)]
+        return [*thoughts, Text(self._text.text), *calls]
 
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []
         if thought := delta.reasoning_content or delta.reasoning:
-            self._thinking.append(thought)
+            self._thinking.add(thought)
             items.append(ThinkingDelta(text=thought))
         if text := delta.content or delta.refusal:
             self._refused = self._refused or not delta.content
-            self._text.append(text)
+            self._text.add(text)
             items.append(TextDelta(text=text))
         for fragment in delta.tool_calls or ():
             self._fragment(fragment)
@@ -181,25 +181,25 @@ class _Answer(Answer):
         if function is None:
             return
         if function.name:
-            call.name += function.name
-        if isinstance(function.arguments, str):
-            call.arguments.append(function.arguments)
-        elif function.arguments is not None:
-            call.arguments.append(codec.encode_str(function.arguments))
+            call.name.add(function.name)
+        if bytes(function.arguments) != b"null":
+            call.arguments.add(read_arguments(function.arguments))
 
     def _call_of(self, fragment: _CallDelta) -> "_OpenCall":
         """By index; a server that leaves it out, or gives all calls the same, begins one with each new id."""
         if fragment.index is None:
-            known = next((call for call in self._calls if fragment.id and call.id == fragment.id), None)
-            if known is None and not fragment.id and self._calls:
-                known = self._calls[-1]
+            known = self._by_id.get(fragment.id) if fragment.id else None
+            if known is None and not fragment.id and self._open:
+                known = self._open[-1]
         else:
             known = self._by_index.get(fragment.index)
             if known is not None and _is_another(fragment, known):
                 known = None
         if known is None:
-            known = _OpenCall(fragment.id or "")
-            self._calls.append(known)
+            self.begin_call()
+            known = _OpenCall(fragment.id or "", self)
+            self._open.append(known)
+            self._by_id.setdefault(known.id, known)
             if fragment.index is not None:
                 self._by_index[fragment.index] = known
         return known
@@ -213,10 +213,11 @@ def _is_another(fragment: _CallDelta, known: "_OpenCall") -> bool:
 
 
 class _OpenCall:
-    def __init__(self, id: str) -> None:
+    def __init__(self, id: str, answer: Answer) -> None:
+        answer.grow(id)
         self.id = id
-        self.name = ""
-        self.arguments: list[str] = []
+        self.name = Written(answer)
+        self.arguments = Written(answer)
 
     def build(self, fallback_id: str) -> ToolCall:
-        return ToolCall("", self.id or fallback_id, self.name, "".join(self.arguments) or "{}")
+        return ToolCall("", self.id or fallback_id, self.name.text, self.arguments.text or "{}")

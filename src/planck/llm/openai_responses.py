@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from planck.llm.answer import Answer, count_usage
+from planck.llm.answer import Answer, Written, count_usage, is_said
 from planck.llm.dialect import Dialect, Json
 from planck.llm.endpoint import Endpoint, openai_root
 from planck.llm.parts import PromptPart, clean_id, clean_name, repair_arguments
@@ -168,7 +168,7 @@ class _Incomplete(msgspec.Struct):
 
 
 class _Response(msgspec.Struct):
-    error: Any = None
+    error: msgspec.Raw = msgspec.Raw(b"null")
     incomplete_details: _Incomplete | None = None
     output: list[_OutputItem] | None = None
     usage: _Usage | None = None
@@ -188,7 +188,9 @@ class _Answer(Answer):
     def __init__(self, dialect: Dialect, request: Request, most: int) -> None:
         super().__init__(dialect, request)
         self._most = most
-        self._texts: dict[int, list[str]] = {}
+        self._texts: dict[int, Written] = {}
+        self._arriving: dict[int, int] = {}
+        """Bytes of fragments by item; the whole item, when it comes, counts in their place."""
         self._summary = (-1, 0)
         self._items: dict[int, _OutputItem] = {}
 
@@ -200,14 +202,20 @@ class _Answer(Answer):
                 return self._text(_delta(data))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 return self._feed_thought(_delta(data))
+            case "response.function_call_arguments.delta":
+                self._count(_delta(data))
             case "response.output_item.done":
                 done = _item_done(data)
                 index = len(self._items) if done.output_index is None else done.output_index
-                self._items[index] = done.item
+                self.size -= self._arriving.pop(index, 0)
+                self._texts.pop(index, None)
+                self._take(index, done.item)
+                self.grow(data)
             case "response.completed" | "response.incomplete":
                 self._end(_ended(data).response)
             case "response.failed":
-                raise self.error(codec.encode({"error": _ended(data).response.error}))
+                error = _ended(data).response.error
+                raise self.error(codec.encode({"error": error}) if is_said(error) else data)
             case "error":
                 raise self.error(data)
         return ()
@@ -216,19 +224,23 @@ class _Answer(Answer):
         parts: list[Part] = []
         for index in sorted({*self._items, *self._texts}):
             if item := self._items.get(index):
-                parts += self._parts(item, index)
+                parts += self._parts_of(item, index)
             else:
-                parts.append(Text("".join(self._texts[index])))
+                parts.append(Text(self._texts[index].text))
         return parts
 
     def _text(self, event: _Delta) -> Sequence[Item]:
-        self._texts.setdefault(event.output_index, []).append(event.delta)
+        if event.output_index not in self._texts:
+            self._texts[event.output_index] = Written(self)
+        self._texts[event.output_index].add(event.delta)
+        self._arriving[event.output_index] = len(self._texts[event.output_index])
         return (TextDelta(text=event.delta),) if event.delta else ()
 
     def _feed_thought(self, event: _Delta) -> Sequence[Item]:
         at = (event.output_index, event.summary_index)
         gap = "\n\n" if at != self._summary and event.summary_index else ""
         self._summary = at
+        self._count(event)
         return (ThinkingDelta(text=gap + event.delta),) if event.delta else ()
 
     def _end(self, response: _Response) -> None:
@@ -248,9 +260,23 @@ class _Answer(Answer):
         elif 0 < self._most <= self.usage.output_tokens:
             self.stop = StopReason.LENGTH  # llama.cpp calls an answer completed that it cut at the limit
         if not self._items:  # a server that sends no `done` for each item still sends them all here
-            self._items = dict(enumerate(response.output or ()))
+            for index, item in enumerate(response.output or ()):
+                self._take(index, item)
 
-    def _parts(self, item: _OutputItem, index: int) -> list[Part]:
+    def _count(self, event: _Delta) -> None:
+        """What is not kept counts too: an argument without an end must have one."""
+        before = self.size
+        self.grow(event.delta)
+        self._arriving[event.output_index] = self._arriving.get(event.output_index, 0) + self.size - before
+
+    def _take(self, index: int, item: _OutputItem) -> None:
+        self._items[index] = item
+        if item.type == "function_call":
+            self.begin_call()
+        else:
+            self.begin_part()
+
+    def _parts_of(self, item: _OutputItem, index: int) -> list[Part]:
         match item.type:
             case "message":
                 return [self._read_said(content) for content in item.content or ()]

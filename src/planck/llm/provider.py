@@ -9,7 +9,7 @@ from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.history import History
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.specs import ToolSpec
+from planck.records.specs import Limits, ToolSpec
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -22,6 +22,9 @@ class Request(msgspec.Struct, frozen=True):
     params: dict[str, Any] = {}
     tool_choice: str = ""
     """Empty: the model decides. `required`: it must call a tool."""
+    answer_bytes: int = Limits().answer_bytes
+    calls: int = Limits().calls
+    """What of an answer is read: beyond either it is cut, and says so by `length` with calls in it."""
 
 
 Item = TextDelta | ThinkingDelta | UsageDelta | Status | AssistantMessage

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from planck.llm.provider import Item, Provider, ProviderError, Request
-from planck.records.events import Status, UsageDelta
+from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
 
@@ -14,9 +14,9 @@ RETRIES = 5
 LONGEST_WAIT = 60.0
 _FIRST_WAIT = 1.0
 IDLE_TIMEOUT = 120.0
-"""Seconds without a sign of life inside an answer; `exchange` gives one while bytes arrive."""
+"""Seconds without a word inside an answer; `exchange` gives a sign for what is said and can't be shown."""
 FIRST_TIMEOUT = 600.0
-"""Seconds for the first one: a local server may read a long prompt for minutes."""
+"""Seconds for the first word: a local server may read a long prompt for minutes."""
 
 _PASSING = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
 
@@ -107,13 +107,16 @@ class _Watchdog:
         self._later = later
         self._task: asyncio.Task[object] | None = None
         self._since = self._loop.time()
+        self._waited = 0.0
+        """Seconds that we have waited since something was said: a count, or a blank, says nothing."""
         self._cancelling = -1
         """How often the task had been cancelled before we did; -1: we did not."""
         self._timer = self._loop.call_later(min(first, later), self._check)
 
     async def next(self, stream: AsyncGenerator[Item, None]) -> Item:
         task = self._task = asyncio.current_task()
-        self._since = self._loop.time()
+        began = self._loop.time()
+        self._since = began - self._waited
         try:
             item = await anext(stream)
         except asyncio.CancelledError:
@@ -124,8 +127,10 @@ class _Watchdog:
             raise ProviderError(ErrorKind.STREAM_CUT, "the stream ended without a message") from None
         finally:
             self._task = None
-        if not isinstance(item, UsageDelta):  # counted, and yet unread
-            self._timeout = self._later
+        if _says_something(item):
+            self._timeout, self._waited = self._later, 0.0
+        else:
+            self._waited += self._loop.time() - began
         return item
 
     def close(self) -> None:
@@ -143,6 +148,14 @@ class _Watchdog:
     def _stall_error(self) -> ProviderError:
         return ProviderError(
             ErrorKind.STREAM_CUT,
-            f"the server has sent nothing for {self._timeout:g} s; it can be tried again",
+            f"the model has said nothing for {self._timeout:g} s; it can be tried again",
             {"stalled": True},
         )
+
+
+def _says_something(item: Item) -> bool:
+    match item:
+        case TextDelta() | ThinkingDelta():
+            return not item.text.isspace()
+        case _:
+            return not isinstance(item, UsageDelta)

@@ -48,10 +48,12 @@ class ReadCall(msgspec.Struct, frozen=True):
     args: dict[str, Any] | Err
     limit: int
     """The bytes of argument text that were taken at the most; a tool that arrives later may take others."""
+    refused: Err | None = None
+    """Why it is not run at all, whatever it asks for."""
 
     @property
     def shown(self) -> Any:
-        """What `tool_start` says: the arguments, or the beginning of the text where it can't be read."""
+        """What `tool_start` says: the arguments, or the beginning of the text where they were not read."""
         return truncate(self.call.arguments) if isinstance(self.args, Err) else self.args
 
 
@@ -66,6 +68,11 @@ def _read(tool: Tool | None, call: ToolCall) -> ReadCall:
         return ReadCall(call, arguments.parse(call.arguments, limit), limit)
     except PlanckError as unreadable:
         return ReadCall(call, unreadable.err, limit)
+
+
+def refuse_calls(calls: Iterable[ToolCall], why: Err) -> list[ReadCall]:
+    """Each call with the same result to come; their arguments are not read."""
+    return [ReadCall(call, why, 0, refused=why) for call in calls]
 
 
 class Executor:
@@ -118,6 +125,8 @@ class Executor:
             return finish(call, broken(call.name, problem), took)
 
     async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore) -> Any:
+        if read.refused:
+            return read.refused
         call = read.call
         site, scribe = self._site, self._scribe
         progress = _Progress(call.id, scribe)
