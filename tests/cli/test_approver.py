@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import WAIT, Bench
+from tests.command import WAIT, Bench, until
 from tests.mcp.bench import FAKE
 from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
@@ -53,39 +53,163 @@ async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) ->
 
 
 async def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: Path) -> None:
-    async with WireServer([bash("touch one"), bash("touch two"), chat.text("done")]) as server:
+    """Typed while the first call ran: the second question finds it in the terminal."""
+    (tmp_path / "gate").mkdir()
+    slow = "touch one; until [ -e ../gate/open ]; do sleep 0.01; done"
+    async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
         at = await run_.until("y: yes, once")
-        run_.type("y\ny\ny\n")
-        at = await run_.until("touch two", at)
+        run_.type("y\n")
+        await until(bench.work / "one")
+        run_.type("y\n")
+        (tmp_path / "gate" / "open").touch()
+        at = await run_.until("    touch two", at)
         at = await run_.until("y: yes, once", at)
         run_.type("n\n")
         await run_.until("done", at)
         assert await run_.end() == 0
-    assert (bench.work / "one").exists()
     assert not (bench.work / "two").exists()
 
 
+PASTES = (
+    "\x1b[200~y\n\x1b[201~",
+    "\x1b[200~y\x1b[201~\n",
+    "\x1b[200~look at this:\ny\ns\nr\n\x1b[201~\n",
+    "\x1b[200~look at this:\ny\x1b[201~\n",
+    "y\ny\n",
+    "look at this:\ny\n",
+    "r\nand then\nr\n",
+    "y\nand then",
+)
+
+
+@pytest.mark.parametrize("conversation", [False, True])
+async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(
+    tmp_path: Path, conversation: bool
+) -> None:
+    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        args = ("go",) if conversation else ("run", "go")
+        run_ = await on_terminal(*args, home=bench.home, work=bench.work, columns=200)
+        at = await run_.until("e RULE: changes")
+        for paste in PASTES:
+            run_.type(paste)
+            at = await run_.until("what is pasted, or comes with other lines, is no answer", at)
+            at = await run_.until("e RULE: changes", at)
+            if conversation:  # what was pasted without a newline still stands in the line that is edited
+                run_.type("\x15")
+        assert "asks for bash:\r\n    touch ran" in run_.text
+        run_.type("n\n")
+        await run_.until("done", at)
+        if conversation:
+            run_.type("/exit\n")
+        assert await run_.end() == 0
+    assert not (bench.work / "ran").exists()
+    assert "permissions" not in json.loads((bench.home / "config.json").read_text())
+    assert "the user said no" in server.asked[1].json["messages"][-1]["content"]
+
+
+async def test_what_was_begun_before_the_question_steers_and_answers_nothing(tmp_path: Path) -> None:
+    slow = "touch one; until [ -e ../gate/open ]; do sleep 0.01; done"
+    (tmp_path / "gate").mkdir()
+    async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run_ = await on_terminal("go", home=bench.home, work=bench.work, columns=200)
+        at = await run_.until("y: yes, once")
+        run_.type("y\n")
+        await until(bench.work / "one")
+        run_.type("y")  # not entered yet
+        await run_.until("> y", at)
+        (tmp_path / "gate" / "open").touch()
+        at = await run_.until("    touch two", at)
+        at = await run_.until("y: yes, once", at)
+        run_.type("\n")
+        at = await run_.until("it will see that at its next step", at)
+        run_.type("n\n")
+        at = await run_.until("done", at)
+        run_.type("/exit\n")
+        assert await run_.end() == 0
+    assert not (bench.work / "two").exists()
+
+
+async def test_trust_is_typed_too(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    tool = bench.work / ".planck" / "tools" / "x"
+    tool.mkdir(parents=True)
+    parameters = {"type": "object", "properties": {}}
+    (tool / "TOOL.json").write_text(
+        json.dumps({"name": "x", "description": "x", "command": "true", "parameters": parameters})
+    )
+    for typed, said in (("\x1b[200~yes\x1b[201~\n", "not trusted"), ("yes\n", "trusted, until")):
+        run_ = await on_terminal("permissions", "trust", home=bench.home, work=bench.work)
+        at = await run_.until("trust it? type yes: ")
+        run_.type(typed)
+        await run_.until(said, at)
+        await run_.end()
+
+
+async def test_piped_input_is_never_an_answer(tmp_path: Path) -> None:
+    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "go", "--output-format", "json", stdin=b"y\ny\nr\n")
+    assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
+    assert not (bench.work / "ran").exists()
+
+
 async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> None:
-    script = [bash("touch one"), bash("touch one more"), bash("rm one"), bash("rm more"), chat.text("done")]
-    async with WireServer(script) as server:
+    script = [bash("touch one"), bash("touch one"), bash("touch one more"), bash("rm one"), bash("rm one")]
+    async with WireServer([*script, bash("rm more"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
         at = await run_.until("y: yes, once")
-        run_.type("s\n")  # also allows `touch one more`
-        at = await run_.until("    rm one", at)
+        at = await run_.until("s: in this session, for orchestrator: exactly bash touch one\r\n", at)
+        run_.type("s\n")
+        at = await run_.until("    touch one more", at)
         at = await run_.until("y: yes, once", at)
-        assert "asks for bash:\r\n    touch one more" not in run_.text
+        run_.type("y\n")
+        at = await run_.until("    rm one", at)
+        at = await run_.until(f"r: always; {bench.home / 'config.json'} gets the rule", at)
         run_.type("r\n")
         at = await run_.until("    rm more", at)
         at = await run_.until("y: yes, once", at)
         run_.type("y\n")
         await run_.until("done", at)
         assert await run_.end() == 0
+    assert run_.text.count("asks for bash:") == 4
     assert list(bench.work.iterdir()) == []
     rules = json.loads((bench.home / "config.json").read_text())["permissions"]["rules"]
-    assert rules == [{"tool": "bash", "decision": "allow", "command": "rm one", "unconfined": True}]
+    rule = {"tool": "bash", "decision": "allow", "command": "rm one", "exact": True, "unconfined": True}
+    assert rules == [rule]
+
+
+async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anything(tmp_path: Path) -> None:
+    script = [bash("git commit -m x"), bash("git commit --amend"), bash("rm one"), chat.text("done")]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        run_ = await run(bench)
+        at = await run_.until("e RULE: changes that rule first, such as: e git commit *")
+        run_.type("e git *\n")
+        at = await run_.until("no * right behind 'git'", at)
+        at = await run_.until("exactly bash git commit -m x", at)
+        at = await run_.until("e RULE:", at)
+        run_.type("e git commit *\n")
+        at = await run_.until("s: in this session, for orchestrator: bash git commit *", at)
+        at = await run_.until('"command": "git commit *"', at)
+        at = await run_.until("e RULE:", at)
+        run_.type("r\n")
+        at = await run_.until("    rm one", at)  # `git commit --amend` was not asked about
+        at = await run_.until("y: yes, once", at)
+        run_.type("e rm *\n")
+        at = await run_.until("no * for 'rm', which could then do anything", at)
+        at = await run_.until("y: yes, once", at)
+        run_.type("n not that one, please\n")
+        await run_.until("done", at)
+        assert await run_.end() == 0
+    rules = json.loads((bench.home / "config.json").read_text())["permissions"]["rules"]
+    rule = {"tool": "bash", "decision": "allow", "command": "git commit *", "unconfined": True}
+    assert rules == [rule]
+    assert ": the user said no: not that one, please; " in server.asked[3].json["messages"][-1]["content"]
 
 
 async def test_the_end_of_the_input_is_a_no(tmp_path: Path) -> None:

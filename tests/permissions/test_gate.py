@@ -1,6 +1,7 @@
 """The gate of a session: one question at a time, answers that fit no other, and everything in the log."""
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,8 @@ def yes(scope: Scope = Scope.ONCE) -> Callable[[Question], Answer]:
 
 
 class Session:
+    place = "/home/u/.planck/config.json"
+
     def __init__(self, person: Any, mode: Mode = Mode.ASK, patience: float = 30) -> None:
         self.log: list[View] = []
         self.kept: list[Rule] = []
@@ -143,7 +146,7 @@ async def test_what_one_agent_was_allowed_no_other_may() -> None:
     person = Person(yes(Scope.SESSION))
     session = Session(person)
     await session.call("a", BASH, command="git push")
-    await session.call("a", BASH, command="git push origin")
+    await session.call("a", BASH, command="git  'push'")
     assert len(person.asked) == 1
     await session.call("b", BASH, command="git push")
     await session.call("a", BASH, command="git pull")
@@ -151,14 +154,142 @@ async def test_what_one_agent_was_allowed_no_other_may() -> None:
     assert session.kept == []
 
 
+def revised(rule: str, scope: Scope = Scope.SESSION) -> Callable[[Question], Answer]:
+    return lambda question: Answer(question.id, question.digest, True, scope, rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("command", "same", "more"),
+    [
+        ("rm one", "rm one", "rm one two"),
+        ("rm -rf build", "rm  -rf build", "rm -rf build/../.."),
+        ("git push", "git push", "git push --force"),
+        ("sudo true", "sudo true", "sudo true; sudo rm x"),
+        ("python x.py", "python x.py", "python x.py -c y"),
+    ],
+)
+@pytest.mark.parametrize("scope", [Scope.SESSION, Scope.RULE])
+async def test_what_is_remembered_is_that_command_and_no_longer_one(
+    command: str, same: str, more: str, scope: Scope
+) -> None:
+    person = Person(yes(scope))
+    session = Session(person)
+    for asked in (command, same, more):
+        await session.call("a", BASH, command=asked)
+    assert [question.text for question in person.asked] == [command, more]
+
+
+async def test_a_star_that_the_user_chooses_holds_for_what_begins_so_and_for_nothing_else() -> None:
+    person = Person(revised("bash git commit *", Scope.RULE))
+    session = Session(person)
+    await session.call("a", BASH, command="git commit -m 'a b'")
+    (question,) = person.asked
+    assert (question.rule, question.wider) == ("bash git commit -m 'a b'", "bash git commit *")
+    assert question.place == session.place
+    written = {"tool": "bash", "decision": "allow", "command": "git commit *", "unconfined": True}
+    assert [msgspec.to_builtins(rule) for rule in session.kept] == [written]
+    for command in ("git commit", "git commit --amend", "git commit -m 'c'"):
+        await session.call("a", BASH, command=command)
+    assert len(person.asked) == 1
+    for command in ("git push", "git -c x=y commit", "git commit -m x; git push", "git commitx"):
+        await session.call("a", BASH, command=command)
+    assert len(person.asked) == 5
+
+
+NO_STAR = (
+    "rm x",
+    "/bin/rm x",
+    "sudo pytest",
+    "bash x.sh",
+    "python3.11 x.py",
+    "/usr/bin/python3 -m pytest",
+    "node18 x.js",
+    "ssh host true",
+    "curl host",
+    "find . -name x",
+    "xargs echo",
+    "env X=1 pytest",
+    "timeout 5 pytest",
+    "nice pytest",
+    "busybox ls",
+    "npx jest",
+    "make test",
+    "docker run x",
+    "perl5.36 x",
+    "awk 1 x",
+    "git -C x commit",
+    "git push origin",
+    "git config a b",
+    "npm run build",
+    "npm exec x",
+    "eval x",
+    "tar cf x y",
+    "mv a b",
+)
+
+
+@pytest.mark.parametrize("command", NO_STAR)
+async def test_no_star_for_what_could_then_do_anything(command: str) -> None:
+    words = command.split()
+    for count in range(1, len(words) + 1):
+        rule = f"bash {' '.join(words[:count])} *"
+        person = Person(revised(rule, Scope.RULE))
+        session = Session(person)
+        rights = await session.call("a", BASH, command=command)
+        assert not isinstance(rights, Err), "the yes still holds for this call"
+        assert session.kept == []
+        decision = session.log[-1]
+        assert isinstance(decision, PermissionDecision)
+        assert decision.scope == "once"
+        assert "once only: no * " in decision.reason
+        await session.call("a", BASH, command=f"{command} more")
+        assert len(person.asked) == 2
+    assert person.asked[0].wider == ""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("bash *", "bash", "*", "write", "mcp__x", "bash git st*", "bash git * -s", "bash git push"),
+        *("bash git status -s; ls", "bash git status $x *", "bash git status > x", "bash git status | cat *"),
+        "bash git status -s more",
+    ],
+)
+async def test_a_rule_that_does_not_say_this_call_is_not_remembered(rule: str) -> None:
+    person = Person(revised(rule, Scope.RULE))
+    session = Session(person)
+    assert not isinstance(await session.call("a", BASH, command="git status -s"), Err)
+    assert session.kept == []
+    await session.call("a", BASH, command="git status -s")
+    assert len(person.asked) == 2
+
+
+async def test_a_no_may_say_why_and_the_model_reads_it() -> None:
+    why = "use the staging server\x1b[2K"
+    person = Person(lambda question: Answer(question.id, question.digest, False, reason=why))
+    session = Session(person)
+    refused = await session.call("a", BASH, command="ssh host")
+    assert isinstance(refused, Err)
+    assert refused.message.startswith(
+        "'bash' is not permitted: the user said no: use the staging server\\x1b[2K; "
+    )
+    assert isinstance(session.log[-1], PermissionDecision)
+    assert "staging" in session.log[-1].reason
+
+
 async def test_a_rule_is_kept_as_it_was_shown() -> None:
     person = Person(yes(Scope.RULE))
     session = Session(person)
     await session.call("a", BASH, command="git push")
     assert [msgspec.to_builtins(rule) for rule in session.kept] == [
-        {"tool": "bash", "decision": "allow", "command": "git push", "unconfined": True}
+        {"tool": "bash", "decision": "allow", "command": "git push", "exact": True, "unconfined": True}
     ]
-    assert person.asked[0].rule == "bash 'git push' and what begins so outside the sandbox"
+    (question,) = person.asked
+    assert (question.rule, question.place) == ("bash git push", session.place)
+    assert json.loads(question.written) == msgspec.to_builtins(session.kept[0])
+    request = session.log[0]
+    assert isinstance(request, PermissionRequest)
+    assert (request.agent, request.rule) == ("a", "bash git push")
 
 
 @pytest.mark.parametrize("command", ["a | b", "a > b", "$x", "a; b", "echo $(a)"])

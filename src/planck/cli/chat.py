@@ -12,6 +12,7 @@ from planck.cli.lines import Lines
 from planck.cli.render import Screen, summarise
 from planck.cli.run import WAYS_TO_A_MODEL, Watch, limits, open_planck, open_session
 from planck.cli.terminal import Terminal
+from planck.cli.typed import Typed
 from planck.headless import Exit, OpenSession, Planck
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -34,8 +35,6 @@ def run(options: argparse.Namespace) -> int:
 async def _chat(options: argparse.Namespace) -> int:
     terminal = Terminal()
     approver = TerminalApprover(reads=False) if sys.stdin.isatty() and terminal.err.isatty() else None
-    if approver:
-        approver.attach(terminal)
     async with open_planck(options, approver) as planck_:
         try:
             session = await open_session(planck_, options)
@@ -46,12 +45,17 @@ async def _chat(options: argparse.Namespace) -> int:
                 return Exit.USAGE
             raise
         lines = Lines(planck_.home / "history")
+        if approver:
+            approver.attach(terminal, lines.mark)
+            terminal.announce_pastes(on=True)
         chat = Chat(planck_, options, terminal, lines, session, approver)
         try:
             return await chat.run(options.prompt)
         finally:
             await chat.aclose()
             lines.close()
+            if approver:
+                terminal.announce_pastes(on=False)
 
 
 class Chat:
@@ -99,15 +103,15 @@ class Chat:
                 await self._say(first)
             while not self._leaving.is_set():
                 line = await self._next_line()
-                if self._approver and self._approver.waiting:
+                if self._approver and self._approver.is_for(line):
                     self._approver.take(line)
                     if line is not None:
                         continue
                 if line is None:
                     break
-                if line.strip():
+                if line.text.strip():
                     said = True
-                    await self._take(line.strip())
+                    await self._take(line.text.strip())
             if self._work and not self._leaving.is_set():
                 await asyncio.wait({self._work})
         finally:
@@ -143,7 +147,7 @@ class Chat:
                 "dim",
             )
 
-    async def _next_line(self) -> str | None:
+    async def _next_line(self) -> Typed | None:
         reading = asyncio.ensure_future(self._lines.next())
         leaving = asyncio.ensure_future(self._leaving.wait())
         await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
+from planck.cli.typed import ask
 from planck.headless import Planck
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -65,7 +66,7 @@ def _trust(planck: Planck, yes: bool) -> int:
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError(ErrorKind.INVALID_ARGS, "nobody is there to ask; look at them, then add --yes")
-        if input("trust it? type yes: ").strip().lower() != "yes":
+        if ask("trust it? type yes: ").lower() != "yes":
             print("not trusted")
             return 1
     planck.trust.give(state.content)

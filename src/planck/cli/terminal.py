@@ -2,9 +2,11 @@
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
+from planck.cli.typed import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
 from planck.headless import read_environment
 from planck.records.visible import fit_line, make_plain
 
@@ -15,8 +17,8 @@ _PALETTE = ("36", "35", "33", "32", "34", "31")
 class Terminal:
     """Lines for a person: events on standard error, the answer on standard output.
 
-    Every text is made plain here; the only control bytes that go out are our own colours and, for the line
-    that tells what goes on, a carriage return.
+    Every text is made plain here; the only control bytes that go out are our own colours, for the line
+    that tells what goes on a carriage return, and what has pastes announced.
     """
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
@@ -29,6 +31,8 @@ class Terminal:
         self.rich = self.out.isatty() and not dumb
         """Whether the answer is rendered, and appears while it is written."""
         self.color = not variables.get("NO_COLOR") and not dumb
+        self._fits = self.live
+        """Whether lines are fit to its width, also while none is written over."""
         self._status = ""
         self._answering = False
         self._after: Callable[[], str] = lambda: ""
@@ -40,16 +44,16 @@ class Terminal:
     def width(self) -> int:
         return max(20, shutil.get_terminal_size().columns)
 
-    def line(self, text: str, style: str = "", *, wrap: bool = False) -> None:
-        """One line on standard error, cut to the width where it is a terminal."""
+    def line(self, text: str, style: str = "", *, wrap: bool = False, whole: bool = False) -> None:
+        """One line on standard error, cut to the width where it is a terminal; `whole`: to the last blank."""
         text = make_plain(text)
-        if self.live:
+        if self._fits and not whole:
             text = _wrap(text, self.width - 1) if wrap else _cut(text, self.width - 1)
         self._write_line(self.style_text(text, style))
 
     def parts(self, *parts: tuple[str, str]) -> None:
         """One line of differently styled parts, cut to the width."""
-        left = self.width - 1 if self.live else 10_000
+        left = self.width - 1 if self._fits else 10_000
         shown = ""
         for text, style in parts:
             text = make_plain(text).replace("\n", " ")
@@ -87,6 +91,23 @@ class Terminal:
         self._erase()
         self._status = fit_line(text, self.width - 1)
         self._redraw()
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Within it nothing moves: no line is written over while somebody reads and types."""
+        self._erase()
+        live, self.live = self.live, False
+        try:
+            yield
+        finally:
+            self.live = live
+            self._redraw()
+
+    def announce_pastes(self, *, on: bool) -> None:
+        """Has the terminal put brackets around what is pasted, so that it can be told from what is typed."""
+        if self._fits:
+            self.err.write(ANNOUNCE_PASTES if on else KEEP_QUIET_ON_PASTES)
+            self.err.flush()
 
     def while_typing(self, shown: Callable[[], str]) -> None:
         """What stands below the output (a prompt and what was typed so far), to be shown again after it."""

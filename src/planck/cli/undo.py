@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planck.cli.errors import UsageError
+from planck.cli.typed import ask
 from planck.headless import Exit, Plan, Planck, Selection
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -27,7 +28,11 @@ async def _undo(options: argparse.Namespace) -> int:
             if not any(not step.conflict for step in plan.steps):
                 print("planck: edit_conflict: nothing could be taken back; see above", file=sys.stderr)
                 return Exit.FAILURE
-            if not options.yes and sys.stdin.isatty() and not _ask_to_undo():
+            if (
+                not options.yes
+                and sys.stdin.isatty()
+                and ask("Take that back? [y/N] ").lower() not in ("y", "yes")
+            ):
                 print("Nothing was changed.")
                 return Exit.DONE
             print(report(plan, await session.undo(plan)))
@@ -69,10 +74,3 @@ def report(plan: Plan, call_id: str) -> str:
     return make_plain(
         f"Undone in {files}: {', '.join(done)}. Take that back with: planck undo --call {call_id}"
     )
-
-
-def _ask_to_undo() -> bool:
-    try:
-        return input("Take that back? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False

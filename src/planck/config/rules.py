@@ -33,6 +33,7 @@ class RuleBook:
         self._rules = rules_in_force(project.resources.loaded, project.workspace)
         self._workspace = project.workspace
         self._home = project.home
+        self.place = str(project.home / "config.json")
         self._environ = project.environ
         self._known: dict[Mode | None, Surroundings] = {}
         self._masked: tuple[str, ...] | None = None
@@ -58,7 +59,7 @@ class RuleBook:
                 rules.append(codec.decode(codec.encode(rule)))
         except (WorkspaceError, ConfigError, AttributeError, TypeError) as problem:
             return f"approved in this session; it could not be kept: {problem}"
-        return f"{self._home / 'config.json'}, rule {len(rules)}"
+        return f"{self.place}, rule {len(rules)}"
 
 
 def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ _NAMES = {
     "planck.headless.workbench": "Workbench make_token serve_http serve_stdio",
     "planck.peers.peers": "PeerReport",
     "planck.peers.plan": "add_server list_servers remove_server",
+    "planck.permissions.grants": "revise_rule",
     "planck.session.archive": "Archive SessionDetail SessionInfo",
     "planck.session.directory": "SessionError",
     "planck.session.result": "Exit RunResult make_failure",

@@ -33,6 +33,7 @@ from planck.peers.peers import PeerReport as PeerReport
 from planck.peers.plan import add_server as add_server
 from planck.peers.plan import list_servers as list_servers
 from planck.peers.plan import remove_server as remove_server
+from planck.permissions.grants import revise_rule as revise_rule
 from planck.session.archive import Archive as Archive
 from planck.session.archive import SessionDetail as SessionDetail
 from planck.session.archive import SessionInfo as SessionInfo

@@ -4,22 +4,31 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
 from planck.permissions.approver import Approvals
+from planck.permissions.grants import revise_rule
 from planck.permissions.policy import Surroundings, Verdict, ask_about_address, judge
-from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, lasting_rule, request_fact
+from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, request_fact
 from planck.permissions.rules import Decision, Rule, SourcedRule, load
 from planck.records import codec
-from planck.records.approval import Answer, Scope
+from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Ids
+from planck.records.visible import spell_out
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Tool, ToolContext
+from planck.toolkit.truncate import truncate
 from planck.workspace.paths import Root, WorkspaceError
+
+_MAX_REASON = 2_000
+"""Bytes of what the user says to a no; it goes into the log and to the model."""
 
 
 class Rules(Protocol):
     """What the user's files say of permissions."""
+
+    place: str
+    """The file that `keep` writes."""
 
     def surroundings(self, mode: Mode | None) -> Surroundings:
         """What holds for a call; with a mode also whether a command can be confined to it."""
@@ -64,14 +73,26 @@ class Gate:
         await scribe.record(fact, barrier=True)
         return allow
 
-    def remember(self, agent_id: str, rule: Rule | None, answer: Answer) -> str:
-        """Makes a lasting approval a rule of that agent; it never flows to another, child or parent."""
-        if answer.scope is Scope.ONCE or rule is None:
-            return ""
+    @property
+    def place(self) -> str:
+        """Where a rule would be kept."""
+        return self._rules.place
+
+    def remember(self, agent_id: str, question: Question, answer: Answer) -> tuple[Scope, str]:
+        """Makes a lasting approval a rule of that agent; it never flows to another, child or parent.
+
+        A rule that nobody may have is not kept: the yes is then for this call alone.
+        """
+        if answer.scope is Scope.ONCE:
+            return Scope.ONCE, ""
+        agreed = revise_rule(question, answer.rule or question.rule)
+        if isinstance(agreed, Err):
+            return Scope.ONCE, f", once only: {agreed.message}"
+        rule = codec.decode_as(agreed.written.encode(), Rule)
         source = self._rules.keep(rule) if answer.scope is Scope.RULE else "approved in this session"
-        rules = load([codec.decode(codec.encode(rule))], source)
+        rules = load([codec.decode(agreed.written)], source)
         self._session_rules[agent_id] = (*self._session_rules.get(agent_id, ()), *rules)
-        return f", from now on: {rules[0]}"
+        return answer.scope, f", from now on: {rules[0]}"
 
 
 class AgentGate:
@@ -101,14 +122,16 @@ class AgentGate:
             return await self._deny(ctx, tool, verdict.why, verdict)
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
-        rule = lasting_rule(tool, args, verdict)
-        question = ask_for_call(gate.ids.new(), self, tool, args, verdict, rule)
+        question = ask_for_call(gate.ids.new(), self, tool, args, verdict, gate.place)
         await self._scribe.record(request_fact(question, ctx.call_id), barrier=True)
         answer = await gate.approvals.ask(question)
         if not answer.allow:
-            return await self._deny(ctx, tool, "the user said no", verdict, question.id)
-        reason = f"the user said yes{gate.remember(self.agent_id, rule, answer)}"
-        await self._record(ctx, tool, reason, allow=True, request_id=question.id, scope=answer.scope.value)
+            said = truncate(spell_out(answer.reason), _MAX_REASON)
+            why = f"the user said no{said and ': ' + said}"
+            return await self._deny(ctx, tool, why, verdict, question.id)
+        scope, how = gate.remember(self.agent_id, question, answer)
+        reason = f"the user said yes{how}"
+        await self._record(ctx, tool, reason, allow=True, request_id=question.id, scope=scope.value)
         return verdict.confinement
 
     async def _deny(

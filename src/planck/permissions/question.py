@@ -1,4 +1,4 @@
-"""The texts of a question to the user, the rule that an answer may become, and both as facts for the log."""
+"""The texts of a question to the user, and the question as a fact for the log."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -6,14 +6,13 @@ from typing import Any, Protocol
 import msgspec
 
 from planck.permissions.approver import digest
+from planck.permissions.grants import offer_rule, spell_rule, suggest_wider
 from planck.permissions.policy import Verdict
-from planck.permissions.rules import Decision, Rule
 from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
 from planck.records.events import PermissionRequest
 from planck.records.visible import spell_out
-from planck.shell.script import segments
 from planck.toolkit.tool import Effect, Tool
 
 
@@ -34,9 +33,10 @@ class Asker(Protocol):
 
 
 def ask_for_call(
-    id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], verdict: Verdict, rule: Rule | None
+    id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], verdict: Verdict, place: str
 ) -> Question:
-    """The question whether this very call may run with these very rights."""
+    """The question whether this very call may run with these very rights; a rule is kept at `place`."""
+    rule = offer_rule(tool, args, verdict)
     return Question(
         id=id,
         agent_id=asker.agent_id,
@@ -46,7 +46,10 @@ def ask_for_call(
         adds=_added_rights(tool, args, verdict.confinement),
         reason=verdict.why,
         digest=digest(asker.agent_id, tool.name, args, verdict.confinement),
-        rule=spell_out(_rule_text(rule)) if rule else "",
+        rule=spell_rule(rule) if rule else "",
+        wider=suggest_wider(rule) if rule else "",
+        written=codec.encode_str(rule) if rule else "",
+        place=place if rule else "",
     )
 
 
@@ -64,26 +67,9 @@ def ask_for_tools(id: str, change: ToolChange) -> Question:
     )
 
 
-def lasting_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
-    """The rule that would allow this again; none where words can't say what was approved, or a rule asks."""
-    if verdict.by_rule or verdict.confinement.addresses:
-        return None
-    if tool.effect is Effect.FILES:
-        return Rule(tool=tool.name, decision=Decision.ALLOW)
-    unconfined = verdict.confinement.mode is Mode.FULL
-    if tool.name != "bash":
-        return Rule(tool=tool.name, decision=Decision.ALLOW, unconfined=unconfined)
-    parts = segments(str(args.get("command", "")))
-    if parts is None or len(parts) != 1 or not all(word.literal for word in parts[0]):
-        return None
-    return Rule(
-        tool="bash", decision=Decision.ALLOW, command=str(args["command"]).strip(), unconfined=unconfined
-    )
-
-
 def request_fact(question: Question, call_id: str) -> PermissionRequest:
-    same = {field: getattr(question, field) for field in ("id", "tool", "text", "adds", "reason", "digest")}
-    return PermissionRequest(call_id=call_id, **same)
+    fields = ("id", "tool", "agent", "text", "adds", "reason", "rule", "digest")
+    return PermissionRequest(call_id=call_id, **{field: getattr(question, field) for field in fields})
 
 
 def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
@@ -105,9 +91,3 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
         return "runs outside the sandbox: it may change any file of yours and use the network"
     network = "with" if rights.network else "without"
     return f"runs in the sandbox of mode {rights.mode.value!r}, {network} network"
-
-
-def _rule_text(rule: Rule) -> str:
-    where = " outside the sandbox" if rule.unconfined else ""
-    what = f"{rule.tool} {rule.command!r} and what begins so" if rule.command else f"every {rule.tool}"
-    return what + where

@@ -28,11 +28,16 @@ _STRICTNESS = (None, Decision.ALLOW, Decision.ASK, Decision.DENY)
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`{"tool": "bash", "command": "git push", "decision": "ask"}`: `command` is a prefix, in words."""
+    """`{"tool": "bash", "command": "git push", "decision": "ask"}`: `command` is a prefix, in words.
+
+    Where it is allowed, a `*` behind it says so, and `exact` says otherwise.
+    """
 
     tool: str
     decision: Decision
     command: str = ""
+    exact: bool = False
+    """An allowed command is these words and no more."""
     network: bool = False
     """An allowed command may use the network, inside the sandbox."""
     unconfined: bool = False
@@ -56,6 +61,8 @@ class SourcedRule(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         what = f"{self.rule.tool} {' '.join(self.words)}".strip()
+        if self.rule.exact:
+            return f"{self.rule.decision} exactly {what!r} ({self.source})"
         return f"{self.rule.decision} {what!r} ({self.source})"
 
 
@@ -168,7 +175,7 @@ def _matches(one: SourcedRule, segment: Segment) -> Match:
         if not word.literal or word.text != wanted:
             break
     else:
-        if len(segment) >= len(one.words):
+        if len(segment) == len(one.words) or (len(segment) > len(one.words) and not one.rule.exact):
             return Match.YES
     if one.rule.decision is Decision.ALLOW:
         return Match.NO
@@ -199,12 +206,15 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     if rule.command:
         if not fnmatchcase("bash", rule.tool):
             raise RuleError(f"{source}: only bash has a `command`; drop it or the tool {rule.tool!r}")
-        parts = segments(rule.command)
+        begins = rule.decision is Decision.ALLOW and not rule.exact
+        parts = segments(rule.command.removesuffix(" *") if begins else rule.command)
         if parts is None or len(parts) != 1 or not all(word.literal for word in parts[0]):
             raise RuleError(
                 f"{source}: {rule.command!r} is not the beginning of one plain command; use words only"
             )
         words = tuple(word.text for word in parts[0])
+    if rule.exact and (rule.decision is not Decision.ALLOW or not rule.command):
+        raise RuleError(f"{source}: `exact` is for a `command` that is allowed; drop it")
     if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
         raise RuleError(f"{source}: `network` and `unconfined` are rights; only `allow` gives them")
     found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["))

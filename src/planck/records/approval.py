@@ -24,7 +24,17 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     digest: str
     rule: str = ""
-    """What `session` and `rule` would allow from now on; empty: this call can only be allowed once."""
+    """What `session` and `rule` would allow from now on; empty: this call can only be allowed once.
+
+    `bash git push origin` is that command and no other, `bash git commit *` all that begins so, and the
+    name of any other tool every call of it.
+    """
+    wider: str = ""
+    """The same with a `*`, where an answer may choose that instead."""
+    written: str = ""
+    """The rule as JSON, as `scope: rule` would write it."""
+    place: str = ""
+    """The file that it would be written to."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -33,3 +43,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Of the question that was seen: an answer fits no other."""
     allow: bool
     scope: Scope = Scope.ONCE
+    reason: str = ""
+    """Why not: the model reads it."""
+    rule: str = ""
+    """Another rule than the question's, in the same words; empty: that one."""

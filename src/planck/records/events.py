@@ -249,11 +249,18 @@ class PermissionRequest(View, frozen=True, kw_only=True):
     id: str
     call_id: str
     tool: str
+    agent: str = ""
+    """Who asks, and for whom it works."""
     text: str
     """The whole call as it is shown, nothing invisible in it."""
     adds: str
     """What an approval would allow beyond what the agent may do already."""
     reason: str
+    rule: str = ""
+    """What an answer for longer than once would allow; empty: there is none."""
+    preview: str = ""
+    deadline: str = ""
+    """When the answer is no; empty: it is waited for as long as its turn in the queue takes, and an hour."""
     digest: str
     """Of the agent, the tool, its arguments and the rights: an answer to anything else is no answer."""
 

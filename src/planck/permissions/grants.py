@@ -1,0 +1,163 @@
+"""What a lasting yes becomes: the exact command, or a rule with `*` where that lets in no other program."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from planck.permissions.policy import Verdict
+from planck.permissions.rules import Decision, Rule
+from planck.records import codec
+from planck.records.approval import Question
+from planck.records.authority import Mode
+from planck.records.outcome import Err, ErrorKind
+from planck.records.visible import spell_out
+from planck.shell.script import segments
+from planck.toolkit.tool import Effect, Tool
+
+ANY = "*"
+"""At the end of a rule, as a word of its own: whatever else follows."""
+
+
+def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
+    """The rule that would allow this again; none where words can't say what was approved, or a rule asks."""
+    if verdict.by_rule or verdict.confinement.addresses:
+        return None
+    if tool.effect is Effect.FILES:
+        return Rule(tool=tool.name, decision=Decision.ALLOW)
+    unconfined = verdict.confinement.mode is Mode.FULL
+    if tool.name != "bash":
+        return Rule(tool=tool.name, decision=Decision.ALLOW, unconfined=unconfined)
+    words = _read_words(str(args.get("command", "")))
+    if not words:
+        return None
+    command = shlex.join(words)
+    if _read_words(command) != words or spell_out(command) != command:
+        return None
+    return Rule(tool="bash", decision=Decision.ALLOW, command=command, exact=True, unconfined=unconfined)
+
+
+def spell_rule(rule: Rule) -> str:
+    """`bash git commit *`, `bash rm one` (exactly that), or a tool's name, which means every call of it."""
+    return f"{rule.tool} {rule.command}".strip()
+
+
+def suggest_wider(rule: Rule) -> str:
+    """The same with a `*` behind the program and what it is to do, where the user could choose that."""
+    words = _read_words(rule.command)
+    if not words:
+        return ""
+    kept = words[:2] if _family(words[0]) in _SUBCOMMANDS else words[:1]
+    wider = f"{shlex.join(kept)} {ANY}"
+    return "" if _refuse_star(kept) else f"{rule.tool} {wider}"
+
+
+def revise_rule(question: Question, text: str) -> Question | Err:
+    """The question as it was asked, with another rule that covers the call; or why that can't be had."""
+    offered = codec.decode_as(question.written.encode(), Rule)
+    if text == question.rule:
+        return question
+    command = text.removeprefix(f"{offered.tool} ").strip()
+    if not offered.command:
+        return _refuse(f"{question.rule!r} is all that can be remembered of this call")
+    *_, last = command.split() or [""]
+    star = last == ANY
+    words = _read_words(command.rstrip().removesuffix(ANY) if star else command)
+    if not words:
+        return _refuse(f"{command!r} is no rule: use plain words, and a {ANY} of its own at the end")
+    if star and (problem := _refuse_star(words)):
+        return _refuse(problem)
+    asked = _read_words(offered.command)
+    if (asked[: len(words)] if star else asked) != words:
+        return _refuse(f"{command!r} would not allow this command")
+    spelled = f"{shlex.join(words)} {ANY}" if star else shlex.join(words)
+    rule = msgspec.structs.replace(offered, command=spelled, exact=not star)
+    return msgspec.structs.replace(question, rule=spell_rule(rule), written=codec.encode_str(rule))
+
+
+def _refuse(why: str) -> Err:
+    return Err(ErrorKind.INVALID_ARGS, why)
+
+
+def _read_words(command: str) -> tuple[str, ...]:
+    """The words of one plain command; none where it is more than that, or sets variables first."""
+    parts = segments(command)
+    if parts is None or len(parts) != 1 or not all(word.literal for word in parts[0]):
+        return ()
+    words = tuple(word.text for word in parts[0])
+    return () if not words or "=" in words[0] else words
+
+
+def _refuse_star(words: tuple[str, ...]) -> str:
+    """Why no `*` may follow these words; empty: it may."""
+    program = words[0]
+    family = _family(program)
+    if family in _NEVER:
+        return f"no {ANY} for {program!r}, which could then do anything; allow the exact command"
+    if family not in _SUBCOMMANDS:
+        return ""
+    if len(words) < 2 or words[1].startswith("-"):
+        return (
+            f"no {ANY} right behind {program!r}: say what it is to do first, as in `{program} status {ANY}`"
+        )
+    if words[1] in _SUBCOMMANDS[family]:
+        return f"no {ANY} for `{program} {words[1]}`: it can start any program; allow the exact command"
+    return ""
+
+
+def _family(program: str) -> str:
+    """`/usr/bin/python3.11` is python: what a name says without its folder, version and ending."""
+    name = program.rpartition("/")[2].lower().removesuffix(".exe")
+    return re.sub(r"[-_.]?\d[\d.]*$", "", name) or name
+
+
+def _names(*lines: str) -> frozenset[str]:
+    return frozenset(name for line in lines for name in line.split())
+
+
+_NEVER = _names(
+    # shells, and what evaluates text
+    "sh bash dash zsh ksh mksh fish csh tcsh ash rbash pwsh powershell nu elvish xonsh busybox toybox cmd",
+    "eval exec source . command builtin trap alias",
+    # interpreters, editors, debuggers and clients that have a shell of their own
+    "python pypy ipython perl ruby irb erb node nodejs deno bun php lua luajit tclsh wish expect awk gawk",
+    "mawk nawk sed ed ex vi vim nvim view emacs less more man r rscript julia java jshell scala",
+    "groovy kotlin dotnet",
+    "erl elixir iex ghci runghc osascript gdb lldb sqlite psql mysql mariadb mongosh redis-cli",
+    "make gmake rake",
+    # more rights, other machines, other places
+    "sudo doas su runuser pkexec setpriv capsh chroot unshare nsenter systemd-run bwrap firejail",
+    "ssh scp sftp",
+    "sshpass mosh telnet nc ncat netcat socat curl wget aria2c ftp lftp http https rsync rclone",
+    "docker podman nerdctl kubectl helm ansible ansible-playbook terraform vagrant",
+    # what starts other programs
+    "env xargs find fd fdfind parallel nohup nice ionice chrt taskset timeout time stdbuf",
+    "setsid script watch",
+    "strace ltrace entr flock setarch unbuffer rlwrap tmux screen at batch crontab npx bunx pnpx uvx pipx",
+    # what is gone afterwards, or is no longer what it was
+    "rm rmdir unlink shred dd mkfs wipefs fdisk parted truncate mv cp ln install tee tar zip",
+    "cpio chmod chown",
+    "chgrp chattr setfacl kill pkill killall systemctl service shutdown reboot halt mount umount",
+)
+"""Families of programs; what the user writes into a file by hand is the user's own."""
+
+_STARTERS = _names("run run-script exec x dlx create tool generate config alias extension shell")
+_SUBCOMMANDS = {
+    **dict.fromkeys(
+        _names(
+            "hg svn jj cargo rustup npm pnpm yarn go pip uv poetry hatch pdm conda mamba",
+            "gem bundle composer",
+            "apt apt-get dnf yum brew pacman snap nix gh glab aws gcloud az",
+        ),
+        _STARTERS,
+    ),
+    "git": _STARTERS
+    | _names(
+        "submodule bisect rebase filter-branch difftool mergetool grep archive clone fetch",
+        "pull push ls-remote",
+        "remote send-email hook worktree daemon upload-pack receive-pack",
+    ),
+}
+"""Programs whose first word says what they do, with those words that make them start any other program."""
