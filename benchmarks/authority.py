@@ -37,7 +37,8 @@ async def _commands() -> None:
         }
         if found.sandbox is not None:
             ways["read-only"] = lambda: _run(place, Confinement(Mode.READ_ONLY, roots))
-            ways["workspace"] = lambda: _run(place, Confinement(Mode.WORKSPACE, roots, roots))
+            if found.sandbox.writes:
+                ways["workspace"] = lambda: _run(place, Confinement(Mode.WORKSPACE, roots, roots))
         else:
             print(f"no sandbox: {'; '.join(found.problems)}")
         times: dict[str, list[float]] = {name: [] for name in ways}
