@@ -197,6 +197,103 @@ def try_a_socket_outside(plan: dict[str, Any]) -> None:
         unix.connect(f"{plan['out']}/socket")
 
 
+def try_a_socket_under_another_name(plan: dict[str, Any]) -> None:
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.connect(f"{plan['out']}/under-another-name")
+
+
+def try_a_datagram_by_name(plan: dict[str, Any]) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as unix:
+        unix.sendto(b"x", f"{plan['out']}/datagrams")
+
+
+def try_a_datagram_from_a_pair(plan: dict[str, Any]) -> None:
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        with ours, theirs:
+            ours.sendto(b"x", f"{plan['out']}/datagrams")
+
+
+def try_a_pair_that_is_connected_elsewhere(plan: dict[str, Any]) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        ours.connect(f"{plan['out']}/socket")
+
+
+def try_vsock(plan: dict[str, Any]) -> None:
+    socket.socket(40, socket.SOCK_STREAM).close()
+
+
+def try_other_families(plan: dict[str, Any]) -> bool:
+    """AF_ALG, AF_PACKET, AF_BLUETOOTH, AF_XDP, and netlink beyond routes."""
+    opened = 0
+    for family, kind, protocol in ((38, 5, 0), (17, 3, 0), (31, 3, 1), (44, 3, 0), (16, 3, 9), (16, 3, 15)):
+        try:
+            socket.socket(family, kind, protocol).close()
+            opened += 1
+        except OSError:
+            continue
+    return opened > 0
+
+
+def _call(number: int, *arguments: object) -> None:
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(number, *arguments) < 0 and ctypes.get_errno() in (1, 38):  # EPERM, ENOSYS
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+def try_add_key(plan: dict[str, Any]) -> None:
+    _call(248, b"user", b"planck", b"x", 1, -3)
+
+
+def try_request_key(plan: dict[str, Any]) -> None:
+    _call(249, b"user", b"planck", None, 0)
+
+
+def try_keyctl(plan: dict[str, Any]) -> None:
+    _call(250, 0, -3, 0)
+
+
+def try_io_uring(plan: dict[str, Any]) -> None:
+    _call(425, 4, b"\0" * 120)
+
+
+def try_perf(plan: dict[str, Any]) -> None:
+    _call(298, b"\0" * 128, 0, -1, -1, 0)
+
+
+def try_a_pair(plan: dict[str, Any]) -> bool:
+    """What `asyncio` and `subprocess` need."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.send(b"x")
+        return theirs.recv(1) == b"x"
+
+
+def try_fill_the_memory(plan: dict[str, Any]) -> bool:
+    """More than a process may have; nothing of it is touched."""
+    import mmap
+
+    try:
+        mmap.mmap(-1, 5 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except (OSError, ValueError, MemoryError):
+        return False
+    return True
+
+
+def try_an_unlimited_place(plan: dict[str, Any]) -> bool:
+    """Writable, in memory, and larger than what we give."""
+    found = []
+    for place in ("/tmp", "/run", "/var/tmp", "/dev/shm", "/dev", plan["secrets"]):
+        size = os.statvfs(place)
+        writable = os.access(place, os.W_OK) and not size.f_flag & os.ST_RDONLY
+        if writable and size.f_blocks * size.f_frsize > 2 << 30:
+            found.append(place)
+    return bool(found)
+
+
 def try_signal_the_runtime(plan: dict[str, Any]) -> None:
     os.kill(plan["pid"], 0)
 

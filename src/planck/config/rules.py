@@ -2,8 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import msgspec
 
 from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.config.project import Project
@@ -20,9 +22,19 @@ SECRETS = (
     *(".netrc", ".npmrc", ".pypirc", ".cargo/credentials.toml", ".gem/credentials", ".pgpass", ".my.cnf"),
     *(".git-credentials", ".config/git/credentials", ".config/gh"),
     *(".mozilla", ".config/google-chrome", ".config/chromium"),
+    *(".claude.json", ".config/io.datasette.llm", ".cache/huggingface/token", ".aider.conf.yml"),
+    *(".config/github-copilot", ".local/share/opencode", ".local/share/goose", ".local/share/crush"),
+    *(".local/share/amp", ".config/anthropic", ".config/openai"),
 )
 """In the user's home: no command of an agent reads them."""
-_READABLE = frozenset({"tools", "skills", "teams", "sidecar", "cache"})
+_AGENTS = (
+    *(".claude", ".codex", ".gemini", ".qwen", ".kimi", ".vibe", ".grok", ".pi", ".copilot", ".cursor"),
+    *(".continue", ".codeium", ".windsurf", ".factory", ".kiro", ".amazonq", ".augment", ".iflow", ".roo"),
+    *(".config/opencode", ".config/goose", ".config/crush", ".config/amp", ".opencode", ".goose", ".amp"),
+)
+"""Homes of programs like ours: keys and conversations, beside what agents may use."""
+_READABLE_OF_AGENTS = ("skills", "agents", "commands")
+_READABLE = ("tools", "skills", "teams", "sidecar", "cache")
 """In Planck's own home: what agents may use. All else is ours: keys, sessions, approvals."""
 
 
@@ -35,16 +47,18 @@ class RuleBook:
         self._home = project.home
         self.place = str(project.home / "config.json")
         self._environ = project.environ
+        self._sessions_dir = project.config.sessions_dir
         self._known: dict[Mode | None, Surroundings] = {}
-        self._masked: tuple[str, ...] | None = None
+        self._private: Private | None = None
 
     def surroundings(self, mode: Mode | None) -> Surroundings:
         """What holds for a call; with a mode also whether a command can be confined to it, tried once."""
         if mode not in self._known:
-            if self._masked is None:
-                self._masked = masked_places(self._home, self._environ)
+            if self._private is None:
+                self._private = private_places(self._home, self._environ, self._sessions_dir)
             problem = _missing_sandbox(self._workspace, self._home, self._environ, mode) if mode else ""
-            self._known[mode] = Surroundings(self._rules, self._masked, problem)
+            private = self._private
+            self._known[mode] = Surroundings(self._rules, private.masked, problem, private.shown)
         return self._known[mode]
 
     def digest(self) -> str:
@@ -62,15 +76,28 @@ class RuleBook:
         return f"{self.place}, rule {len(rules)}"
 
 
-def masked_places(home: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The canonical paths that exist and that a confined command can't read."""
+class Private(msgspec.Struct, frozen=True):
+    """Canonical paths, there or not: what comes in the middle of a session is private from then on."""
+
+    masked: tuple[str, ...]
+    shown: tuple[str, ...]
+    """Folders below masked ones that stay readable."""
+
+
+def private_places(home: Path, environ: Mapping[str, str], sessions_dir: str = "") -> Private:
     user = Path(environ.get("HOME") or Path.home())
-    places = [user / secret for secret in SECRETS]
-    if home.is_dir():
-        places += [entry for entry in home.iterdir() if entry.name not in _READABLE]
+    places = [home, *(user / name for name in (*SECRETS, *_AGENTS))]
+    if sessions_dir:
+        places.append(Path(sessions_dir).expanduser())
     if agent := environ.get("SSH_AUTH_SOCK"):
         places.append(Path(agent).parent)
-    return tuple(sorted({os.path.realpath(place) for place in places if place.exists()}))
+    shown = [home / name for name in _READABLE]
+    shown += [user / folder / name for folder in _AGENTS for name in _READABLE_OF_AGENTS]
+    return Private(_resolve(places), _resolve(shown))
+
+
+def _resolve(places: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(sorted({os.path.realpath(place) for place in places}))
 
 
 def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[SourcedRule, ...]:

@@ -17,7 +17,7 @@ from planck.headless import hooks
 from planck.headless.planck import Planck
 from planck.headless.toolbox import BUILT_IN, ToolBox
 from planck.records.outcome import PlanckError
-from planck.workspace import containment, sandbox
+from planck.workspace import containment, process, sandbox
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -53,6 +53,7 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
             yield Check(f"key of {row['provider']}", "ok", f"from {row['source']}")
     yield _check_containment()
     yield _check_sandbox()
+    yield _check_limits()
     yield _check_sessions(planck_.sessions_dir)
     found = resources.instructions()
     yield Check("AGENTS.md", "ok", ", ".join(map(str, found.paths)) or "none")
@@ -118,6 +119,13 @@ def _check_sandbox() -> Check:
         return Check("sandbox", "ok", str(found.sandbox.level))
     advice = "install bubblewrap: without it, mode `workspace` asks before each command"
     return Check("sandbox", "warning", "; ".join(found.problems), advice)
+
+
+def _check_limits() -> Check:
+    """A cgroup would count all processes of a command together; we have none to give."""
+    memory, file = process.MAX_DATA >> 30, process.MAX_FILE >> 30
+    text = f"memory {memory} GiB for each process (RLIMIT_DATA; no cgroup), files {file} GiB"
+    return Check("limits of commands", "ok", f"{text}, {process.MAX_PROCESSES} processes")
 
 
 def _check_sessions(folder: Path) -> Check:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
+from msgspec.structs import replace
+
 from planck.permissions.approver import Approvals
 from planck.permissions.grants import revise_rule
 from planck.permissions.policy import Surroundings, Verdict, ask_about_address, judge
@@ -52,7 +54,7 @@ class Gate:
         confined = tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL
         around = self._rules.surroundings(authority.mode if confined else None)
         if mine := self._session_rules.get(agent_id):
-            around = Surroundings((*around.rules, *mine), around.masked, around.no_sandbox)
+            around = replace(around, rules=(*around.rules, *mine))
         return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
 
     async def agree(self, change: ToolChange, scribe: Scribe) -> bool:

@@ -17,6 +17,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     masked: tuple[str, ...] = ()
     no_sandbox: str = ""
     """Why a command can't be confined here, and what to do about it; empty: it can."""
+    shown: tuple[str, ...] = ()
+    """Below hidden places, and readable all the same."""
 
     @property
     def sandbox(self) -> bool:
@@ -98,7 +100,12 @@ def _rights(
     mode = mode or authority.mode
     writable = () if mode is Mode.READ_ONLY else authority.roots
     return Confinement(
-        mode, authority.roots, writable, masked=around.masked, network=network or mode is Mode.FULL
+        mode,
+        authority.roots,
+        writable,
+        masked=around.masked,
+        shown=around.shown,
+        network=network or mode is Mode.FULL,
     )
 
 

@@ -45,6 +45,8 @@ class Confinement(msgspec.Struct, frozen=True):
     protected: tuple[str, ...] = PROTECTED
     masked: tuple[str, ...] = ()
     """Canonical absolute files and folders that can't even be read."""
+    shown: tuple[str, ...] = ()
+    """Canonical folders below masked ones that can be read all the same."""
     seen: tuple[str, ...] = ()
     """Absolute paths that can be read though they lie in a private place: what a peer is made of."""
     network: bool = False

@@ -66,7 +66,12 @@ def _contains(wrapper: Sequence[str]) -> bool:
 
 
 def try_script(
-    prefix: Sequence[str], script: str, *, timeout: float, cwd: str | None = None
+    prefix: Sequence[str],
+    script: str,
+    *,
+    timeout: float,
+    cwd: str | None = None,
+    passed: Sequence[int] = (),
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs it behind the words of a containment and waits; its stderr is in its stdout."""
     return subprocess.run(
@@ -76,6 +81,7 @@ def try_script(
         stderr=subprocess.STDOUT,
         cwd=cwd,
         env={"PATH": "/usr/bin:/bin"},
+        pass_fds=passed,
         timeout=timeout,
         check=False,
     )

@@ -19,6 +19,7 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, containment, wrapper
 from planck.workspace.paths import is_inside
 from planck.workspace.sandbox import SandboxError, Wrapped
+from planck.workspace.system_calls import landlock_filter
 
 _HIDDEN = ("/tmp", "/var/tmp", "/run", "/dev", "/boot", "/lost+found")
 _EXEC = Path(__file__).with_name("landlock_exec.py")
@@ -29,8 +30,10 @@ class Landlock:
     writes = False
 
     def __init__(self) -> None:
-        if platform.machine() != "x86_64":
+        calls = landlock_filter()
+        if calls is None:
             raise _unavailable(f"Landlock is not prepared for {platform.machine()}")
+        self._calls = calls
         if containment() is not Containment.PID_NAMESPACE:
             raise _unavailable("Landlock needs a PID namespace beside it, and there is none here")
 
@@ -43,11 +46,13 @@ class Landlock:
             raise _unavailable("Landlock is used for commands only; install bubblewrap")
         private = tempfile.mkdtemp(prefix="planck-private-")
         hidden = (*_HIDDEN, *confinement.masked)
-        readable = [*_readable("/", hidden)]
+        readable = [*_readable("/", hidden), *confinement.shown]
         for root in confinement.roots:
-            readable += _readable(root, confinement.masked)
+            around = (place for place in confinement.masked if not is_inside(root, (place,)))
+            readable += _readable(root, tuple(around))
         plan = Path(private, "plan")  # a home with many entries is too much for one argument
-        plan.write_text(json.dumps({"read": readable, "write": [private]}))
+        calls = self._calls.hex()
+        plan.write_text(json.dumps({"read": readable, "write": [private], "calls": calls}))
         prefix = (
             *wrapper(Containment.PID_NAMESPACE),
             *("/usr/bin/env", f"TMPDIR={private}"),

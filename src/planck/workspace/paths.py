@@ -35,6 +35,7 @@ class Root:
         self._protected = protected
         self._writable: tuple[str, ...] | None = None
         self._masked: tuple[str, ...] = ()
+        self._shown: tuple[str, ...] = ()
 
     def under(self, confinement: Confinement | None) -> "Root":
         """The same directory with the rights of one call; a command's sandbox has the same."""
@@ -45,6 +46,7 @@ class Root:
         if root._protected:
             root._writable = confinement.writable
             root._masked = tuple(place for place in confinement.masked if is_inside(place, (str(self.path),)))
+            root._shown = confinement.shown
         return root
 
     @contextmanager
@@ -201,7 +203,10 @@ class Root:
             )
 
     def _refuse_masked(self, fd: int, path: str, name: str = "") -> None:
-        if self._masked and is_inside(f"{self.place(fd, path)}/{name}".rstrip("/"), self._masked):
+        if not self._masked:
+            return
+        place = f"{self.place(fd, path)}/{name}".rstrip("/")
+        if is_inside(place, self._masked) and not is_inside(place, self._shown):
             raise WorkspaceError(
                 ErrorKind.PERMISSION_DENIED,
                 f"{path!r} holds secrets; only the user looks at it (mode `full`)",

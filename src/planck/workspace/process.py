@@ -17,6 +17,7 @@ descendant along, or else a process group, which a `setsid` escapes: `containmen
 import asyncio
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -34,8 +35,10 @@ from planck.workspace.output import KEEP_BYTES, Kept
 from planck.workspace.sandbox import Wrapped, wrap
 
 MAX_FILE = 1 << 30
-"""Bytes of a file that a command may write. Memory is not limited here: `RLIMIT_AS` breaks programs that
-reserve much and use little (node)."""
+"""Bytes of a file that a command may write."""
+MAX_DATA = 4 << 30
+"""Bytes of memory of its own that each process of a command may have: there is no cgroup to count them all.
+(`RLIMIT_AS` would break programs that reserve much and use little.)"""
 MAX_PROCESSES = 4096
 """Processes and threads of one command: far more than a large build needs, far less than a fork bomb wants.
 Only in a user namespace of its own, where since Linux 5.14 nobody else's count; root is exempt."""
@@ -115,22 +118,22 @@ def start(
     us = _open_own_proc() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
         process = subprocess.Popen(
-            [*wrapped.prefix, *_first_process(wrapped.level, look=us is not None), *argv],
+            [*wrapped.prefix, *_first_process(wrapped, look=us is not None), *argv],
             cwd=_folder_path(cwd) if isinstance(cwd, int) else cwd,
             env=dict(environment),
             stdin=stdin if us is None else us,
             stdout=write_end if stdout is None else stdout,
             stderr=write_end,
             start_new_session=True,
+            pass_fds=wrapped.passed,
         )
     except OSError as problem:
         wrapped.release()
         os.close(read_end)
         raise _start_error(argv, problem) from problem
     finally:
-        os.close(write_end)
-        if us is not None:
-            os.close(us)
+        for fd in (write_end, *wrapped.passed, *(() if us is None else (us,))):
+            os.close(fd)
     kept = Kept(command.keep, command.spill, spill_all=command.spill_all)
     return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
 
@@ -309,7 +312,7 @@ class Job:
 
 _WITH_OWN_INIT = frozenset({Containment.PID_NAMESPACE, Containment.BUBBLEWRAP})
 """Where our first process is PID 1, so that nobody inside keeps what it let go of."""
-_LIMITS = 'ulimit -c 0; ulimit -f "$1"; shift; "$@"; exit $?'
+_LIMITS = 'ulimit -c 0; ulimit -f "$1"; ulimit -d "$2" 2>/dev/null; shift 2; "$@"; exit $?'
 _ATTEMPTS = 2
 """A mount's target may go between our look at it and the sandbox's start: once more, with another look."""
 _MARK = b"\x1e\x06\x1e"
@@ -350,16 +353,18 @@ def _wrap_for(confinement: Confinement | None, level: Containment | None) -> Wra
     return Wrapped(tuple(wrapper(level)), level, lambda: None)
 
 
-def _first_process(level: Containment, *, look: bool) -> tuple[str, ...]:
+def _first_process(wrapped: Wrapped, *, look: bool) -> tuple[str, ...]:
     """Sets the limits, then stays as the namespace's PID 1: a command in that place is deaf to TERM and reaps
     nothing. (A `preexec_fn` costs 2 ms more and is unsafe with threads; `prlimit` from outside is too late.)
     """
-    script = _ALIVE if look else ""
-    if level is Containment.BUBBLEWRAP:
+    script = (_ALIVE if look else "") + wrapped.check
+    if wrapped.level is Containment.BUBBLEWRAP:
         script += _TELL
-    if level in _WITH_OWN_INIT and _counts_apart():
+    if wrapped.note:
+        script += f"echo {shlex.quote(wrapped.note)} >&2; "
+    if wrapped.level in _WITH_OWN_INIT and _counts_apart():
         script += _FEWER
-    return ("/bin/sh", "-c", script + _LIMITS, "sh", str(MAX_FILE // 512))
+    return ("/bin/sh", "-c", script + _LIMITS, "sh", str(MAX_FILE // 512), str(MAX_DATA // 1024))
 
 
 @cache

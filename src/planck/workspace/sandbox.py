@@ -29,6 +29,12 @@ class Wrapped(msgspec.Struct, frozen=True):
     level: Containment
     release: Callable[[], None]
     """Call it once, when the command has ended: what had to be put into the workspace goes again."""
+    passed: tuple[int, ...] = ()
+    """Descriptors that the prefix names; whoever starts it passes them on and closes them then."""
+    check: str = ""
+    """Shell for the first process in the sandbox: it ends where the sandbox is not what it should be."""
+    note: str = ""
+    """What the command should know of the sandbox."""
 
 
 class Sandbox(Protocol):
@@ -127,9 +133,11 @@ def _forbidden(inside: Path, outside: Path, port: int) -> list[tuple[str, str]]:
 def _try(sandbox: Sandbox, rights: Confinement, script: str) -> str:
     wrapped = sandbox.wrap(rights)
     try:
-        done = try_script(wrapped.prefix, script, timeout=10, cwd=rights.roots[0])
+        done = try_script(wrapped.prefix, script, timeout=10, cwd=rights.roots[0], passed=wrapped.passed)
     except (OSError, subprocess.TimeoutExpired) as problem:
         return str(problem)
     finally:
+        for fd in wrapped.passed:
+            os.close(fd)
         wrapped.release()
     return done.stdout.decode(errors="replace")

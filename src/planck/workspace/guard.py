@@ -1,0 +1,165 @@
+"""The mounts inside the writable roots of one command, which keep it from what it must not change.
+
+What is protected is mounted read-only. Each folder above it is mounted on itself: the kernel moves no mount
+point, so that nobody can put such a folder away, change what is in it and bring it back.
+"""
+
+import os
+import re
+import shlex
+import stat
+from collections.abc import Iterator, Sequence
+
+from planck.records.outcome import ErrorKind
+from planck.workspace.paths import is_inside
+from planck.workspace.repository import places_of
+from planck.workspace.sandbox import SandboxError
+from planck.workspace.stubs import Stubs, is_stub
+
+MAX_MOUNTS = 200
+"""Of one command; each is 0.2 ms, and more the more there are."""
+_ITSELF, _READ_ONLY = "--bind", "--ro-bind"
+
+
+class Guard:
+    def __init__(self, roots: Sequence[str], stubs: Stubs) -> None:
+        self._roots = roots
+        self._stubs = stubs
+        self._places: set[str] = set()
+        self._absent: set[str] = set()
+        self._closed: set[str] = set()
+        """Read-only with everything in them: what they hold can't be protected one by one."""
+        self._pinned: list[str] = []
+        self._too_full: list[str] = []
+
+    def protect(self, path: str) -> None:
+        """Makes one name unwritable, unmovable and, where it is absent, impossible to make."""
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            if os.access(os.path.dirname(path), os.W_OK):  # else nobody can make it
+                self._absent.add(path)
+            return
+        except OSError as problem:
+            raise _protection_error(path, str(problem.strerror)) from None
+        if is_stub(path, found):
+            self._absent.add(path)  # left by a command that still runs, or by a runtime that was killed
+        elif stat.S_ISLNK(found.st_mode):
+            raise _protection_error(path, "it is a link, which a command could replace")
+        elif stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
+            if path not in self._places:
+                self._places.add(path)
+                if path.endswith("/.git"):
+                    self._protect_named_by(path)
+        else:
+            raise _protection_error(path, "it is no file and no folder")
+
+    def protect_nested(self, path: str) -> None:
+        """What can't be protected by itself, a link, is by closing the folder that holds it."""
+        try:
+            self.protect(path)
+        except SandboxError:
+            folder, target = os.path.dirname(path), os.path.realpath(path)
+            if folder in self._roots:
+                raise
+            self._closed.add(folder)
+            if target != path and self._is_below_a_root(target):
+                self.protect_nested(target)
+
+    def close(self, folder: str) -> None:
+        """Makes it read-only with everything in it, because there is too much in it, and says so."""
+        self._closed.add(folder)
+        self._too_full.append(folder)
+
+    def mounts(self) -> list[str]:
+        """Outer before inner: a mount hides what was mounted below it before."""
+        places = dict.fromkeys(self._find_parents(), _ITSELF)
+        places |= dict.fromkeys(self._places | self._closed, _READ_ONLY)
+        if len(places) + len(self._absent) > MAX_MOUNTS:
+            self._close_the_fullest(places)
+        words: list[str] = []
+        closed: list[str] = []
+        for place in sorted({*places, *self._absent}):
+            how = places.get(place)
+            if closed and is_inside(place, closed):
+                continue
+            if how is None:
+                words += self._stubs.make(place)
+                continue
+            words += (how, place, place)
+            (self._pinned if how == _ITSELF else closed).append(place)
+        return words
+
+    def check(self) -> str:
+        """Shell that ends unless each folder that was to be mounted on itself is: a running command may have
+        put a link in its place meanwhile, and bubblewrap follows it to a place outside, writable then.
+        """
+        if not self._pinned:
+            return ""
+        wanted = "|".join(shlex.quote(f"{_escape(place)} {source}") for place, source in self._sources())
+        return (
+            f'n=0; while read -r _ _ _ r p _; do case "$p $r" in {wanted}) n=$((n+1));; esac; '
+            f"done </proc/self/mountinfo; [ $n -eq {len(self._pinned)} ] || "
+            "{ echo 'a folder was exchanged while the sandbox was set up' >&2; exit 125; }; "
+        )
+
+    def note(self) -> str:
+        """What the command should know, for it will meet it."""
+        if not self._too_full:
+            return ""
+        names = ", ".join(repr(os.path.basename(folder)) for folder in self._too_full)
+        return f"[sandbox: {names} can't be written here: too many folders to look for repositories in]"
+
+    def _protect_named_by(self, git: str) -> None:
+        for place in places_of(git, os.path.dirname(git), self._roots):
+            if os.path.isdir(os.path.dirname(place)):
+                self.protect_nested(place)
+
+    def _find_parents(self) -> set[str]:
+        found: set[str] = set()
+        for place in (*self._places, *self._closed, *self._absent):
+            while (place := os.path.dirname(place)) not in found and is_inside(place, self._roots):
+                if place not in self._roots:
+                    found.add(place)
+        return found
+
+    def _close_the_fullest(self, places: dict[str, str]) -> None:
+        tops: dict[str, list[str]] = {}
+        for place in places:
+            tops.setdefault(self._top(place), []).append(place)
+        for top in sorted(tops, key=lambda top: -len(tops[top])):
+            if len(places) <= MAX_MOUNTS // 2:
+                return
+            for place in tops[top]:
+                del places[place]
+            places[top] = _READ_ONLY
+            if top not in self._too_full and len(tops[top]) > 1:
+                self._too_full.append(top)
+
+    def _top(self, place: str) -> str:
+        root = max((root for root in self._roots if is_inside(place, (root,))), key=len)
+        return f"{root}/{place[len(root) + 1 :].partition('/')[0]}"
+
+    def _is_below_a_root(self, path: str) -> bool:
+        return is_inside(path, self._roots) and not any(is_inside(root, (path,)) for root in self._roots)
+
+    def _sources(self) -> Iterator[tuple[str, str]]:
+        """Each folder with the place in its file system that the kernel names as the source of its mount."""
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+            mounts = [line.split(" ", 5)[3:5] for line in table]
+        for place in self._pinned:
+            path = _escape(place)
+            source, point = max(
+                (mount for mount in mounts if is_inside(path, (mount[1],))), key=lambda mount: len(mount[1])
+            )
+            yield place, f"{source.rstrip('/')}{path[len(point.rstrip('/')) :]}"
+
+
+def _escape(path: str) -> str:
+    return re.sub(r"[ \t\n\\]", lambda found: f"\\{ord(found[0]):03o}", path)
+
+
+def _protection_error(path: str, why: str) -> SandboxError:
+    return SandboxError(
+        ErrorKind.SANDBOX_UNAVAILABLE, f"{path!r} can't be protected: {why}; no command is run"
+    )
