@@ -108,9 +108,12 @@ async def test_what_protects_absent_names_meanwhile_is_no_change_of_what_is_trus
     )
     done = await ran(tmp_path, "workspace", [("count", {}), ("hi", {}), ("count", {})], trust=True)
     assert done.ok == [True, True, True], done.outputs
-    (tmp_path / "work" / ".mcp.json").touch()  # as a killed runtime may leave it
-    app = Planck(tmp_path / "home", tmp_path / "work", environ={}, trust=True)
-    assert not any(".mcp.json" in notice for notice in app.notices)
+    left = tmp_path / "work" / ".mcp.json"
+    for leave, remove in ((left.touch, left.unlink), (left.mkdir, left.rmdir)):  # as a killed runtime may
+        leave()
+        app = Planck(tmp_path / "home", tmp_path / "work", environ={}, trust=True)
+        assert not any(".mcp.json" in notice for notice in app.notices)
+        remove()
 
 
 async def test_in_read_only_it_can_change_nothing(tmp_path: Path) -> None:

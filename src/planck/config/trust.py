@@ -164,11 +164,12 @@ def _list_files(workspace: Path, folders: Iterable[str]) -> Iterator[Path]:
 
 
 def _has_content(path: Path) -> bool:
-    """An empty file may be a sandbox's, there so that a command can't make it."""
+    """A folder, or an empty file, may be a sandbox's, there so that a command can't make it."""
     try:
-        return os.lstat(path).st_size > 0
+        found = os.lstat(path)
     except OSError:
         return False
+    return found.st_size > 0 and not stat.S_ISDIR(found.st_mode)
 
 
 def _find_named_folders(workspace: Path, config: bytes, *keys: str) -> list[str]:
@@ -191,6 +192,9 @@ def _read(path: Path, left: int) -> tuple[str, bytes]:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as problem:
         return str(problem.strerror), b""
+    if stat.S_ISDIR(os.fstat(fd).st_mode):
+        os.close(fd)
+        return "is a folder", b""
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return "is no regular file", b""
