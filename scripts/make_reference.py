@@ -143,6 +143,8 @@ def _hint(hint: Any) -> str:
     origin, args = get_origin(hint), get_args(hint)
     if hint is type(None):
         return "null"
+    if hint is msgspec.UnsetType:
+        return "absent"
     if origin is tuple:
         return f"list of {_hint(args[0])}"
     if origin is dict:

@@ -274,7 +274,7 @@ def test_without_a_provider_no_model_is_asked() -> None:
     history = told(*(fact for n in range(1, 60) for fact in turn(n, output=550)))
     done = asyncio.run(WindowCompactor(None, WINDOW).make_room(Request("a1", "be brief", history), SILENT))
     assert done is not None
-    assert done[0].how == "digest"
+    assert done.how == "digest"
 
 
 def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
@@ -282,5 +282,5 @@ def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
     compactor = WindowCompactor(ModelSummariser(ScriptedProvider(lambda request: "s")), WINDOW, Standing())
     done = asyncio.run(compactor.make_room(Request("a1", "be brief", told(*facts)), SILENT))
     assert done is not None
-    assert "how things stand for a1" in str(done[0].messages)
+    assert "how things stand for a1" in str(done.messages)
     assert asyncio.run(compactor.make_room(Request("a1", "be brief", told(*turn(1))), SILENT)) is None

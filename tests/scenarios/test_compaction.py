@@ -100,5 +100,16 @@ async def test_a_model_with_a_smaller_window_than_we_knew_is_believed(tmp_path: 
     async with Planck(tmp_path / "home", tmp_path / "work", environ={}, providers={"double": double}) as p:
         session = await p.start(model="double/m", mode="full")
         result = await session.run("read it again and again")
-    assert (result.status, result.text) == ("completed", "done")
-    assert 0 < len(refused) < 6
+        assert (result.status, result.text) == ("completed", "done")
+        assert 0 < len(refused) < 6
+        compacted = [event["data"] for event in await recorded(session) if event["type"] == "compacted"]
+        assert sum(data.get("overflowed", False) for data in compacted) == len(refused)
+        windows = [data["window"] for data in compacted]
+        assert windows == sorted(windows, reverse=True)
+        assert windows[-1] < WINDOW
+        assert any(data.get("summary") == "I read big.txt several times." for data in compacted)
+        await session.aclose()
+        learned, reads = len(refused), 0
+        again = await p.resume(session.id)
+        assert (await again.run("and once more")).text == "done"
+    assert len(refused) == learned, "the model had to refuse again what it had refused before"

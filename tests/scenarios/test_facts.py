@@ -1,8 +1,10 @@
 """What a log says of how a session ran: its options, what its models saw, what was paid for in vain."""
 
+import asyncio
 import json
 import sqlite3
 from base64 import b64encode
+from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,13 @@ import pytest
 
 from planck import Planck, Tool
 from planck.headless import OpenSession
+from planck.llm.provider import Item, ProviderError, Request
+from planck.llm.retry import Retrying
+from planck.records.events import UsageDelta
+from planck.records.messages import AssistantMessage, StopReason, Text
 from planck.records.outcome import ErrorKind
 from planck.records.specs import Limits
+from planck.records.usage import Usage
 from planck.session.archive import Archive
 from planck.store.store import StoreError
 from planck.testing.scripted import Scripted, ScriptedProvider
@@ -185,3 +192,87 @@ async def test_a_damaged_blob_keeps_no_event_back(tmp_path: Path) -> None:
         fork = await p.archive.fork(session.id)
         assert (await (await p.resume(fork.id)).run("two")).text == "go on"
         assert start["system"] != start["tools"]
+
+
+class Counting:
+    """A model that says what it has counted, and then breaks, stalls, or answers."""
+
+    def __init__(self, *ends: str) -> None:
+        self._ends = iter(ends)
+        self.stalled = asyncio.Event()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        yield UsageDelta(usage=Usage(100))
+        yield UsageDelta(usage=Usage(100, 7))
+        match next(self._ends):
+            case "breaks":
+                raise ProviderError(ErrorKind.STREAM_CUT, "cut off")
+            case "fails":
+                raise ProviderError(ErrorKind.PROVIDER_HTTP_ERROR, "no", {"status": 400})
+            case "stalls":
+                self.stalled.set()
+                await asyncio.Event().wait()
+            case text:
+                yield AssistantMessage((Text(text),), "x", "m", StopReason.END, Usage(200, 20))
+
+
+async def spent(session: OpenSession) -> list[tuple[str, int, int]]:
+    return [
+        (data.get("outcome", ""), data["usage"]["input_tokens"], data["usage"]["output_tokens"])
+        for data in await data_of(session, "usage")
+    ]
+
+
+async def test_what_an_attempt_used_that_was_cut_and_tried_again_is_recorded(tmp_path: Path) -> None:
+    provider = Retrying(Counting("breaks", "breaks", "there"), lambda: 0.0)
+    async with open_planck(tmp_path, [], providers={"double": provider}) as p:
+        session = await p.start(model="double/m")
+        result = await session.run("go")
+        assert await spent(session) == [("cut", 200, 14), ("", 200, 20)]
+        (end,) = await data_of(session, "turn_end")
+    assert (result.text, result.usage) == ("there", Usage(400, 34))
+    assert end["usage"]["input_tokens"] == 400
+
+
+async def test_what_a_call_used_that_failed_or_was_interrupted_is_recorded_and_outlives_a_resume(
+    tmp_path: Path,
+) -> None:
+    provider = Counting("fails", "stalls", "there")
+    async with open_planck(tmp_path, [], providers={"double": provider}) as p:
+        session = await p.start(model="double/m")
+        assert (await session.run("go")).status == "failed"
+        await session.prompt("go on")
+        await provider.stalled.wait()
+        session.interrupt()
+        await session.settled()
+        await session.run("and now?")
+        assert await spent(session) == [("cut", 100, 7), ("cut", 100, 7), ("", 200, 20)]
+        ends = await data_of(session, "turn_end")
+        assert [end["usage"]["input_tokens"] for end in ends] == [100, 100, 200]
+        await session.aclose()
+    script: list[Scripted] = [[("list_team", {})], "done"]
+    async with open_planck(tmp_path, script) as p:
+        again = await p.resume(session.id)
+        await again.run("who?")
+        (row,) = json.loads((await data_of(again, "tool_end"))[-1]["output"])
+    assert (row["usage"]["input_tokens"], row["usage"]["output_tokens"]) == (400 + 10, 34 + 5)
+
+
+SMALL = {
+    "models": [{"id": "small", "model": "m", "provider": "double", "context_window": 30_000}],
+    "providers": {"double": {"type": "openai", "base_url": "http://127.0.0.1:9"}},
+}
+
+
+async def test_a_summary_that_was_paid_for_and_did_not_help_is_recorded(tmp_path: Path) -> None:
+    def answer(request: Request) -> Scripted:
+        return "A summary." if "memory of a coding agent" in request.system else "word " * 300
+
+    async with open_planck(tmp_path, answer, flags=SMALL) as p:
+        session = await p.start(model="small", mode="full")
+        await session.run("short")
+        await session.run("and again")
+        before = await spent(session)
+        result = await session.run("x" * 120_000)
+        assert result.errors[0]["kind"] == "context_overflow"
+        assert (await spent(session))[len(before) :] == [("cut", 10, 5)]

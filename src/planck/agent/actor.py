@@ -95,6 +95,7 @@ class Actor:
         if self.opening.id in self.agent.history.unread:  # stopped before it could record its start
             facts += self.agent.begin_turn(self.opening)
         facts += [end_interrupted(call) for call in self.agent.history.open_calls]
+        facts += self.agent.settle(self.agent.tally)
         if error:
             facts.append(ErrorEvent(kind=error.kind, message=error.message, details=error.details))
         end = TurnEnd(status=status, text=text, usage=self.agent.turn_usage)

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from planck.agent.seat import Seat
+from planck.context.compaction import hear_count
 from planck.context.prompt import Prepared
 from planck.llm.provider import Request
 from planck.permissions.budget import Budget
@@ -32,7 +33,7 @@ from planck.records.messages import AssistantMessage, StopReason, ToolCall, size
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentSpec, Limits
-from planck.records.usage import Usage
+from planck.records.usage import Tally, Usage
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -90,6 +91,7 @@ class Agent:
         self.current_tools: tuple[str, ...] = ()
         self.usage = Usage()
         self.turn_usage = Usage()
+        self.tally = Tally()
         self.turn_text = ""
         self.excesses = 0
         """Answers of this turn that were too large, or brought too many calls."""
@@ -121,20 +123,37 @@ class Agent:
             params=self.spec.model.params,
             answer_bytes=self.bounds.answer_bytes,
             calls=self.bounds.calls,
+            tally=self.tally,
         )
+
+    def hear(self, item: View) -> None:
+        """Show what passes of an answer; what it used is kept, for the case that none comes of it."""
+        hear_count(item, self.tally)
+        self.scribe.publish(item)
 
     async def make_room(self, *, overflowed: bool = False) -> bool:
         """Compact the history if the next call would not fit, or if the last one did not; True: it was."""
+        self.tally.cut()  # a request that was refused is no longer in flight
         made = await self.seat.compactor.make_room(self.request(), self.scribe, overflowed=overflowed)
         if made is None:
             return False
-        await self.record_compaction(*made)
+        await self.record_compaction(made, self.tally)
         return True
 
-    async def record_compaction(self, fact: Compacted, spent: Usage) -> None:
+    async def record_compaction(self, fact: Compacted, tally: Tally) -> None:
         """From here on its history is this; a resume, which begins here, knows what was used before."""
-        facts = self._spend(spent) if spent != Usage() else ()
-        await self.scribe.record(*facts, msgspec.structs.replace(fact, usage=self.usage))
+        answered, cut = tally.take()
+        spent = [*self._spend(answered)] if answered != Usage() else []
+        spent += self._spend_in_vain(cut)
+        await self.scribe.record(*spent, msgspec.structs.replace(fact, usage=self.usage))
+
+    def settle(self, tally: Tally) -> list[View]:
+        """The facts of what was used in vain: calls of which no answer came, summaries that did not help."""
+        answered, cut = tally.take()
+        return self._spend_in_vain(answered + cut)
+
+    def _spend_in_vain(self, usage: Usage) -> list[View]:
+        return [*self._spend(usage, "cut")] if usage != Usage() else []
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
@@ -156,7 +175,8 @@ class Agent:
 
     async def record_answer(self, message: AssistantMessage) -> list[ReadCall]:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
-        spent = self._spend(message.usage)
+        self.tally.answer(Usage())
+        spent = [*self.settle(self.tally), *self._spend(message.usage)]
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
         excess = self._find_excess(message)
@@ -192,13 +212,15 @@ class Agent:
             )
         return None
 
-    def _spend(self, usage: Usage) -> tuple[View, ...]:
+    def _spend(
+        self, usage: Usage, outcome: Literal["cut"] | msgspec.UnsetType = msgspec.UNSET
+    ) -> tuple[View, ...]:
         """Counted, and the facts that say so."""
         self.turn_usage += usage
         self.usage += usage
         tariff, budget = self.seat.tariff, self.bounds.budget
         cost = tariff.cost_usd(usage) if tariff else None
-        spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost)
+        spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost, outcome=outcome)
         if budget is None:
             return (spent,)
         return spent, BudgetSpent(limit_usd=budget.limit, spent_usd=budget.spent)

@@ -56,7 +56,7 @@ async def _ask_model(agent: Agent) -> AssistantMessage:
         async for item in stream:
             if isinstance(item, AssistantMessage):
                 return assign_ids(item, [agent.ids.new() for _ in item.tool_calls])
-            agent.scribe.publish(item)
+            agent.hear(item)
     raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 
 

@@ -7,9 +7,9 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from planck.llm.provider import Provider, ProviderError, Request
+from planck.llm.provider import RETRYING, Provider, ProviderError, Request
 from planck.records import codec
-from planck.records.events import Compacted, Compacting, Status
+from planck.records.events import Compacted, Compacting, Status, UsageDelta
 from planck.records.history import BYTES_PER_TOKEN, History
 from planck.records.messages import (
     SUMMARY,
@@ -24,7 +24,7 @@ from planck.records.messages import (
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ToolSpec
-from planck.records.usage import Usage
+from planck.records.usage import Tally
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.truncate import truncate
 
@@ -39,14 +39,13 @@ BUILT_IN = ("", "summary", DIGEST, OFF)
 class Summary(msgspec.Struct, frozen=True):
     text: str = ""
     """Empty: the digest takes its place."""
-    usage: Usage = Usage()
     problem: str = ""
     """Why there is no text."""
 
 
 class Summariser(Protocol):
-    async def summarise(self, messages: Sequence[Message], most: int, agent_id: str) -> Summary:
-        """Writes what stands for the messages, in at most so many bytes."""
+    async def summarise(self, messages: Sequence[Message], most: int, request: Request) -> Summary:
+        """Writes what stands for the messages, in at most so many bytes, to make room for that request."""
 
 
 class Notes(Protocol):
@@ -83,18 +82,20 @@ async def compact(
     *,
     fixed: int = 0,
     notes: str = "",
-    agent_id: str = "",
+    request: Request | None = None,
 ) -> tuple[Compacted | TooBig, Summary]:
     """A smaller history that means the same; the user's messages and the turn's own are never summarised.
 
     `notes` are facts that must outlive the summary whatever the model writes: roster and open asks.
+    What a summary costs is in the request's tally.
     """
+    request = request or Request("", "", history)
     work = _Work(history, window, fixed)
     if done := work.prune():
         return done, Summary()
     head = work.before(work.tail_at)
     most = max(work.room // 2, 2000)
-    summary = await summariser.summarise(head, most, agent_id) if head and summariser else Summary()
+    summary = await summariser.summarise(head, most, request) if head and summariser else Summary()
     if summary.text and (done := work.put_summary(_frame(summary.text, notes), work.tail_at, "summarised")):
         return done, summary
     for tail_at, cut in (
@@ -108,8 +109,8 @@ async def compact(
     return work.too_big(), summary
 
 
-Room = tuple[Compacted, Usage]
-"""The fact that makes it, and what its summary cost."""
+Room = Compacted
+"""The fact that makes it; what its summary cost is in the request's tally."""
 
 
 class Compactor(Protocol):
@@ -153,29 +154,27 @@ class WindowCompactor:
             self._window = min(self._window, request.history.tokens(fixed)) * 2 // 3
         if fits(request.history, self._window, fixed=fixed):
             return None
-        done, spent = await self._compact(request, self._window, fixed, scribe)
+        done = await self._compact(request, self._window, fixed, scribe)
         if isinstance(done, TooBig):
             raise ProviderError(done.err.kind, done.err.message, done.err.details)
-        return done, spent
+        return replace(done, overflowed=overflowed)
 
     async def shorten(self, request: Request, scribe: Scribe) -> Room | None:
-        done, spent = await self._compact(request, max(4_096, request.history.tokens(0)), 0, scribe)
-        if isinstance(done, TooBig) or done.tokens_after >= done.tokens_before:
-            return None
-        return done, spent
+        done = await self._compact(request, max(4_096, request.history.tokens(0)), 0, scribe)
+        return None if isinstance(done, TooBig) or done.tokens_after >= done.tokens_before else done
 
-    async def _compact(
-        self, request: Request, window: int, fixed: int, scribe: Scribe
-    ) -> tuple[Compacted | TooBig, Usage]:
+    async def _compact(self, request: Request, window: int, fixed: int, scribe: Scribe) -> Compacted | TooBig:
         scribe.publish(Compacting(tokens=request.history.tokens(fixed), window=window))
         notes = self._notes.brief(request.agent_id) if self._notes else ""
         done, summary = await compact(
-            request.history, window, self._summariser, fixed=fixed, notes=notes, agent_id=request.agent_id
+            request.history, window, self._summariser, fixed=fixed, notes=notes, request=request
         )
         if summary.problem:
             detail = f"{summary.problem}; a digest takes the place of a summary"
             scribe.publish(Status(component="compactor", name="summary", state="failed", detail=detail))
-        return done, summary.usage
+        if isinstance(done, TooBig):
+            return done
+        return replace(done, window=self._window, summary=summary.text)
 
     def _size_of(self, tools: Sequence[ToolSpec]) -> int:
         if tools is not self._tools:  # the same object until the set changes
@@ -255,19 +254,21 @@ class ModelSummariser:
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
 
-    async def summarise(self, messages: Sequence[Message], most: int, agent_id: str) -> Summary:
-        summary, spent = "", Usage()
+    async def summarise(self, messages: Sequence[Message], most: int, request: Request) -> Summary:
+        summary = ""
         for text in _chunks(messages, most):
             asked = f"Summary so far:\n{summary or '(none)'}\n\nWhat happened next:\n{text}"
-            request = Request(agent_id, _INSTRUCTION, History([user_text(asked)]))
+            history = History([user_text(asked)])
             try:
-                answer = await _answer(self._provider, request)
+                answer = await _answer(
+                    self._provider, Request(request.agent_id, _INSTRUCTION, history, tally=request.tally)
+                )
             except PlanckError as failure:
-                return Summary(usage=spent, problem=str(failure.err))
-            summary, spent = answer.text, spent + answer.usage
+                return Summary(problem=str(failure.err))
+            summary = answer.text
             if problem := find_flaw(summary, most):
-                return Summary(usage=spent, problem=problem)
-        return Summary(summary, spent)
+                return Summary(problem=problem)
+        return Summary(summary)
 
 
 def find_flaw(summary: str, most: int) -> str:
@@ -278,11 +279,21 @@ def find_flaw(summary: str, most: int) -> str:
     return f"the summary has {size} bytes, and must have some, at most {most}"
 
 
+def hear_count(item: object, tally: Tally) -> None:
+    """Keeps what a stream says of the tokens that it used, for the case that no answer comes of it."""
+    if isinstance(item, UsageDelta):
+        tally.count(item.usage)
+    elif isinstance(item, Status) and item.state == RETRYING:
+        tally.cut()
+
+
 async def _answer(provider: Provider, request: Request) -> AssistantMessage:
     async with aclosing(provider.stream(request)) as stream:
         async for item in stream:
             if isinstance(item, AssistantMessage):
+                request.tally.answer(item.usage)
                 return item
+            hear_count(item, request.tally)
     raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 
 

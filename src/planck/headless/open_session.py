@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
 from planck.headless.kit import check_tool
@@ -13,6 +15,7 @@ from planck.records.events import AgentStarted, Compacted, Origin, TurnStatus, v
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.usage import Tally
 from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.session.session import Session
 from planck.team.member import Member
@@ -192,16 +195,23 @@ class OpenSession:
         """
         actor = self._session.team.orchestrator.actor
         agent, turn = actor.agent, actor.agent.turn
-        made = None if actor.working else await agent.seat.compactor.shorten(agent.request(), agent.scribe)
-        if actor.working or agent.turn != turn:
+        paid, made = Tally(), None
+        try:
+            if not actor.working:
+                request = msgspec.structs.replace(agent.request(), tally=paid)
+                made = await agent.seat.compactor.shorten(request, agent.scribe)
+        finally:
+            late = actor.working or agent.turn != turn
+            if (made is None or late) and (facts := agent.settle(paid)):
+                await agent.scribe.record(*facts)
+        if late:
             raise AgentError(
                 ErrorKind.INVALID_ARGS,
                 "it is at work; interrupt it, or wait, before its history is compacted",
             )
-        if made is None:
-            return None
-        await agent.record_compaction(*made)
-        return made[0]
+        if made is not None:
+            await agent.record_compaction(made, paid)
+        return made
 
     def undo_plan(self, selection: "Selection") -> "UndoPlan":
         """What taking back a turn, an agent's work or a call would do to the files now."""

@@ -18,7 +18,7 @@ from planck.context.compaction import (
     WindowCompactor,
     find_flaw,
 )
-from planck.llm.provider import Provider
+from planck.llm.provider import Provider, Request
 from planck.llm.retry import Retrying
 from planck.peers.peers import Peers
 from planck.permissions.budget import Budget
@@ -67,11 +67,11 @@ class SidecarSummariser:
         self._by_model = by_model
         self._scribe = scribe
 
-    async def summarise(self, messages: Sequence[Message], most: int, agent_id: str) -> Summary:
+    async def summarise(self, messages: Sequence[Message], most: int, request: Request) -> Summary:
         outcome = await self._peers.compact(self._name, messages)
         problem = outcome.message if isinstance(outcome, Err) else find_flaw(outcome.value, most)
         if isinstance(outcome, Ok) and not problem:
             return Summary(outcome.value)
         detail = f"{problem}; the model summarises instead"
         self._scribe.publish(Status(component="compactor", name=self._name, state="failed", detail=detail))
-        return await self._by_model.summarise(messages, most, agent_id)
+        return await self._by_model.summarise(messages, most, request)

@@ -10,6 +10,7 @@ from planck.records.history import History
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits, ToolSpec
+from planck.records.usage import Tally
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -25,7 +26,12 @@ class Request(msgspec.Struct, frozen=True):
     answer_bytes: int = Limits().answer_bytes
     calls: int = Limits().calls
     """What of an answer is read: beyond either it is cut, and says so by `length` with calls in it."""
+    tally: Tally = msgspec.field(default_factory=Tally)
+    """Whoever reads the stream keeps here what the call used, for the case that no answer comes of it."""
 
+
+RETRYING = "retrying"
+"""The state of a status that ends one attempt at a call: another follows."""
 
 Item = TextDelta | ThinkingDelta | UsageDelta | Status | AssistantMessage
 

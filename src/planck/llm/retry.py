@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 
-from planck.llm.provider import Item, Provider, ProviderError, Request
+from planck.llm.provider import RETRYING, Item, Provider, ProviderError, Request
 from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
@@ -65,7 +65,7 @@ class Retrying:
                 yield _status("discarded", f"what was shown is void: {failure.err.message}")
             seconds = self._wait(attempt, failure)
             which = f"attempt {attempt + 1} of {self._retries + 1} in {seconds:.1f} s"
-            yield _status("retrying", f"{failure.err}; {which}")
+            yield _status(RETRYING, f"{failure.err}; {which}")
             await asyncio.sleep(seconds)
 
     def _wait(self, attempt: int, failure: ProviderError) -> float:

@@ -225,6 +225,9 @@ class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
     model: str
     usage: Usage
     cost_usd: float | None = None
+    outcome: Literal["cut"] | msgspec.UnsetType = msgspec.UNSET
+    """Absent: an answer, or a `compacted`, came of it. `cut`: nothing did, because the call was cut off,
+    tried again or interrupted, or because what it summarised was too big all the same."""
 
 
 class BudgetSpent(View, frozen=True, kw_only=True):
@@ -314,6 +317,12 @@ class Compacted(View, frozen=True, kw_only=True):
     how: Literal["pruned", "summarised", "digest"]
     usage: Usage = Usage()
     """All that the agent had used up to here."""
+    window: int = 0
+    """What the model's window is taken to be, in tokens; smaller than its own where it refused what fits."""
+    overflowed: bool = False
+    """The model had refused the request as too long."""
+    summary: str = ""
+    """What the summariser wrote, whether it stands in the messages or was too long for them."""
 
 
 class Rewound(View, frozen=True, kw_only=True):

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.agent.agent import Agent
 from planck.records.events import (
-    AssistantSaid,
     Compacted,
     Envelope,
     ModelChanged,
     TurnEnd,
     TurnStart,
     TurnStatus,
+    UsageSpent,
     View,
 )
 from planck.records.history import end_interrupted
@@ -44,7 +45,10 @@ def restore_agent(
     facts = list(facts)
     for fact in facts:
         if isinstance(fact, ModelChanged):
-            spec = msgspec.structs.replace(spec, model=fact.model)
+            spec = replace(spec, model=fact.model)
+        elif isinstance(fact, Compacted) and 0 < fact.window < spec.model.context_window:
+            # The model once refused what should have fitted: it need not do so again.
+            spec = replace(spec, model=replace(spec.model, context_window=fact.window))
     agent = build(spec, journal)
     envelopes: dict[str, Envelope] = {}
     opening: Envelope | None = None
@@ -58,8 +62,8 @@ def restore_agent(
                 opening = envelopes.pop(fact.message_id, None)
             case TurnEnd():
                 opening = None
-            case AssistantSaid():
-                agent.usage += fact.message.usage
+            case UsageSpent():
+                agent.usage += fact.usage
             case Compacted() if fact.usage != Usage():
                 agent.usage = fact.usage
     return RestoredAgent(agent, opening)
