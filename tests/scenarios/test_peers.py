@@ -98,6 +98,7 @@ async def test_a_call_of_a_tool_that_is_still_on_its_way_waits_for_it(tmp_path: 
         tmp_path,
         [[("echo", {"text": "hi"})], [("mcp__fake__echo", {"n": 1})], "done"],
         mcpServers={"fake": fake()},
+        peers_wait_ms=0,
     )
     async with app:
         session = await app.start(mode="full")

@@ -75,13 +75,18 @@ class Actor:
             await self.wait_for_new_mail()
         opening = self.opening = next(iter(self.agent.history.unread.values()))
         self._abort_as = TurnStatus.INTERRUPTED
-        self._work = asyncio.create_task(run_turn(self.agent, opening))  # noqa: TID251 - awaited below
+        self._work = asyncio.create_task(self._run(opening))  # noqa: TID251 - awaited below
         try:
             await asyncio.wait({self._work})
         except asyncio.CancelledError:
             self._work.cancel()
             await asyncio.wait({self._work})
             raise
+
+    async def _run(self, opening: Envelope) -> str:
+        # Here, and not in the turn: what it begins with, and says so, is what the model is shown.
+        await self.agent.tools.wait_for_listings()
+        return await run_turn(self.agent, opening)
 
     def conclude(self) -> Ended | None:
         """Returns how the turn ended; None between turns, and while it works.

@@ -88,13 +88,13 @@ async def try_peers(planck: Planck, component: str, name: str = "") -> list[Peer
     async with planck:
         planck.peers.start(component, name)
         await planck.peers.settle()
-        return planck.peers.report()
+        return planck.report_peers()
 
 
 def show_reports(reports: list[PeerReport], as_json: bool) -> int:
     """What came of starting them; 1 if one did not connect."""
     if as_json:
-        fields = ("name", "state", "detail", "tools", "compactors")
+        fields = ("name", "state", "detail", "tools", "compactors", "left_out")
         print_json({"peers": [{name: getattr(report, name) for name in fields} for report in reports]})
     else:
         for report in reports:
@@ -103,6 +103,9 @@ def show_reports(reports: list[PeerReport], as_json: bool) -> int:
                 print(f"    {make_plain(tool)}")
             for compactor in report.compactors:
                 print(f"    compactor {make_plain(compactor)}")
+            for tool in report.left_out:
+                text = f"{report.name}: its tool {tool!r} is left out: the name is taken; rename it"
+                print(make_plain(f"planck: {text}"), file=sys.stderr)
             if report.detail:
                 print(make_plain(f"planck: {report.name}: {report.detail}"), file=sys.stderr)
     return 0 if all(report.state == "connected" for report in reports) else 1

@@ -83,6 +83,14 @@ class Config(msgspec.Struct, frozen=True):
     locale: Annotated[str, Meta(description="the language of the interface")] = ""
     providers: Annotated[dict[str, ProviderEntry], Meta(description="where models are, by name")] = {}
     models: Annotated[list[ModelEntry], Meta(description="models with a name and settings of yours")] = []
+    peers_wait_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=60_000,
+            description="how long a first request waits for peers that never listed their tools",
+        ),
+    ] = 2_000
     addresses: dict[str, str] = {}
     """Set by the loader alone: where the environment says that a type's server is (`config/servers`)."""
 

@@ -15,6 +15,7 @@ from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.schema import Config
 from planck.headless import hooks
+from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
 from planck.headless.plan import Options, Runtime, SessionPlan
 from planck.headless.wiring import SessionWiring
@@ -133,6 +134,11 @@ class Planck:
         self.peers.start()  # what is unknown so far may be one of theirs
         await self.peers.settle()
         return problems(self.peers.report())
+
+    def report_peers(self) -> list[PeerReport]:
+        """Returns what became of the sidecars and servers, and which of their tools agents would have."""
+        names = SessionTools(self.project, self._spill("check")).names
+        return self.peers.report({*names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
 
     async def start(
         self,

@@ -1,5 +1,6 @@
 """An MCP server of the configuration is read and launched; its tools are ours as `mcp__<server>__<tool>`."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -10,10 +11,12 @@ from typing import Any
 
 import msgspec
 
+from planck import __version__
 from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, PeerError, open_process
-from planck.records.outcome import Err, ErrorKind
+from planck.records import codec
+from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
 
@@ -67,6 +70,7 @@ class ServerLaunch(Launch):
         self._spec = spec
         self._cwd = folder / spec.cwd if spec.cwd else folder
         self._environment = {**allowed(environment), **spec.env}
+        self.digest = hashlib.sha256(codec.encode([__version__, spec, str(folder)])).hexdigest()
 
     def open(self) -> AbstractAsyncContextManager[Link]:
         if self._spec.url:
@@ -113,10 +117,7 @@ class ServerTool(Tool):
         self._instances = instances
 
     async def _call(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        peer = await self._instances.find(ctx.confinement)
-        if isinstance(peer, Err):
-            return peer
-        return await peer.call(self._listed.name, args, timeout=self._timeout, progress=ctx.progress)
+        return await self._instances.call(self._listed, args, ctx, timeout=self._timeout)
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

@@ -5,12 +5,15 @@ in another, in the sandbox, which is started when the first such call comes.
 """
 
 import asyncio
+from typing import Any
 
+from planck.mcp.listing import ListedTool
 from planck.mcp.peer import Peer, PeerListener, State
 from planck.mcp.transport import Launch
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import Clock
+from planck.toolkit.tool import Outcome, ToolContext
 
 _START_TIMEOUT = 30.0
 EXECUTOR_GRACE = 10.0
@@ -23,10 +26,43 @@ class Instances:
         self.own = Peer(launch, clock, listener)
         self.confinable = launch.confinable
         """Whether its calls may be confined: until one could not be."""
-        self._launch = launch
+        self.launch = launch
         self._clock = clock
         self._listener = listener
         self._confined: dict[Confinement, asyncio.Task[Peer | Err]] = {}
+
+    async def call(
+        self,
+        listed: ListedTool,
+        arguments: dict[str, Any],
+        ctx: ToolContext,
+        *,
+        timeout: float,
+        meta: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Calls a tool in the instance for the rights of the call; a peer that still starts is waited for."""
+        begun = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(timeout):
+                await self.own.settle()
+        except TimeoutError:
+            late = f"{self.launch.label} was not ready within {timeout:g} s"
+            return Err(ErrorKind.TIMEOUT, late, {"timeout_ms": int(timeout * 1000)})
+        if self.own.state is State.CONNECTED and listed not in self.own.tools.tools:
+            # It was offered as the peer listed it before, in this run or an earlier one.
+            return Err(
+                ErrorKind.UNKNOWN_TOOL,
+                f"unknown tool: {listed.spec.name}: {self.launch.label} has changed it or has it no more; "
+                "look at the tools that you have now",
+            )
+        peer = await self.find(ctx.confinement)
+        if isinstance(peer, Err):
+            return peer
+        waited = int(
+            asyncio.get_running_loop().time() - begun
+        )  # whole seconds: a call is told what it asked for
+        left = max(timeout - waited, 0.001)
+        return await peer.call(listed.name, arguments, timeout=left, meta=meta, progress=ctx.progress)
 
     async def find(self, confinement: Confinement | None) -> Peer | Err:
         """Returns the instance for a call with these rights; waits for the start of one in the sandbox."""
@@ -48,7 +84,7 @@ class Instances:
                 await instance.aclose()
 
     async def _start(self, confinement: Confinement) -> Peer | Err:
-        peer = Peer(self._launch.confine(confinement), self._clock)
+        peer = Peer(self.launch.confine(confinement), self._clock)
         peer.start()
         try:
             async with asyncio.timeout(_START_TIMEOUT):
@@ -67,6 +103,6 @@ class Instances:
         self._listener.failed_in_sandbox()
         return Err(
             ErrorKind.SANDBOX_UNAVAILABLE,
-            f"{self._launch.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
+            f"{self.launch.label} does not run in the sandbox of mode {confinement.mode.value!r}: {why}; "
             "call it again to have the user asked, or tell the user to add a rule with `unconfined`",
         )

@@ -36,6 +36,8 @@ class Listing(msgspec.Struct, frozen=True):
     tools: tuple[ListedTool, ...]
     problems: tuple[str, ...] = ()
     """What was left out, and why."""
+    over: bool = False
+    """The peer went: it has no tools now, and did not say so itself."""
 
 
 def read_listing(raw: Iterable[Any], prefix: str) -> Listing:

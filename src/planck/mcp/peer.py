@@ -45,7 +45,7 @@ class PeerListener(Protocol):
     def changed_state(self, state: State, detail: str) -> None: ...
 
     def listed_tools(self, listing: Listing) -> None:
-        """Gets every listing, and an empty one when the peer goes."""
+        """Gets every listing, and an empty one that is `over` when the peer goes."""
 
     def failed_in_sandbox(self) -> None:
         """It can't run in the sandbox: from now on its calls are to be asked about."""
@@ -107,6 +107,10 @@ class Peer:
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"peer-{self.launch.name}")
+
+    @property
+    def settled(self) -> bool:
+        return self._settled.is_set()
 
     async def settle(self) -> None:
         """Waits until it is connected, or until it is known why it is not."""
@@ -194,7 +198,7 @@ class Peer:
             log.exception("%s", self.launch.label)
             over, end = Err(ErrorKind.INTERNAL_ERROR, f"{self.launch.label}: {problem!r}"), _End.FINAL
         connection, self._connection = self._connection, None
-        self.listed_tools(Listing(()))
+        self.listed_tools(Listing((), over=True))
         for call in connection.in_flight if connection else ():
             call.resolve(over)
         return over, end

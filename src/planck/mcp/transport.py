@@ -71,6 +71,8 @@ class Launch:
     """A sidecar: its word on kinds and values is taken."""
     builds = False
     """Whether `prepare` has something to do: the peer is `building` until then."""
+    digest = ""
+    """Of the files or settings that it is started with: another one may list other tools."""
     confinable = True
     """Whether it can run in the sandbox; an address can't."""
     confinement: Confinement | None = None

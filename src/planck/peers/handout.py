@@ -2,7 +2,7 @@
 
 import logging
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,6 +35,10 @@ class _Holder(msgspec.Struct, frozen=True):
     async def wait_for(self, name: str) -> None:
         if self.wants(name):
             await self.arrivals.wait_for(name)
+
+    async def wait_for_listings(self, held: Collection[str]) -> None:
+        if EVERY_TOOL in self.names or not self.names.issubset(held):
+            await self.arrivals.wait_for_listings(held)
 
 
 class Handout:

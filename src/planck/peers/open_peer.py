@@ -14,6 +14,7 @@ from planck.mcp.listing import ListedTool, Listing
 from planck.mcp.transport import Launch, PeerError
 from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
+from planck.peers.kept import KeptListing
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
@@ -40,12 +41,28 @@ class OpenPeer:
         self._handout = handout
         self._sessions = handout.sessions
         self._listed: dict[str, ListedTool] = {}
+        self._kept = KeptListing(project.home, self.component, self.name, str(planned.place))
+        self.listed_before = False
+        """Whether its tools, as it listed them last, are offered already while it starts."""
         try:
             self.instances = Instances(self._make_launch(planned, project), clock, self)
+            self._offer_kept(self.instances)
         except PlanckError as failure:
             self.problem = failure.err.message
             log.warning("%s", failure.err)
             self.changed_state("error", self.problem)
+
+    def _offer_kept(self, instances: Instances) -> None:
+        kept = self._kept.read(instances.launch.digest)
+        if kept is None:
+            return
+        self._listed = {one.spec.name: one for one in self._recall(kept.tools)}
+        self.tools = {name: self._make_tool(one, instances) for name, one in self._listed.items()}
+        self.listed_before = True
+
+    def _recall(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
+        """Returns those that were offered of an earlier listing; nobody is asked about them again."""
+        return tools
 
     def _make_launch(self, planned: Any, project: Project) -> Launch:
         raise NotImplementedError
@@ -57,13 +74,34 @@ class OpenPeer:
         """Returns those that agents may hold."""
         raise NotImplementedError
 
+    def _may_keep(self, one: ListedTool) -> bool:
+        """What a person has not taken is not offered next time either."""
+        return one.spec.name in self._listed
+
     def changed_state(self, state: str, detail: str) -> None:
         self._sessions.publish_state(self.component, self.name, str(state), detail)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it still starts, and nothing is known of the tools that it will have."""
+        return self.instances is not None and not self.listed_before and not self.instances.own.settled
+
+    async def settle(self) -> None:
+        if self.instances is not None:
+            await self.instances.own.settle()
+
+    def announce_wait(self, seconds: float) -> None:
+        if self.instances is not None:
+            text = f"waiting up to {seconds:.1f} s for its tools, which it lists for the first time"
+            self.changed_state(str(self.instances.own.state), text)
 
     def listed_tools(self, listing: Listing) -> None:
         """What is said again as it was stays the tool that it was: its place in a prompt does not move."""
         assert self.instances is not None  # they have listed it
         before, self._listed = self._listed, {one.spec.name: one for one in self._admit(listing.tools)}
+        if not listing.over:
+            taken = Listing(tuple(one for one in listing.tools if self._may_keep(one)))
+            self._kept.write(self.instances.launch.digest, taken)
         old = self.tools
         kept = {name: tool for name, tool in old.items() if before.get(name) == self._listed.get(name)}
         if not self._sessions.closed:
@@ -92,6 +130,12 @@ class OpenSidecar(OpenPeer):
 
     def _hear_build(self, text: str) -> None:
         self.changed_state("building", text)
+
+    def _recall(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
+        return self._admit(tools)
+
+    def _may_keep(self, one: ListedTool) -> bool:
+        return True
 
     def _admit(self, tools: tuple[ListedTool, ...]) -> Iterable[ListedTool]:
         own = [listed for listed in tools if listed.name == compacting.TOOL_NAME]

@@ -1,10 +1,12 @@
 """Sidecars and MCP servers of a project are started in the background, once for all its sessions.
 
-A start never delays a turn; a call of a tool that is still on its way waits for it.
+What a peer listed before is offered while it starts, and a call waits for it; only for one that never listed
+anything does the first request wait, and not for long.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,6 +40,8 @@ class PeerReport(msgspec.Struct, frozen=True):
     detail: str
     tools: tuple[str, ...]
     compactors: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Tools whose names are taken: no agent gets them."""
 
 
 class Peers:
@@ -46,6 +50,8 @@ class Peers:
         self.open: Sequence[OpenPeer] = ()
         """What was started of the plan."""
         self._started = False
+        self._listings_due = 0.0
+        """On the clock: when a first request goes out without what was not listed yet."""
         self._project = project
         self._clock = clock
         self._sessions = Sessions()
@@ -62,13 +68,16 @@ class Peers:
 
     def attach(self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe) -> None:
         """Puts what peers offer of these names into the set; what comes and goes is recorded."""
-        self._handout.attach(toolset, wanted, scribe, self.open)
+        if self.open:
+            self._handout.attach(toolset, wanted, scribe, self.open)
 
     def start(self, component: str = "", name: str = "", tool: str = "") -> None:
         """Starts everything that is planned, or what `PeerPlan.select` gives; a second call does nothing."""
         if self._started:
             return
         self._started = True
+        wait = self._project.config.peers_wait_ms / 1000
+        self._listings_due = self._clock.monotonic() + wait
         if planned := self.plan.select(component, name, tool):
             from planck.peers.open_peer import OpenServer, OpenSidecar
 
@@ -88,6 +97,18 @@ class Peers:
             if name.startswith(peer.launch.prefix):
                 await peer.settle()
 
+    async def wait_for_listings(self, held: Collection[str] = ()) -> None:
+        """Waits for those that never listed their tools, once, as long as the user lets them; visibly."""
+        new = [peer for peer in self.open if peer.is_new]
+        left = self._listings_due - self._clock.monotonic()
+        if not new or left <= 0:
+            return
+        for peer in new:
+            peer.announce_wait(left)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                await asyncio.gather(*(peer.settle() for peer in new))
+
     async def compact(self, name: str, messages: Sequence[Message]) -> Ok[str] | Err:
         """Returns what a sidecar's compactor puts in the place of messages; one that starts is waited for."""
         from planck.sidecar import compacting
@@ -106,18 +127,20 @@ class Peers:
             ErrorKind.NOT_FOUND, "no sidecar here has it now; `planck sidecar status` shows those there are"
         )
 
-    def report(self) -> list[PeerReport]:
-        return [
-            PeerReport(
-                peer.component,
-                peer.name,
-                str(peer.instances.own.state) if peer.instances else "error",
-                peer.instances.own.detail if peer.instances else peer.problem,
-                tuple(peer.tools),
-                peer.compactors,
+    def report(self, taken: Collection[str] = ()) -> list[PeerReport]:
+        """Returns what became of each; a name that is taken stays with who had it, as in a session."""
+        seen, reports = set(taken), []
+        for peer in self.open:
+            left_out = tuple(name for name in peer.tools if name in seen)
+            offered = tuple(name for name in peer.tools if name not in seen)
+            seen.update(offered)
+            state, detail = ("error", peer.problem)
+            if peer.instances is not None:
+                state, detail = str(peer.instances.own.state), peer.instances.own.detail
+            reports.append(
+                PeerReport(peer.component, peer.name, state, detail, offered, peer.compactors, left_out)
             )
-            for peer in self.open
-        ]
+        return reports
 
     async def aclose(self) -> None:
         """Ends all at once; none outlives it."""

@@ -20,6 +20,10 @@ class PlannedSidecar(msgspec.Struct, frozen=True):
     name: str
     path: Path
 
+    @property
+    def place(self) -> Path:
+        return self.path
+
 
 class PlannedServer(msgspec.Struct, frozen=True):
     component: ClassVar[str] = "mcp"
@@ -28,6 +32,10 @@ class PlannedServer(msgspec.Struct, frozen=True):
     """As it was written: it is read when the server is opened, and may be refused then."""
     folder: Path
     """Where it runs."""
+
+    @property
+    def place(self) -> Path:
+        return self.folder
 
 
 PlannedPeer = PlannedSidecar | PlannedServer

@@ -13,10 +13,10 @@ from planck.mcp import meta
 from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, open_process
-from planck.records.outcome import Err
 from planck.sidecar.build import prepare_python, runtime_paths
 from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
-from planck.sidecar.project import fingerprint, read_project
+from planck.sidecar.project import digest_files, fingerprint, read_project
+from planck.toolkit.schema import integer
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
 
@@ -50,8 +50,10 @@ class SidecarLaunch(Launch):
         self._progress = progress
         self._python = ""
         self._started_with: tuple[object, ...] = ()
+        self.digest = digest_files(path)
 
     async def prepare(self) -> None:
+        self.digest = await asyncio.to_thread(digest_files, self._path)
         self._started_with = await asyncio.to_thread(fingerprint, self._path)
         project = read_project(self._path)
         self._python = await prepare_python(project, self._cache, self._environment, self._progress)
@@ -114,7 +116,7 @@ class SidecarTool(Tool):
             self._call,
             effect=Effect.COMMAND,
             timeout=MAX_TIMEOUT_MS / 1000 + EXECUTOR_GRACE,
-            always=() if self._declares_timeout else ("timeout_ms",),
+            always={} if self._declares_timeout else {"timeout_ms": _TIMEOUT},
             confinable=instances.confinable,
         )
         self._listed = listed
@@ -126,11 +128,7 @@ class SidecarTool(Tool):
             args = {key: value for key, value in args.items() if key != "timeout_ms"}
         ids = {meta.SESSION_ID: ctx.session_id, meta.AGENT_ID: ctx.agent_id, meta.CALL_ID: ctx.call_id}
         about = {**ids, meta.TIMEOUT_MS: timeout_ms, meta.DRY_RUN: ctx.dry_run}
-        peer = await self._instances.find(ctx.confinement)
-        if isinstance(peer, Err):
-            return peer
-        timeout = timeout_ms / 1000
-        return await peer.call(self._listed.name, args, timeout=timeout, meta=about, progress=ctx.progress)
+        return await self._instances.call(self._listed, args, ctx, timeout=timeout_ms / 1000, meta=about)
 
 
 def _timeout_ms(args: Mapping[str, Any]) -> int:
@@ -140,7 +138,8 @@ def _timeout_ms(args: Mapping[str, Any]) -> int:
     return min(int(asked), MAX_TIMEOUT_MS)
 
 
+_TIMEOUT = integer(f"Milliseconds to wait at most, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS)
+
+
 def _with_timeout(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    text = f"Milliseconds to wait at most, default {TIMEOUT_MS}"
-    added = {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_MS, "description": text}
-    return {**parameters, "properties": {**parameters.get("properties", {}), "timeout_ms": added}}
+    return {**parameters, "properties": {**parameters.get("properties", {}), "timeout_ms": _TIMEOUT}}

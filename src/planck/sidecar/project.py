@@ -1,7 +1,9 @@
 """A sidecar's folder is read: its module or packages, what it needs, and whether it has changed."""
 
+import hashlib
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +11,16 @@ from typing import Any
 
 import msgspec
 
+from planck import __version__
+from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.sidecar.discovery import SidecarError
 
 MODULE = "sidecar.py"
 _SKIPPED = frozenset({"__pycache__", ".git", ".venv", "venv", "node_modules", ".mypy_cache", ".pytest_cache"})
 _MAX_FILES = 5_000
+_MAX_DIGESTED = 8 << 20
+"""Bytes of files that are read for a digest."""
 _OURS = frozenset({"planck", "planck-agents"})
 """Never downloaded by name: a sidecar gets this installation."""
 
@@ -49,6 +55,22 @@ def read_project(path: Path) -> SidecarProject:
 def fingerprint(path: Path) -> tuple[tuple[str, int, int], ...]:
     """Returns what changes when a file of the sidecar does."""
     return tuple(sorted(_stamps(path)))
+
+
+def digest_files(path: Path) -> str:
+    """Returns what differs when the content of a file does; of large ones, when their stamp does."""
+    found, left = hashlib.sha256(f"{__version__} {sys.version}".encode()), _MAX_DIGESTED
+    for name, changed, size in fingerprint(path):
+        content = b""
+        if size <= left:
+            try:
+                content = Path(name).read_bytes()
+            except OSError:
+                continue
+            left -= len(content)
+        stamp = [name, hashlib.sha256(content).hexdigest() if content or not size else changed, size]
+        found.update(codec.encode(stamp))
+    return found.hexdigest()
 
 
 def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:

@@ -75,7 +75,7 @@ def describe_spawn(tools: Sequence[str], skills: Sequence[str]) -> ToolSpec:
         "Create a new worker in the team, to be addressed by its type, name or id. Fails if an agent of the "
         "same type or name already exists. "
         f"{granting if tools else 'No built-in tools available to grant.'} "
-        "Other tools that you hold (of sidecars, MCP servers, files) can be granted by their names too. "
+        "Tools of sidecars, MCP servers and files that you hold can be granted by their names too. "
         f"{skilled if skills else 'No skills available to grant.'}",
         arguments(
             {

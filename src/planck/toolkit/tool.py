@@ -97,7 +97,7 @@ class Tool:
         effect: Effect = Effect.COMMAND,
         timeout: float = 300.0,
         max_arguments: int = 1 << 20,
-        always: Iterable[str] = (),
+        always: Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
         plain_schema: bool = False,
         confinable: bool = False,
         stranger: FindStranger | None = None,
@@ -115,8 +115,8 @@ class Tool:
         self.timeout = timeout
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
-        self.always = frozenset(always)
-        """Keys that pass beside the schema, unvalidated: `cwd` and `timeout` of TOOL.json, `timeout_ms`."""
+        self.always = dict(always) if isinstance(always, Mapping) else {key: {} for key in always}
+        """Keys that pass beside the schema, each with its own: `cwd`, `timeout` (TOOL.json), `timeout_ms`."""
         self.plain_schema = plain_schema
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
         self.confinable = confinable

@@ -1,6 +1,6 @@
 """The tools of one agent."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 from planck.records.outcome import ErrorKind
@@ -11,6 +11,9 @@ from planck.toolkit.tool import Tool, ToolError
 class Arrivals(Protocol):
     async def wait_for(self, name: str) -> None:
         """Returns when no peer that still starts could bring a tool of that name any more."""
+
+    async def wait_for_listings(self, held: Collection[str]) -> None:
+        """Returns when what a first request should show is listed, or after the wait that is configured."""
 
 
 class ToolSet:
@@ -47,6 +50,10 @@ class ToolSet:
             self.arrived.remove(name)
         if self._tools.pop(name, None) is not None:
             self._specs = None
+
+    async def wait_for_listings(self) -> None:
+        if self.arrivals is not None:
+            await self.arrivals.wait_for_listings(self._tools.keys())
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)

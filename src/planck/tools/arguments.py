@@ -55,6 +55,12 @@ def validate(tool: Tool, args: dict[str, Any]) -> None:
     """`ToolError` with every path that is wrong, what was expected there, and near names for a typo."""
     validator = compile_schema(tool)
     checked = {key: value for key, value in args.items() if key not in tool.always} if tool.always else args
+    for key in tool.always.keys() & args:
+        for problem in make_validator(dict(tool.always[key])).iter_errors(args[key]):
+            raise ArgumentError(
+                f"{tool.name}: {key}: {problem.message[:500]}",
+                {"errors": [{"path": key, "message": problem.message[:500]}]},
+            )
     if not validator.is_valid(checked):
         problems = [
             _explain(problem, tool)
