@@ -94,7 +94,7 @@ def test_a_rule_answers_what_would_be_asked_and_gives_what_it_says() -> None:
 
 def test_an_unreadable_command_asks_where_a_rule_might_deny_and_nowhere_else() -> None:
     rules = [{"tool": "bash", "command": "rm", "decision": "deny"}]
-    command = "echo $(rm x)"
+    command = "echo $($x y)"
     assert verdict(Mode.FULL, Effect.COMMAND, sandbox=True, rules=rules, command=command)[0] is ASK
     allow = [{"tool": "bash", "command": "echo", "decision": "allow"}]
     assert verdict(Mode.FULL, Effect.COMMAND, sandbox=True, rules=allow, command=command)[0] is ALLOW

@@ -14,7 +14,7 @@ from planck.records.approval import Question
 from planck.records.authority import Mode
 from planck.records.outcome import Err, ErrorKind
 from planck.records.visible import spell_out
-from planck.shell.script import segments
+from planck.shell.plain import segments
 from planck.toolkit.tool import Effect, Tool
 
 ANY = "*"

@@ -52,7 +52,9 @@ def judge(
     ruling = apply_rules(around.rules, tool, args) if around.rules else Ruling(None)
     decision = ruling.decision or base
     why = str(ruling.by) if ruling.by else why
-    if ruling.unreadable:
+    if ruling.note:
+        why += f"; {ruling.note}"
+    elif ruling.unreadable and ruling.decision is not Decision.DENY:
         why += "; the command is more than plain words, so no rule can vouch for it"
     rights = _confinement(authority, around, effect, decision, ruling)
     return Verdict(decision, rights, why, ruling.by is not None)

@@ -7,8 +7,11 @@ from typing import Any
 
 import msgspec
 
+from planck.permissions.matching import Match, holds, vouches
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.shell.script import Segment, segments
+from planck.shell.launch import basename
+from planck.shell.plain import Segment, segments
+from planck.shell.reach import find_reach
 
 
 class RuleError(PlanckError):
@@ -55,6 +58,8 @@ class SourcedRule(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
     any_tool: bool = False
     """`tool` is a pattern."""
+    program: str = ""
+    """The first of the words, without its folder."""
 
     def is_for(self, tool: str) -> bool:
         return fnmatchcase(tool, self.rule.tool) if self.any_tool else tool == self.rule.tool
@@ -66,13 +71,6 @@ class SourcedRule(msgspec.Struct, frozen=True):
         return f"{self.rule.decision} {what!r} ({self.source})"
 
 
-class Match(StrEnum):
-    NO = "no"
-    MAYBE = "maybe"
-    """The words do not tell; good enough to ask, never to allow."""
-    YES = "yes"
-
-
 class Ruling(msgspec.Struct, frozen=True):
     """What the rules say of one call; `decision` None: nothing."""
 
@@ -81,7 +79,9 @@ class Ruling(msgspec.Struct, frozen=True):
     network: bool = False
     unconfined: bool = False
     unreadable: bool = False
-    """The command could not be taken apart, so a rule that denies or asks might have matched."""
+    """The command is more than plain words, so no rule that allows could vouch for it."""
+    note: str = ""
+    """What could not be known of the command, where that decided."""
 
 
 def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[SourcedRule, ...]:
@@ -90,111 +90,101 @@ def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[SourcedRule, ..
 
 
 def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> Ruling:
-    """Judges each segment by itself, and the strictest holds: one that is allowed vouches for no other."""
+    """What a rule denies or asks holds for the whole call; what is allowed must be so in each part."""
     mine = [one for one in rules if one.is_for(tool)]
     if not mine:
         return Ruling(None)
     command = args.get("command")
     parts: tuple[Segment, ...] | None = ((),)
+    narrowed: list[Ruling] = []
     if isinstance(command, str) and any(one.words for one in mine):
         parts = segments(command)
+        narrowing = [one for one in mine if one.words and one.rule.decision is not Decision.ALLOW]
+        narrowed = _narrow(narrowing, command, parts) if narrowing else []
+    narrowed += [
+        Ruling(one.rule.decision, one)
+        for one in mine
+        if not one.words and one.rule.decision is not Decision.ALLOW
+    ]
+    if narrowed:
+        found = max(narrowed, key=lambda ruling: _STRICTNESS.index(ruling.decision))
+        return msgspec.structs.replace(found, unreadable=parts is None)
+    allowing = [one for one in mine if one.rule.decision is Decision.ALLOW]
     if parts is None:
-        return _judge_unreadable(mine)
-    rulings = [_judge_segment(mine, segment) for segment in parts]
-    if any(ruling.decision is None for ruling in rulings):
-        rulings = [ruling for ruling in rulings if ruling.decision not in (None, Decision.ALLOW)]
-        if not rulings:
-            return Ruling(None)
-    if len(rulings) == 1:
-        return rulings[0]
-    worst = max(rulings, key=lambda ruling: _STRICTNESS.index(ruling.decision))
-    return msgspec.structs.replace(
-        worst,
-        network=all(ruling.network for ruling in rulings),
-        unconfined=all(ruling.unconfined for ruling in rulings),
-    )
+        allowing = [one for one in allowing if not one.words]
+        return msgspec.structs.replace(_allow(allowing, [((), False)]), unreadable=True)
+    return _allow(allowing, _place(parts, moved=args.get("cwd") not in (None, "", ".")))
 
 
-def _judge_segment(rules: Sequence[SourcedRule], segment: Segment) -> Ruling:
-    """Finds the strictest rule for one simple command, of equals the first. The rights it gives are those
-    that every allowing rule gives."""
-    found: list[tuple[Decision, SourcedRule]] = []
-    program = _known_names(segment)
+def _narrow(rules: Sequence[SourcedRule], command: str, parts: tuple[Segment, ...] | None) -> list[Ruling]:
+    """Finds the rules that deny or ask. One that only might be meant asks."""
+    reach = find_reach(command, parts)
+    if not reach.unknown and all(words[0].literal for words in reach.commands):
+        names = {basename(words[0]) for words in reach.commands}
+        rules = [one for one in rules if one.program in names]
+    found = []
     for one in rules:
-        if program and one.words and one.words[0] not in program:
-            continue
-        match _matches(one, segment):
-            case Match.YES:
-                found.append((one.rule.decision, one))
-            case Match.MAYBE if one.rule.decision is not Decision.ALLOW:
-                found.append((Decision.ASK, one))
-    if not found:
-        return Ruling(None)
-    decision, by = max(found, key=lambda pair: _STRICTNESS.index(pair[0]))
-    allowing = [one.rule for of, one in found if of is Decision.ALLOW]
+        match = holds(one.words, reach.commands)
+        if match is Match.YES:
+            found.append(Ruling(one.rule.decision, one))
+        elif match is Match.MAYBE:
+            found.append(Ruling(Decision.ASK, one, note="it might be meant here"))
+        elif reach.unknown:
+            found.append(Ruling(Decision.ASK, one, note=f"it might be meant here: {reach.unknown}"))
+    return found
+
+
+def _place(parts: Sequence[Segment], *, moved: bool) -> list[tuple[Segment, bool]]:
+    """Tells for each segment whether it runs in another folder than the workspace's."""
+    placed = []
+    for segment in parts:
+        placed.append((segment, moved))
+        moved = moved or bool(segment and segment[0].text in {"cd", "pushd", "popd"})
+    return placed
+
+
+def _allow(rules: Sequence[SourcedRule], parts: Sequence[tuple[Segment, bool]]) -> Ruling:
+    """Allows if each part is vouched for: one that is allowed vouches for no other. The rights are those that
+    every rule which vouches gives."""
+    used: list[SourcedRule] = []
+    for segment, moved in parts:
+        mine = _Allowing(rules, moved).find(segment)
+        if not mine:
+            return Ruling(None)
+        used += mine
     return Ruling(
-        decision,
-        by,
-        network=bool(allowing) and all(one.network for one in allowing),
-        unconfined=bool(allowing) and all(one.unconfined for one in allowing),
+        Decision.ALLOW,
+        used[0],
+        network=all(one.rule.network for one in used),
+        unconfined=all(one.rule.unconfined for one in used),
     )
 
 
-def _known_names(segment: Segment) -> tuple[str, ...]:
-    """Returns the names that the program surely has; none where it is expanded or starts others."""
-    if not segment or not segment[0].literal:
-        return ()
-    text = segment[0].text
-    name = text.rpartition("/")[2]
-    return () if name in _LAUNCHERS else (text, name)
+class _Allowing(msgspec.Struct, frozen=True):
+    """The rules that allow, at one place of a line."""
 
+    rules: Sequence[SourcedRule]
+    moved: bool
+    """In another folder than the workspace's, where `./x` is another program."""
 
-def _judge_unreadable(rules: Sequence[SourcedRule]) -> Ruling:
-    """No rule with words can vouch; one that denies or asks might be meant; those without words hold."""
-    whole = [one for one in rules if not one.words]
-    ruling = _judge_segment(whole, ()) if whole else Ruling(None)
-    narrowing = next((one for one in rules if one.words and one.rule.decision is not Decision.ALLOW), None)
-    if narrowing is not None and ruling.decision in (None, Decision.ALLOW):
-        return Ruling(Decision.ASK, narrowing, unreadable=True)
-    return msgspec.structs.replace(ruling, unreadable=True)
+    def find(self, segment: Segment) -> list[SourcedRule]:
+        """Returns the rules that vouch for a plain command."""
+        program = segment[0].text if segment else ""
+        elsewhere = self.moved and "/" in program and not program.startswith("/")
+        return [
+            one
+            for one in self.rules
+            if not one.words
+            or (
+                one.words[0] == program
+                and not elsewhere
+                and (not one.rule.exact or len(segment) == len(one.words))
+                and vouches(one.words, segment, self.covers)
+            )
+        ]
 
-
-_LAUNCHERS = frozenset(
-    {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "exec", "command", "builtin", "env", "sudo", "doas"}
-    | {"su", "xargs", "nohup", "nice", "ionice", "setsid", "timeout", "stdbuf", "watch", "parallel"}
-    | {"python", "python3", "perl", "ruby", "node", "awk", "find", "source", ".", "script", "strace", "time"}
-    | {"unshare", "setpriv", "chroot", "ssh", "make", "busybox"}
-)
-"""Programs that start others: a narrowing rule can't see through them, so it asks."""
-
-
-def _matches(one: SourcedRule, segment: Segment) -> Match:
-    if not one.words:
-        return Match.YES
-    for word, wanted in zip(segment, one.words, strict=False):
-        if not word.literal or word.text != wanted:
-            break
-    else:
-        if len(segment) == len(one.words) or (len(segment) > len(one.words) and not one.rule.exact):
-            return Match.YES
-    if one.rule.decision is Decision.ALLOW:
-        return Match.NO
-    return Match.MAYBE if _might_match(one.words, segment) else Match.NO
-
-
-def _might_match(words: tuple[str, ...], segment: Segment) -> bool:
-    """Tells whether a narrowing rule could be meant: options between its words, a path before them, an
-    expansion in their place, or a program that starts others."""
-    program = segment[0]
-    name = program.text.rpartition("/")[2]
-    if not program.literal:
-        return True
-    if name != words[0]:
-        return name in _LAUNCHERS
-    if len(words) == 1:
-        return True
-    texts = iter([word.text if word.literal else None for word in segment[1:]])
-    return all(any(text is None or text == word for text in texts) for word in words[1:])
+    def covers(self, segment: Segment) -> bool:
+        return bool(self.find(segment))
 
 
 def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
@@ -217,7 +207,8 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
         raise RuleError(f"{source}: `exact` is for a `command` that is allowed; drop it")
     if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
         raise RuleError(f"{source}: `network` and `unconfined` are rights; only `allow` gives them")
-    found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["))
+    program = words[0].rpartition("/")[2] if words else ""
+    found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["), program)
     _check_examples(found)
     return found
 
@@ -236,5 +227,7 @@ def _check_examples(one: SourcedRule) -> None:
 def _example_matches(one: SourcedRule, example: str) -> bool:
     if not one.words:
         return fnmatchcase(example, one.rule.tool)
-    parts = segments(example)
-    return parts is not None and any(_matches(one, segment) is Match.YES for segment in parts)
+    if one.rule.decision is not Decision.ALLOW:
+        return holds(one.words, find_reach(example, segments(example)).commands) is Match.YES
+    parts = segments(example) or ()
+    return any(one in _Allowing((one,), moved=False).find(segment) for segment in parts)

@@ -39,6 +39,8 @@ _RESHELLING = frozenset(
 
 def check(script: Script) -> None:
     """Raises for a placeholder that some command would evaluate; marks the commands that a value names."""
+    if script.has_coproc:
+        raise ShellError("coproc and placeholders do not go together; put it in a script")
     carriers = _find_carriers(script)
     for command in script.commands:
         _check_command(command, script, carriers)

@@ -1,85 +1,40 @@
-"""What is read out of bash with the lexer of `words`: the plain commands of a line that rules judge, and a
-TOOL.json script with `{{placeholders}}`: where each stands, and in whose quotes.
+"""A whole script of bash, read with the lexer of `words`: its commands at any depth, and for a TOOL.json
+where each of its `{{placeholders}}` stands, and in whose quotes.
 
-Both err on the safe side. What rules can't vouch for is None. A script that can't be followed is refused, and
-a placeholder that was read wrongly would still be a quoted expansion of a variable.
+It errs on the safe side: a script that can't be followed is refused, and a placeholder that was read wrongly
+would still be a quoted expansion of a variable.
 """
 
 import re
 
 import msgspec
 
-from planck.shell.words import EXPANDED, OPERATOR, REDIRECTION, VALUE, Lexer, Quote, ShellError, Word
-
-MAX_LENGTH = 16_384
-MAX_SEGMENTS = 64
-PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-
-_RESERVED = frozenset(
-    {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"}
-    | {"select", "function", "time", "coproc", "!", "{", "}", "[["}
+from planck.shell.words import (
+    EXPANDED,
+    OPERATOR,
+    REDIRECTION,
+    VALUE,
+    Lexer,
+    Quote,
+    ShellError,
+    Word,
+    decode_ansi,
 )
+
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_NO_PLACEHOLDER = re.compile(r"(?!)")
+_JOINED_LINES = re.compile(r"(?<![ \t\n])\\\n")
+"""Bash takes such a line break out before it looks for words: `$\\<newline>(` is a substitution."""
+
 _PREFIXES = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "-p", "--"})
 """Reserved words, and the options of `time`, after which a command still follows."""
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[.*\])?\+?=")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_SEPARATORS = frozenset({";", "&", "\n", "|", "||", "&&", "|&"})
-_JOINTS = frozenset({"|", "||", "&&", "|&"})
-"""Separators that need a command behind them."""
 _SIMPLE_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
+_DEFAULT = re.compile(r"\$\{\w+:?[-=+](.*)\}", re.DOTALL)
+_COPROC_NAME = re.compile(r"[ \t]+[A-Za-z_]\w*[ \t]+(?=[{(]|(?:if|for|while|until|case|select|\[\[)\b)")
 _ARRAY_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)*")
 _BRACKET_BLANKS = re.compile(r"(?:[ \t\n()&|<>;]|\\\n)*")
 
-Segment = tuple[Word, ...]
 Command = list[Word]
-
-
-def segments(command: str) -> tuple[Segment, ...] | None:
-    """Returns the simple commands of a pipeline or list. None where a redirection, a substitution, a compound
-    command, an assignment or anything else unknown is in it: then no rule can vouch for it."""
-    if len(command) > MAX_LENGTH or _CONTROL.search(command):
-        return None
-    try:
-        found = _read_segments(Lexer(command))
-    except ShellError:
-        return None
-    return tuple(found) if 0 < len(found) <= MAX_SEGMENTS else None
-
-
-def _read_segments(lexer: Lexer) -> list[Segment]:
-    found: list[Segment] = []
-    words: list[Word] = []
-    separator = ""
-    while True:
-        if plain := lexer.read_plain_word():
-            words.append(plain)
-            continue
-        char = lexer.skip()
-        if not char:
-            break
-        if operator := OPERATOR.match(lexer.script, lexer.i):
-            separator = operator[0]
-            lexer.take(len(separator))
-            if separator not in _SEPARATORS or not (words or separator == "\n"):
-                raise ShellError(f"a command is missing at {separator!r}")
-            if words:
-                found.append(_segment(words))
-            words = []
-        elif char in "#()<>":
-            raise ShellError(f"a {char!r} is more than plain words")
-        else:
-            words.append(lexer.read_word())
-    if words:
-        found.append(_segment(words))
-    elif separator in _JOINTS:
-        raise ShellError(f"a command is missing after {separator!r}")
-    return found
-
-
-def _segment(words: list[Word]) -> Segment:
-    if words[0].text in _RESERVED or _ASSIGNMENT.match(words[0].text):
-        raise ShellError("a compound command, or an assignment")
-    return tuple(words)
 
 
 class Slot(msgspec.Struct):
@@ -89,13 +44,28 @@ class Slot(msgspec.Struct):
     """Starts the target of a redirection, where bash gives `/dev/tcp/...` a meaning of its own."""
 
 
-def read(script: str) -> "Script":
-    """Raises `ShellError` where a placeholder would be evaluated, or the script can't be followed."""
-    if "\0" in script:
-        raise ShellError("the command holds a NUL character")
-    found = Script(script)
+def read(script: str, *, template: bool = True) -> "Script":
+    """Raises `ShellError` where a placeholder would be evaluated, or the script can't be followed.
+
+    Without `template` there are no placeholders: `{{x}}` is a text like any other.
+    """
+    if re.search(f"[{VALUE}{EXPANDED}]", script):
+        raise ShellError("the command holds a NUL or another control character")
+    if _JOINED_LINES.search(script):
+        raise ShellError("a line that goes on in the middle of a word; put a blank before the backslash")
+    found = Script(script, PLACEHOLDER if template else _NO_PLACEHOLDER)
     try:
         found.read_commands("")
+    except RecursionError:
+        raise ShellError("the command is nested too deeply") from None
+    return found
+
+
+def read_substitution(text: str) -> "Script":
+    """Reads what stands behind `$(` up to its `)`, where `i` of the result is; no placeholders."""
+    found = Script(text, _NO_PLACEHOLDER)
+    try:
+        found.read_commands(")")
     except RecursionError:
         raise ShellError("the command is nested too deeply") from None
     return found
@@ -104,15 +74,21 @@ def read(script: str) -> "Script":
 class Script(Lexer):
     """Bash with placeholders. Each piece of the script is kept, so that it can be put together again."""
 
-    def __init__(self, script: str) -> None:
+    def __init__(self, script: str, placeholder: re.Pattern[str]) -> None:
         super().__init__(script)
+        self._placeholder = placeholder
         self.pieces: list[str | Slot] = []
         self.commands: list[Command] = []
         self.evaluated: list[tuple[str, set[str]]] = []
         """Constructs that evaluate the values of the variables named, and what to call them."""
+        self.verbatim: list[str] = []
+        """The texts of those constructs, in which substitutions may stand."""
+        self.inputs: list[Word] = []
+        """What here-documents and here-strings give to their commands."""
         self.defines_functions = False
+        self.has_coproc = False
         self._slots = 0
-        self._here_documents: list[tuple[str, bool]] = []
+        self._here_documents: list[tuple[str, bool, bool]] = []
 
     def read_commands(self, closer: str) -> None:
         """Reads commands up to `closer`, which is left to the caller."""
@@ -165,7 +141,9 @@ class Script(Lexer):
                         self.defines_functions = True
                         command.clear()
                     case ["coproc"]:
-                        raise ShellError("coproc and placeholders do not go together")
+                        self.has_coproc = True
+                        self.skip(_COPROC_NAME)
+                        command.clear()
         self._end(command)
         if self._here_documents:
             raise ShellError("a here-document is never closed")
@@ -242,6 +220,7 @@ class Script(Lexer):
             return
         target = self.read_word(pattern=True)
         if operator == "<<<":
+            self.inputs.append(target)
             return
         if target.nested or (target.has_value and operator in {">&", "<&"}):
             raise ShellError(f"a value after {operator!r} would decide what is redirected, and how")
@@ -258,22 +237,28 @@ class Script(Lexer):
         delimiter = self.read_word(pattern=True)
         if delimiter.has_value or EXPANDED in delimiter.text or start == self.i:
             raise ShellError("a here-document needs a plain word as its delimiter")
-        self._here_documents.append((delimiter.text, dash))
+        self._here_documents.append((delimiter.text, dash, self.script[start : self.i] == delimiter.text))
 
     def _read_here_document_bodies(self) -> None:
         while self._here_documents:
-            delimiter, dash = self._here_documents.pop(0)
+            delimiter, dash, expands = self._here_documents.pop(0)
+            body = Word(literal=not expands)
+            self.inputs.append(body)
             while True:
                 if self.i >= len(self.script):
                     raise ShellError(f"the here-document {delimiter!r} is never closed")
                 line = self.script[self.i : self._line_end()]
-                if PLACEHOLDER.search(line):
+                if self._placeholder.search(line):
                     raise ShellError("a value can't stand in a here-document; use <<< or a pipe")
-                if re.search(r"\$[\[({]|`", line):
-                    self.evaluated.append(("a here-document", find_names(line)))
                 self.take(len(line) + 1)
                 if (line.lstrip("\t") if dash else line) == delimiter:
                     break
+                body.text += line + "\n"
+            if expands:
+                body.names = find_names(body.text)
+                self.verbatim.append(body.text)
+                if re.search(r"\$[\[({]|`", body.text):
+                    self.evaluated.append(("a here-document", body.names))
 
     def _read_double_brackets(self) -> None:
         while True:
@@ -313,13 +298,13 @@ class Script(Lexer):
         return super().read_part(word)
 
     def read_escape(self, word: Word) -> None:
-        if PLACEHOLDER.match(self.script, self.i + 1):
+        if self._placeholder.match(self.script, self.i + 1):
             self.i += 1  # an escaped value is the value
         else:
             super().read_escape(word)
 
     def read_verbatim(self, word: Word, end: int) -> None:
-        while found := PLACEHOLDER.search(self.script, self.i, end):
+        while found := self._placeholder.search(self.script, self.i, end):
             self.add(word, found.start() - self.i)
             self._read_slot(word, Quote.SINGLE)
         super().read_verbatim(word, end)
@@ -331,7 +316,7 @@ class Script(Lexer):
             super().read_quoted_part(word)
 
     def _read_slot(self, word: Word, quote: Quote) -> bool:
-        found = PLACEHOLDER.match(self.script, self.i)
+        found = self._placeholder.match(self.script, self.i)
         if not found:
             return False
         self.pieces.append(Slot(found[1], quote))
@@ -350,23 +335,29 @@ class Script(Lexer):
                 self.take(1)
                 return
             if self.script[self.i] == "\\":
-                self._read_backslash(word)
+                self._read_backslash(word, ansi=True)
             else:
                 self.add(word, 1)
         raise ShellError("a single quote is never closed")
 
-    def _read_backslash(self, word: Word) -> None:
-        if PLACEHOLDER.match(self.script, self.i + 1):
+    def _read_backslash(self, word: Word, *, ansi: bool = False) -> None:
+        if self._placeholder.match(self.script, self.i + 1):
             self.pieces.append("\\\\")  # in quotes a backslash before a value is one
             word.text += "\\"
             self.i += 1
+        elif ansi:
+            text, end = decode_ansi(self.script, self.i)
+            word.text += text
+            self.take(end - self.i)
+        elif self.script[self.i + 1 : self.i + 2] in tuple('$`"\\\n'):
+            super().read_escape(word)
         else:
             self.add(word, 2)
 
     def read_expansion(self, word: Word, quote: Quote) -> None:
         if self.script[self.i] == "`":
             self._read_backticks(word)
-        elif PLACEHOLDER.match(self.script, self.i + 1):
+        elif self._placeholder.match(self.script, self.i + 1):
             self.pieces.append("\\$")  # `${{price}}`: a dollar sign, then the value
             word.text += "$"
             self.i += 1
@@ -396,6 +387,9 @@ class Script(Lexer):
             raise ShellError('a single quote in "${ }" has two readings; use a variable for it')
         word.names |= set(re.findall(r"\w+|[@*]", inside))
         word.text += EXPANDED
+        self.verbatim.append(inside)
+        if default := _DEFAULT.fullmatch(inside):
+            word.defaults += (default[1],)
         if evaluated := _find_evaluated(inside):
             self.evaluated.append(("${ }", find_names(evaluated)))
 
@@ -405,6 +399,7 @@ class Script(Lexer):
         if down == ")" and not inside.endswith("))"):
             raise ShellError("a '((' that is not arithmetic: put a space between the parentheses")
         self.evaluated.append(("arithmetic", find_names(inside)))
+        self.verbatim.append(inside)
 
     def _take_balanced(self, opener: str, up: str, down: str, where: str) -> str:
         """Takes everything up to the end of `opener`, verbatim; no placeholder may be inside."""
@@ -412,7 +407,7 @@ class Script(Lexer):
         while depth:
             if i >= len(self.script):
                 raise ShellError(f"{opener!r} is never closed")
-            if PLACEHOLDER.match(self.script, i):
+            if self._placeholder.match(self.script, i):
                 raise ShellError(f"a value can't stand in {where}, which bash evaluates")
             c = self.script[i]
             depth += (c == up) - (c == down)
@@ -427,7 +422,7 @@ class Script(Lexer):
         end = i + 1
         while end < len(self.script) and self.script[end] != quote:
             end += 2 if quote == '"' and self.script[end] == "\\" else 1
-        if PLACEHOLDER.search(self.script, i, end + 1):
+        if self._placeholder.search(self.script, i, end + 1):
             raise ShellError(f"a value can't stand in {where}, which bash evaluates")
         return end + 1
 
@@ -437,9 +432,10 @@ class Script(Lexer):
             end += 2 if self.script[end] == "\\" else 1
         if end >= len(self.script):
             raise ShellError("a backtick is never closed")
-        if PLACEHOLDER.search(self.script, self.i, end):
+        if self._placeholder.search(self.script, self.i, end):
             raise ShellError("a value can't stand between backticks; use $( )")
         self.evaluated.append(("backticks", find_names(self.script[self.i : end])))
+        self.verbatim.append(self.script[self.i : end + 1])
         self.take(end + 1 - self.i)
         word.text += EXPANDED
 

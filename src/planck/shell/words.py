@@ -16,7 +16,15 @@ _PLAIN = re.compile(r"[\w./:=,@%+^-]+")
 """Characters that mean nothing to the shell, wherever they stand."""
 _PLAIN_WORD = re.compile(rf"""[ \t]*(?:({_PLAIN.pattern})|'([^']*)'|"([^"\\$`]*)")(?=[ \t\n;&|]|\Z)""")
 _PLAIN_QUOTED = re.compile(r"[^\"\\$`{]+|.", re.DOTALL)
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
+_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[0-9@*#?$!-])")
+_DOLLAR_ALONE = re.compile(r"""\$(?=[^A-Za-z_0-9@*#?$!({\['"`\\-]|\Z)""", re.DOTALL)
+_DOLLAR_QUOTED = re.compile(r"\$(?=[^A-Za-z_0-9@*#?$!({\[`\\-])", re.DOTALL)
+_ALONE = re.compile(r"\{\}(?=[^\s,.{}]*(?:[\s;&|<>()]|\Z))|\[(?=[\s;&|<>()]|\Z)")
+"""`{}`, as `xargs` and `find` have it, and the command `[`: the shell leaves them alone."""
+_ANSI_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.)|(.))", re.DOTALL
+)
+_ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 
 
 class ShellError(Exception):
@@ -49,6 +57,13 @@ class Word(msgspec.Struct):
     """A placeholder stands inside a substitution of this word."""
     names: set[str] = set()
     """Variables that the author expands in it."""
+    defaults: tuple[str, ...] = ()
+    """What `${x:-...}` in it would give."""
+
+    @property
+    def known(self) -> bool:
+        """The program sees exactly this text, as one word."""
+        return self.literal and EXPANDED not in self.text and VALUE not in self.text
 
     @property
     def has_value(self) -> bool:
@@ -87,7 +102,7 @@ class Lexer:
         if found is None or found.lastindex is None:
             return None
         self.i = found.end()
-        return Word(found[found.lastindex])
+        return Word(found[found.lastindex], quoted=found.lastindex > 1)
 
     def read_word(self) -> Word:
         word = Word()
@@ -112,8 +127,10 @@ class Lexer:
         elif char in "$`":
             self.read_expansion(word, Quote.BARE)
         else:
-            opens = not word.text and not word.quoted
-            word.literal = word.literal and char not in "*?[{" and not (char == "~" and opens)
+            # Bash reads `x=~` and `x=a:~` as assignments also where they are mere words.
+            opens = (not word.text and not word.quoted) or self.script[self.i - 1] in "=:"
+            expands = char in "*?[{" and not _ALONE.match(self.script, self.i)
+            word.literal = word.literal and not expands and not (char == "~" and opens)
             self.add(word, 1)
         return True
 
@@ -159,8 +176,27 @@ class Lexer:
 
     def read_expansion(self, word: Word, quote: Quote) -> None:
         """Reads what begins with a dollar sign or a backtick: here `$name` and `${name}` only."""
+        alone = _DOLLAR_QUOTED if quote is Quote.DOUBLE else _DOLLAR_ALONE
+        if alone.match(self.script, self.i):
+            self.add(word, 1)
+            return
         found = _VARIABLE.match(self.script, self.i)
         if found is None:
             raise ShellError("an expansion that is more than a variable")
         word.literal = False
         self.add(word, found.end() - self.i)
+
+
+def decode_ansi(script: str, i: int) -> tuple[str, int]:
+    """Returns what the escape at `i` stands for in `$'...'`, and where it ends."""
+    found = _ANSI_ESCAPE.match(script, i)
+    if found is None:
+        raise ShellError("a single quote is never closed")
+    octal, *hexadecimal, control, other = found.groups()
+    digits = next((text for text in hexadecimal if text), "")
+    code = int(octal, 8) & 0xFF if octal else int(digits, 16) if digits else -1
+    if code == 0 or code > 0x10FFFF or control or other in ("x", "c"):
+        raise ShellError(f"{found[0]!r} in $'...' has two readings")
+    if code > 0:
+        return chr(code), found.end()
+    return _ANSI_LETTERS.get(other, other if other in "\\'\"?" else f"\\{other}"), found.end()

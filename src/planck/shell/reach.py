@@ -1,0 +1,158 @@
+"""Every command that a line would start, at any depth: in lists, loops and substitutions, behind `env` and
+`sudo`, in the scripts of `sh -c`. For rules that deny or ask: they hold for what runs, however it is written.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from planck.shell.launch import Launch, find_launches, find_opacity, starts_others
+from planck.shell.plain import ASSIGNMENT, MAX_LENGTH, Segment
+from planck.shell.script import Script, read, read_substitution
+from planck.shell.words import EXPANDED, ShellError, Word
+
+MAX_DEPTH = 8
+MAX_COMMANDS = 500
+_SUBSTITUTION = re.compile(r"[$<>]\((?!\()|`(?:[^`\\]|\\.)*`", re.DOTALL)
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_CHANGES_NAMES = re.compile(r"(?:PATH|BASH_ENV|ENV|LD_[A-Z_]+|IFS|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND)\+?=")
+
+
+class Reach(msgspec.Struct, frozen=True):
+    commands: tuple[Segment, ...]
+    unknown: str = ""
+    """Why there may be commands that nobody can name beforehand; empty where these are all."""
+
+
+def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
+    """`parts` are the line's plain commands, where it has no others: most need no second look."""
+    starters = [words for words in parts if starts_others(words)] if parts is not None else []
+    if parts is not None and not starters:
+        return Reach(parts)
+    survey = _Survey()
+    if parts is None or not all(word.literal for words in starters for word in words):
+        survey.add_script(command, 0)
+        return Reach(tuple(survey.commands), survey.unknown)
+    for words in starters:
+        survey.add_command(words, 0, {})
+    return Reach((*parts, *survey.commands), survey.unknown)
+
+
+class _Survey:
+    def __init__(self) -> None:
+        self.commands: list[Segment] = []
+        self.unknown = ""
+
+    def add_script(self, text: str, depth: int) -> None:
+        """Adds the commands of a text that a shell reads."""
+        if depth > MAX_DEPTH or len(text) > MAX_LENGTH or len(self.commands) > MAX_COMMANDS:
+            self._doubt("it is too deep or too long to be followed")
+            return
+        if "\\\n" in text:
+            self.add_script(text.replace("\\\n", ""), depth + 1)
+        try:
+            self._add_read(read(text, template=False), depth)
+        except ShellError as problem:
+            self._doubt(f"it can't be followed: {problem}")
+
+    def _add_read(self, script: Script, depth: int) -> None:
+        constants = _find_constants(script.commands)
+        for command in script.commands:
+            self.add_command(tuple(command), depth, constants)
+        for part in script.verbatim:
+            self._add_substitutions(part, depth)
+        for given in script.inputs:
+            self._add_input(given, depth)
+
+    def add_command(self, words: Segment, depth: int, constants: dict[str, set[str]]) -> None:
+        """Adds one command and what it starts."""
+        count = next((i for i, word in enumerate(words) if not ASSIGNMENT.match(word.text)), len(words))
+        if any(_CHANGES_NAMES.match(word.text) for word in words[:count]):
+            self._doubt("an assignment changes what names mean")
+        words = words[count:]
+        if not words or depth > MAX_DEPTH or len(self.commands) > MAX_COMMANDS:
+            return
+        self.commands.append(words)
+        if not words[0].known:
+            self._add_variants(words, depth, constants)
+            return
+        for launch in find_launches(words):
+            self._add_launch(launch, depth, constants)
+        if why := find_opacity(words):
+            self._doubt(why)
+
+    def _add_launch(self, launch: Launch, depth: int, constants: dict[str, set[str]]) -> None:
+        if launch.unknown:
+            self._doubt(launch.unknown)
+        elif launch.script is not None:
+            self.add_script(launch.script, depth + 1)
+        else:
+            self.add_command(launch.words, depth + 1, constants)
+
+    def _add_variants(self, words: Segment, depth: int, constants: dict[str, set[str]]) -> None:
+        """Adds what a program's name may turn out to be, as far as the line itself tells."""
+        program = words[0]
+        if EXPANDED in program.text:
+            self._doubt("a program's name is known only when it runs")
+            texts = {"", *program.defaults, *(t for name in program.names for t in constants.get(name, ()))}
+            for text in sorted(texts):
+                split = program.text.replace(EXPANDED, text).split()
+                named = tuple(Word(part) for part in split) + words[1:]
+                if named and (split or len(words) > 1):
+                    self.add_command(named, depth + 1, {})
+        elif "{" in program.text:
+            expanded = tuple(Word(text) for word in words for text in _expand_braces(word))
+            if expanded and expanded[0].text != program.text:
+                self.add_command(expanded, depth + 1, constants)
+
+    def _add_substitutions(self, text: str, depth: int) -> None:
+        """Adds the commands of substitutions inside what was taken verbatim."""
+        end = 0
+        while (found := _SUBSTITUTION.search(text, end)) and depth < MAX_DEPTH:
+            end = found.end()
+            if found[0].startswith("`"):
+                self.add_script(re.sub(r"\\([$`\\])", r"\1", found[0][1:-1]), depth + 1)
+                continue
+            try:
+                script = read_substitution(text[end:])
+            except ShellError as problem:
+                self._doubt(f"it can't be followed: {problem}")
+                return
+            self._add_read(script, depth + 1)
+            end += script.i
+
+    def _add_input(self, given: Word, depth: int) -> None:
+        """Adds what stands in a here-document or here-string, if some shell may be its reader."""
+        if "its input" in self.unknown:
+            self.add_script(given.text.replace(EXPANDED, "$_"), depth + 1)
+
+    def _doubt(self, why: str) -> None:
+        if why not in self.unknown:
+            self.unknown = f"{self.unknown}; {why}" if self.unknown else why
+
+
+def _find_constants(commands: Iterable[list[Word]]) -> dict[str, set[str]]:
+    """Returns the texts that the line itself assigns to variables."""
+    found: dict[str, set[str]] = {}
+    for words in commands:
+        for word in words:
+            if ASSIGNMENT.match(word.text):
+                name, _, value = word.text.partition("=")
+                found.setdefault(name.rstrip("+"), set()).add(value.replace(EXPANDED, ""))
+        if len(words) > 2 and words[0].text == "for":
+            found.setdefault(words[1].text, set()).update(word.text for word in words[3:])
+    return found
+
+
+def _expand_braces(word: Word) -> list[str]:
+    texts, done = [word.text], False
+    while not done and len(texts) < 64:
+        done = True
+        for i, text in enumerate(texts):
+            if found := _BRACES.search(text):
+                before, after = text[: found.start()], text[found.end() :]
+                texts[i : i + 1] = [before + part + after for part in found[1].split(",")]
+                done = False
+                break
+    return texts
