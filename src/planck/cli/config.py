@@ -7,12 +7,13 @@ from pathlib import Path
 
 from planck.cli.output import print_json
 from planck.headless import Origin, Planck, explain_config, show_config
+from planck.records.visible import make_plain
 
 
 def run(options: argparse.Namespace) -> int:
     loaded = Planck(workspace=Path(options.directory), trust=options.trust).resources.loaded
     for notice in loaded.notices:
-        print(f"planck: {notice}", file=sys.stderr)
+        print(f"planck: {make_plain(notice)}", file=sys.stderr)
     if options.action == "show":
         print_json(show_config(loaded.config))
         return 0
@@ -20,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(origins)
         return 0
-    print("\n".join(_lines(origin) for origin in origins))
+    print(make_plain("\n".join(_lines(origin) for origin in origins)))
     return 0
 
 

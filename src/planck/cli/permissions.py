@@ -1,14 +1,13 @@
 """`planck permissions`: why a call is allowed or not, and whether this folder is trusted."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
+from planck.cli.output import print_json
 from planck.cli.typed import ask
 from planck.headless import Planck
-from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -36,19 +35,19 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
         planck, options.agent, options.tool, options.what, team=options.team, mode=options.permission_mode
     )
     if options.json:
-        print(json.dumps(json.loads(codec.encode(found)), indent=2, ensure_ascii=False))
+        print_json(found)
         return 0
     authority, rights = found.authority, found.runs_under
     tools = "every tool" if authority.tools is None else ", ".join(authority.tools) or "no tool"
     print(f"{found.decision}: {make_plain(found.why)}")
-    print(f"  agent    {found.agent}: {tools}")
-    print(f"  mode     {found.mode} (from {found.mode_from})")
+    print(make_plain(f"  agent    {found.agent}: {tools}"))
+    print(make_plain(f"  mode     {found.mode} (from {found.mode_from})"))
     if found.decision != "deny" and rights.mode == "full":
         print("  it runs  outside the sandbox: any file of yours, and the network")
     elif found.decision != "deny":
         network = "yes" if rights.network else "no"
         print(f"  it runs  writing {', '.join(rights.writable) or 'nothing'}; network {network}")
-    print(f"  sandbox  {found.sandbox}")
+    print(make_plain(f"  sandbox  {found.sandbox}"))
     return 0
 
 

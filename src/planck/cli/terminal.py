@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from planck.cli.typed import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
 from planck.headless import read_environment
 from planck.records.visible import fit_line, make_plain
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
+ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 _PALETTE = ("36", "35", "33", "32", "34", "31")
 
 

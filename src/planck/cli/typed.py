@@ -3,8 +3,9 @@
 import sys
 from typing import NamedTuple
 
+from planck.cli.terminal import ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES
+
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 
 
 class Typed(NamedTuple):

@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from planck.config.schema import KEYLESS, ProviderEntry
+from planck.config.schema import KEYLESS, Config, ProviderEntry
 from planck.llm import oauth
 from planck.llm.endpoint import Endpoint
 from planck.llm.oauth import AuthError, Client, Grant
@@ -32,6 +33,8 @@ _VARIABLES = {
     "openai": ("OPENAI_API_KEY",),
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
 }
+SECRETIVE = ("key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "signature")
+"""What names of secrets have in them."""
 _MAX_BYTES = 1_000_000
 _EARLY = 60.0
 """Seconds before its end at which a token is renewed: a request must not outlive it on the way."""
@@ -76,6 +79,14 @@ class CredentialFile:
                 f"{str(self.path)!r} holds no credentials that can be read; "
                 "move it away and run `planck auth login` again",
             ) from None
+
+    def identity(self) -> object:
+        """What is another after each change of the file."""
+        try:
+            now = self.path.stat()
+        except OSError:
+            return None
+        return now.st_ino, now.st_mtime_ns, now.st_size
 
     def put(self, provider: str, saved: Saved | None) -> None:
         """Save an entry, or with None forget it; the others stay, also against other processes."""
@@ -136,11 +147,15 @@ class Keyring:
         self.renewing = defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._secrets: set[str] = set()
         self._redactor: Redactor | None = None
+        self._seen: object = None
 
     def redactor(self) -> Redactor:
-        """Of every key that is known so far."""
-        if self._redactor is None:
-            self._redactor = Redactor(self._secrets | set(self._stored_secrets()))
+        """Of every key that is known by now; the file is read again once another process has written it."""
+        seen = self.file.identity()
+        if self._redactor is None or seen != self._seen:
+            self._seen = seen
+            self._secrets.update(self._stored_secrets())  # what was a key once is never written down
+            self._redactor = Redactor(self._secrets)
         return self._redactor
 
     def _stored_secrets(self) -> Iterator[str]:
@@ -154,7 +169,7 @@ class Keyring:
         for saved in entries:
             yield from (saved.key, saved.access_token, saved.refresh_token)
 
-    def _learn(self, *secrets: str) -> None:
+    def learn(self, *secrets: str) -> None:
         if not self._secrets.issuperset(secrets):
             self._secrets.update(secrets)
             self._redactor = None
@@ -186,7 +201,7 @@ class Keyring:
                 if entry.oauth and entry.oauth.account_header:
                     headers[entry.oauth.account_header] = saved.account_id
         endpoint = Endpoint(name, entry.type, entry.api, base_url, key, headers)
-        self._learn(*endpoint.secrets)
+        self.learn(*endpoint.secrets)
         return endpoint, saved
 
     def is_expired(self, saved: Saved) -> bool:
@@ -196,7 +211,7 @@ class Keyring:
         expires = add_seconds(self._clock.now(), grant.expires_in) if grant.expires_in else ""
         saved = Saved("", grant.access_token, grant.refresh_token, expires, grant.account_id)
         self.file.put(name, saved)
-        self._learn(saved.access_token, saved.refresh_token)
+        self.learn(saved.access_token, saved.refresh_token)
         return saved
 
 
@@ -274,3 +289,33 @@ def client(entry: ProviderEntry) -> Client:
         declared.scope,
         bool(declared.account_header),
     )
+
+
+def find_secrets(config: Config) -> Iterator[str]:
+    """What no log may hold: passwords in addresses, and headers and variables that carry a key."""
+    for entry in config.providers.values():
+        yield from _find_passwords(entry.base_url)
+        yield from _find_named(entry.headers)
+    for server in config.mcpServers.values():
+        if isinstance(server, dict):
+            yield from _find_passwords(server.get("url"))
+            yield from _find_named(server.get("headers"))
+            yield from _find_named(server.get("env"))
+
+
+def _find_passwords(address: Any) -> Iterator[str]:
+    authority = address.partition("://")[2].partition("/")[0] if isinstance(address, str) else ""
+    if "@" in authority:
+        userinfo = authority.rpartition("@")[0]
+        yield userinfo.partition(":")[2] or userinfo
+
+
+def _find_named(values: Any) -> Iterator[str]:
+    for name, value in values.items() if isinstance(values, dict) else ():
+        # `$NAME` and `${NAME}` say where a key is, and are none.
+        if (
+            isinstance(value, str)
+            and any(word in str(name).lower() for word in SECRETIVE)
+            and "$" not in value
+        ):
+            yield value.rsplit(" ", 1)[-1]  # a token without its `Bearer`

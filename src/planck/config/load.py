@@ -208,7 +208,7 @@ def _parse(name: str, key: str, text: str) -> Any:
             return text
     raise ConfigError(
         ErrorKind.INVALID_ARGS,
-        f"{name}={text!r} is not valid JSON; `planck config explain {key}` shows its shape",
+        f"the value of {name} is not valid JSON; `planck config explain {key}` shows its shape",
     )
 
 

@@ -9,6 +9,7 @@ import msgspec
 from planck.config.credentials import Keyring
 from planck.config.schema import KEYLESS, Config, ModelEntry, ProviderEntry
 from planck.llm import catalog
+from planck.llm.address import without_userinfo
 from planck.llm.catalog import CatalogModel
 from planck.llm.endpoint import LOCAL_ROOTS
 from planck.llm.local import discover
@@ -244,7 +245,7 @@ def _make_row(config: Config, ring: Keyring, model: ModelSpec, source: str) -> M
         name=model.name,
         model=model.model,
         context_window=model.context_window,
-        base_url=model.base_url,
+        base_url=without_userinfo(model.base_url),
         current=model.label == config.default_model,
         source=source,
         has_key=entry.type in KEYLESS or bool(ring.source(model.provider, entry)),

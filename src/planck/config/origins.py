@@ -6,10 +6,9 @@ import msgspec
 
 from planck.config.load import MERGED, ConfigError, Loaded
 from planck.config.schema import KEYS, Config, describe_key
+from planck.config.secrets import hide
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
-
-_SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -24,7 +23,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 def show_config(config: Config) -> dict[str, Any]:
     """Returns the effective configuration without secrets."""
-    values: dict[str, Any] = _redact(msgspec.to_builtins(config))
+    values: dict[str, Any] = hide(msgspec.to_builtins(config))
     for entry in values["providers"].values():
         entry.pop("withhold_key")
     return values
@@ -69,14 +68,3 @@ def _says(values: dict[str, Any], top: str, part: str) -> bool:
     if top not in values:
         return False
     return not part or (isinstance(values[top], dict) and part in values[top])
-
-
-def _redact(value: Any, name: str = "") -> Any:
-    if isinstance(value, dict):
-        hidden = name in ("headers", "env")
-        return {k: "…" if hidden and isinstance(v, str) else _redact(v, k) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_redact(item) for item in value]
-    if isinstance(value, str) and value and any(word in name.lower() for word in _SECRET):
-        return "…"
-    return value

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from planck.config.addresses import find_known
-from planck.config.credentials import CredentialFile, KeyAccess, Keyring
+from planck.config.credentials import CredentialFile, KeyAccess, Keyring, find_secrets
 from planck.config.models import find_local_models, find_price, provider_entry, resolve, resolve_pair
 from planck.config.project import Project
 from planck.config.schema import KEYLESS
@@ -26,6 +25,7 @@ class Providers:
         """`doubles` stand in the place of providers of their names."""
         self.keyring = Keyring(CredentialFile(project.home), project.environ, clock)
         self._resources = project.resources
+        self.keyring.learn(*find_secrets(self._resources.config))
         self._environ = project.environ
         self._doubles = doubles
         self._transport: HttpTransport | None = None
@@ -84,6 +84,8 @@ class Providers:
         address = canonical(model.base_url)
         if not address:
             return Err(ErrorKind.INVALID_ARGS, f"{base_url!r} is no address; write it as http://host:port")
+        from planck.config.addresses import find_known  # few spawns name an address
+
         known = await find_known(config, self.transport, model.provider, model.base_url)
         # In the user's own spelling where it is known: what was compared is what is used.
         return (msgspec.structs.replace(model, base_url=known), "") if known else (model, address)

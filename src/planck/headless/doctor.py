@@ -13,6 +13,7 @@ import msgspec
 import planck
 from planck.config.load import ConfigError
 from planck.config.project import Project
+from planck.config.secrets import hide_in_text
 from planck.headless import hooks
 from planck.headless.planck import Planck
 from planck.headless.toolbox import BUILT_IN, ToolBox
@@ -39,7 +40,8 @@ async def run_checks(project: Project) -> list[Check]:
         ]
     async with planck_:
         model = await _check_model(planck_)
-        return [*checks, model, *_check_configured(planck_)]
+        found = [*checks, model, *_check_configured(planck_)]
+    return [msgspec.structs.replace(check, detail=hide_in_text(check.detail)) for check in found]
 
 
 def _check_configured(planck_: Planck) -> Iterator[Check]:

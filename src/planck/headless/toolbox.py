@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from planck.config.credentials import CredentialFile, Keyring
 from planck.config.project import Project
 from planck.config.tool_files import external_tools
 from planck.context.skill_tools import Skills
@@ -157,7 +158,8 @@ class ToolBox:
             )
         tools = ToolSet([entry.tool])
         scribe = Scribe(Unrecorded(), "user")
-        site = Site("", self._project.workspace, dry_run)
+        ring = Keyring(CredentialFile(self._project.home), self._project.environ, SystemClock())
+        site = Site("", self._project.workspace, dry_run, keys=ring.redactor)
         executor = Executor(tools, site, permit=Allowed(), scribe=scribe, clock=SystemClock())
         calls = read_calls(tools, [ToolCall(RandomIds().new(), "", name, args)])
         async with aclosing(executor.run(calls)) as results:

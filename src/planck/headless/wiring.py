@@ -40,7 +40,8 @@ class SessionWiring:
         self._names: dict[str, str] = {}
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
-        self._site = Site(plan.session_id, runtime.project.workspace, options.dry_run)
+        keys = runtime.providers.keyring.redactor
+        self._site = Site(plan.session_id, runtime.project.workspace, options.dry_run, keys=keys)
         scribe = Scribe(journal, None)
         self.hooks = Hooks(runtime.project, plan.session_id, scribe, off=options.dry_run)
         self.team = Team(

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
+from planck.config.credentials import CredentialFile, Keyring
 from planck.config.project import Project
 from planck.config.rules import RuleBook
 from planck.headless.toolbox import ToolBox
@@ -27,6 +28,7 @@ class Workbench:
     def __init__(self, project: Project, mode: Mode | str | None = None) -> None:
         self._tools = ToolSet(entry.tool for entry in ToolBox(project).inventory().entries if entry.trusted)
         self._workspace = project.workspace
+        self._keys = Keyring(CredentialFile(project.home), project.environ, SystemClock()).redactor
         chosen = Mode(mode) if mode else project.config.permissions.mode
         gate = Gate(RuleBook(project), ids=RandomIds())
         rights = session_ceiling(chosen, project.workspace, 0)
@@ -38,7 +40,7 @@ class Workbench:
     def run(
         self, call: ToolCall, meta: dict[str, Any], progress: Callable[[str, str], None] | None
     ) -> AsyncGenerator[Finished, None]:
-        site = Site("mcp", self._workspace, meta.get(meta_keys.DRY_RUN) is True)
+        site = Site("mcp", self._workspace, meta.get(meta_keys.DRY_RUN) is True, keys=self._keys)
         scribe = Scribe(Unrecorded(progress), str(meta.get(meta_keys.AGENT_ID) or "mcp"))
         executor = Executor(self._tools, site, permit=self._permit, scribe=scribe, clock=SystemClock())
         own = ToolCall(RandomIds().new(), "", call.name, call.arguments)

@@ -71,6 +71,13 @@ def canonical(url: str) -> str:
     return f"{'https' if origin.tls else 'http'}://{_canonical_host(origin.host)}:{origin.port}{path}"
 
 
+def without_userinfo(url: str) -> str:
+    """The address as it may be shown: no name and no password in it."""
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
+
+
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
 
 

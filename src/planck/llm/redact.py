@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from typing import AnyStr
 
 from planck.records import codec
 from planck.records.events import Cut
@@ -26,6 +27,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._known = tuple(_longest_first(secrets))
+        self._bytes = tuple(secret.encode() for secret in self._known)
         forms = (form for secret in self._known for form in (secret.encode(), codec.encode(secret)[1:-1]))
         self._needles = tuple(dict.fromkeys(forms))
         self._whole = re.compile(b"|".join(re.escape(secret.encode()) for secret in self._known))
@@ -68,18 +70,26 @@ class Redactor:
         """What can be shown of a text that goes on, and its end that may be the beginning of a key."""
         if not self._may_hold(text):  # nearly every piece
             return text, ""
-        shown = ""
-        while True:
-            end = at = len(text)
-            length = 0
-            for secret in self._known:
-                if 0 <= (found := text.find(secret)) < at:
-                    at, length = found, len(secret)
-                end = min(end, _beginning(text, secret))
-            if at >= end:  # a whole key inside what may become a longer one waits with it
-                return shown + text[:end], text[end:]
-            shown += text[:at] + REDACTED
-            text = text[at + length :]
+        return _split(text, self._known, REDACTED)
+
+    def split_bytes(self, data: bytes) -> tuple[bytes, bytes]:
+        """The same for what a program writes, whatever its encoding."""
+        return _split(data, self._bytes, REDACTED.encode())
+
+
+def _split(text: AnyStr, secrets: Sequence[AnyStr], mark: AnyStr) -> tuple[AnyStr, AnyStr]:
+    shown = text[:0]
+    while True:
+        end = at = len(text)
+        length = 0
+        for secret in secrets:
+            if 0 <= (found := text.find(secret)) < at:
+                at, length = found, len(secret)
+            end = min(end, _beginning(text, secret))
+        if at >= end:  # a whole key inside what may become a longer one waits with it
+            return shown + text[:end], text[end:]
+        shown += text[:at] + mark
+        text = text[at + length :]
 
 
 def _digest(secret: bytes) -> str:
@@ -93,11 +103,11 @@ def _start(secret: str) -> str:
     return "|".join((re.escape(first), *cut))
 
 
-def _beginning(text: str, secret: str) -> int:
+def _beginning(text: AnyStr, secret: AnyStr) -> int:
     """Where the end of the text begins that `secret` could go on from; its length where there is none."""
-    at = text.find(secret[0], max(0, len(text) - len(secret) + 1))
+    at = text.find(secret[:1], max(0, len(text) - len(secret) + 1))
     while at >= 0 and not secret.startswith(text[at:]):
-        at = text.find(secret[0], at + 1)
+        at = text.find(secret[:1], at + 1)
     return at if at >= 0 else len(text)
 
 

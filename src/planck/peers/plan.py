@@ -145,7 +145,17 @@ def _servers_in(config: dict[str, Any]) -> dict[str, Any]:
 def _describe(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         return {"problem": "not a map"}
-    how = entry.get("url") or " ".join([str(entry.get("command", "")), *map(str, entry.get("args", []))])
+    from planck.config.secrets import (
+        hide_in_arguments,
+        hide_in_text,
+    )  # for who looks, not for who starts them
+
+    args = entry.get("args", [])
+    words = [
+        str(entry.get("command", "")),
+        *map(str, hide_in_arguments(args) if isinstance(args, list) else ()),
+    ]
+    how = hide_in_text(str(entry["url"])) if entry.get("url") else hide_in_text(" ".join(words))
     # Values of env and headers are secrets as often as not: names only.
     return {
         "how": how,

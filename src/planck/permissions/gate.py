@@ -6,7 +6,6 @@ from typing import Any, Literal, Protocol
 from msgspec.structs import replace
 
 from planck.permissions.approver import Approvals
-from planck.permissions.grants import revise_rule
 from planck.permissions.policy import Surroundings, Verdict, ask_about_address, judge
 from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, request_fact
 from planck.permissions.rules import Decision, Rule, SourcedRule, load
@@ -87,6 +86,8 @@ class Gate:
         """
         if answer.scope is Scope.ONCE:
             return Scope.ONCE, ""
+        from planck.permissions.grants import revise_rule  # few sessions ask
+
         agreed = revise_rule(question, answer.rule or question.rule)
         if isinstance(agreed, Err):
             return Scope.ONCE, f", once only: {agreed.message}"

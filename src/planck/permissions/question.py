@@ -6,7 +6,6 @@ from typing import Any, Protocol
 import msgspec
 
 from planck.permissions.approver import digest
-from planck.permissions.grants import offer_rule, spell_rule, suggest_wider
 from planck.permissions.policy import Verdict
 from planck.records import codec
 from planck.records.approval import Question
@@ -36,6 +35,8 @@ def ask_for_call(
     id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], verdict: Verdict, place: str
 ) -> Question:
     """The question whether this very call may run with these very rights; a rule is kept at `place`."""
+    from planck.permissions.grants import offer_rule, spell_rule, suggest_wider  # few sessions ask
+
     rule = offer_rule(tool, args, verdict)
     return Question(
         id=id,

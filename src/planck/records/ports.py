@@ -1,5 +1,6 @@
-"""The two ports that every layer may take: time and identity."""
+"""The ports that every layer may take: time, identity, and what may not be written down."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -14,6 +15,17 @@ class Clock(Protocol):
 class Ids(Protocol):
     def new(self) -> str:
         """16 lower-case hex digits, never the same twice in a process."""
+
+
+class Keys(Protocol):
+    """The keys that are known by now."""
+
+    def split_bytes(self, data: bytes) -> tuple[bytes, bytes]:
+        """Returns what may be kept of data that goes on, keys marked, and the end that may begin one."""
+
+
+KnownKeys = Callable[[], Keys]
+"""Asked anew each time: a key may become known while a command runs."""
 
 
 def add_seconds(ts: str, seconds: float) -> str:

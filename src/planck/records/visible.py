@@ -23,6 +23,11 @@ def spell_out(text: str) -> str:
     return re.sub(_UNSEEN, _escape, text.replace("\r\n", "\n"))
 
 
+def escape_json(text: str) -> str:
+    """The same JSON with each invisible character as its escape, so that no terminal acts on it."""
+    return text if text.isascii() else re.sub(_UNSEEN, _escape_in_json, text)
+
+
 def make_plain(text: str) -> str:
     """Drops whole escape sequences (colours, titles, links) and spells out all else, for a terminal.
 
@@ -44,3 +49,8 @@ def _escape(found: re.Match[str]) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _escape_in_json(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from planck.llm.address import without_userinfo
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
@@ -146,7 +147,7 @@ def list_models(grants: Grants, current: str | None) -> Outcome:
             "id": model.id or model.model,
             "name": model.name or model.model,
             "context_window": model.context_window,
-            "base_url": model.base_url or None,
+            "base_url": without_userinfo(model.base_url) or None,
             "current": model.label == current,
         }
         for model in grants.models

@@ -15,6 +15,7 @@ from planck.records import codec
 from planck.records.authority import Confinement
 from planck.records.events import View
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
+from planck.records.ports import KnownKeys
 from planck.records.specs import ToolSpec
 from planck.toolkit.schema import OwnSchema
 
@@ -65,6 +66,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     """Returns once the fact is durable: a before-image is recorded before the change."""
     confinement: Confinement | None = None
     """What this call may touch; None: nobody decided, so nothing protected and no sandbox (`tools call`)."""
+    keys: KnownKeys | None = None
+    """What is never kept of a command's output; None: nothing is known."""
     cwd: str = "."
     """Where a command starts that names no folder: below the workspace, and no wider right."""
 

@@ -15,7 +15,7 @@ from planck.records.events import ToolProgress
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.ports import Clock
+from planck.records.ports import Clock, KnownKeys
 from planck.toolkit.permit import Permit
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Execute, Tool, ToolContext, is_async
@@ -39,6 +39,7 @@ class Site(msgspec.Struct, frozen=True):
     workspace: Path
     dry_run: bool = False
     cwd: str = "."
+    keys: KnownKeys | None = None
 
 
 class ReadCall(msgspec.Struct, frozen=True):
@@ -146,7 +147,9 @@ class Executor:
                 return Err(ErrorKind.UNKNOWN_TOOL, text, {"tools": names})
             arguments.validate(tool, args)
             who = (site.session_id, scribe.agent_id or "", call.id, site.workspace, site.dry_run)
-            ctx = ToolContext(*who, progress=progress.tell, record=scribe.record, cwd=site.cwd)
+            ctx = ToolContext(
+                *who, progress=progress.tell, record=scribe.record, cwd=site.cwd, keys=site.keys
+            )
             rights = None if site.dry_run else await self._permit.decide(tool, args, ctx)
             if isinstance(rights, Err):
                 return rights

@@ -73,7 +73,7 @@ class ExternalTool(Tool):
             spill = self._spills.file(ctx.call_id) if self._spills else None
             with Root(ctx.workspace).folder(_parse_cwd(args, ctx.cwd)) as cwd:
                 done = await run(
-                    Command(argv, cwd, self._environment, ctx.confinement, spill),
+                    Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys),
                     timeout_ms / 1000,
                     lambda chunk: ctx.progress(chunk.decode(errors="replace")),
                 )

@@ -5,16 +5,30 @@ import re
 from collections import deque
 from pathlib import Path
 
+from planck.records.ports import KnownKeys
+
 KEEP_BYTES = 16_000
 SPILL_BYTES = 8 << 20
 """Past this the file ends; the tail in memory still shows how the command ended."""
 
 
 class Kept:
-    """Takes chunks as they come; memory stays below twice `keep` whatever the command prints."""
+    """Takes chunks as they come; memory stays below twice `keep` whatever the command prints.
 
-    def __init__(self, keep: int = KEEP_BYTES, spill: Path | None = None, *, spill_all: bool = False) -> None:
+    Known keys are in none of it, also where one comes in two chunks or stands where the middle is left out.
+    """
+
+    def __init__(
+        self,
+        keep: int = KEEP_BYTES,
+        spill: Path | None = None,
+        *,
+        spill_all: bool = False,
+        keys: KnownKeys | None = None,
+    ) -> None:
         self.total = 0
+        self._keys = keys
+        self._held = b""
         self.spilled: Path | None = None
         """The file with the whole output; None while head and tail are all of it."""
         self._head_size = keep // 2
@@ -29,6 +43,11 @@ class Kept:
         self._written = 0
 
     def add(self, chunk: bytes) -> None:
+        if self._keys is not None:
+            chunk, self._held = self._keys().split_bytes(self._held + chunk)
+        self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
         self.total += len(chunk)
         if self.total > self._spill_from and self._spill is not None:
             self._write(chunk)
@@ -41,8 +60,8 @@ class Kept:
 
     def text(self) -> str:
         """At most `keep` bytes of output, cut only between characters, with the marker where it was cut."""
-        tail = b"".join(self._tail)[-self._tail_size :]
-        if self.total <= self._keep:
+        tail = b"".join((*self._tail, self._held))[-self._tail_size :]
+        if self.total + len(self._held) <= self._keep:
             return drop_controls((bytes(self._head) + tail).decode(errors="replace"))
         marker = f"…[truncated, showing up to {self._keep} of {self.total} bytes]"
         head_text = drop_controls(_whole_end(bytes(self._head)).decode(errors="replace"))
@@ -50,6 +69,9 @@ class Kept:
         return f"{head_text}\n{marker}\n{tail_text}"
 
     def close(self) -> None:
+        held, self._held = self._held, b""  # the output ended: it was the beginning of no key
+        if held:
+            self._take(held)
         if self._file is not None:
             os.close(self._file)
             self._file = None

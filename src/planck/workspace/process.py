@@ -30,6 +30,7 @@ import msgspec
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.ports import KnownKeys
 from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
 from planck.workspace.sandbox import Wrapped, wrap
@@ -60,6 +61,8 @@ class Command(msgspec.Struct, frozen=True):
     spill: Path | None = None
     """Gets the output once it is longer than `keep`; with `spill_all` from its first byte."""
     spill_all: bool = False
+    keys: KnownKeys | None = None
+    """What is never kept of the output."""
     keep: int = KEEP_BYTES
     level: Containment | None = None
     """Asks for less containment than there is."""
@@ -134,7 +137,7 @@ def start(
     finally:
         for fd in (write_end, *wrapped.passed, *(() if us is None else (us,))):
             os.close(fd)
-    kept = Kept(command.keep, command.spill, spill_all=command.spill_all)
+    kept = Kept(command.keep, command.spill, spill_all=command.spill_all, keys=command.keys)
     return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
 
 

@@ -29,7 +29,8 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
         background, spill = bool(args.get("background")), spills.file(ctx.call_id)
         with root.folder(args.get("cwd", ctx.cwd)) as cwd:
-            command = Command(shell(args["command"]), cwd, env, ctx.confinement, spill, background)
+            argv = shell(args["command"])
+            command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
             if background:
                 return await _in_background(jobs, f"bg_{ctx.call_id}", command)
             done = await run(command, timeout_ms / 1000, _Progress(ctx.progress).hear)
