@@ -11,7 +11,7 @@ from tests.wire.server import WireServer
 SCRIPT = """
 import planck
 first = planck.run("hello", mode="read-only", name="mine")
-again = planck.run("and again", resume="mine")
+again = planck.run("and again", resume="mine", model="local/other", max_steps=1)
 print(first.text, first.exit_code, again.text, again.session_name)
 """
 
@@ -31,3 +31,4 @@ async def test_a_script_gets_a_result_and_goes_on_with_the_session(tmp_path: Pat
         )
         out, _ = await process.communicate()
     assert out.decode() == "one 0 two mine\n"
+    assert [asked.json["model"] for asked in server.asked] == ["m", "other"]

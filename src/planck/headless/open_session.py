@@ -38,6 +38,10 @@ class AgentError(PlanckError):
     """No such agent in this session, none that is alive, or one that is at work."""
 
 
+class SessionClosed(PlanckError):
+    """What was asked needs an open session; of a closed one only its name and members are left."""
+
+
 class OpenSession:
     """One open session."""
 
@@ -45,35 +49,42 @@ class OpenSession:
         self.opened_at = session.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.closed = False
-        self._session = session
+        self._opened = session
         self._wired = wired
         self._providers = providers
-        self._store = session.store
         self._clock = clock
         self._prompted = 0
         self._greeted = False
         self._stopped: TurnStatus | None = None
 
     @property
+    def _session(self) -> Session:
+        """For whatever needs a team that lives and a log that is open."""
+        if self.closed:
+            way_out = f"open it again with Planck.resume({self.id!r})"
+            raise SessionClosed(ErrorKind.DETACHED, f"the session {self.name!r} is closed; {way_out}")
+        return self._opened
+
+    @property
     def id(self) -> str:
-        return self._session.id
+        return self._opened.id
 
     @property
     def name(self) -> str:
-        return self._session.name
+        return self._opened.name
 
     @property
     def head(self) -> int:
         """The number of the newest recorded event."""
-        return self._session.head
+        return self._opened.head
 
     @property
     def orchestrator(self) -> AgentSpec:
-        return self._session.team.orchestrator.spec
+        return self._opened.team.orchestrator.spec
 
     @property
     def tools(self) -> list[str]:
-        return self._session.team.orchestrator.actor.agent.tools.names()
+        return self._opened.team.orchestrator.actor.agent.tools.names()
 
     async def add_tool(self, tool: Tool, *, agent: str = "") -> None:
         """Give an agent (by id or name; the orchestrator) one more tool, from its next step on.
@@ -93,8 +104,8 @@ class OpenSession:
 
     async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
         """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
-        model = self._providers.resolve(name)
         member = self._member(agent)
+        model = self._providers.resolve(name)
         await member.actor.agent.take_seat(self._wired.seats.seat_for(model, member.spec.compactor))
         return model
 
@@ -105,7 +116,7 @@ class OpenSession:
         for member in team.members:
             if agent in (member.id, member.name):
                 return member
-        known = [view(event) for event in self._store.read()]
+        known = [view(event) for event in self._session.store.read()]
         if any(
             isinstance(fact, AgentStarted) and agent in (fact.agent.id, fact.agent.name) for fact in known
         ):
@@ -117,14 +128,15 @@ class OpenSession:
     @property
     def members(self) -> list[AgentSpec]:
         """The live agents, in the order in which they started."""
-        return [member.spec for member in self._session.team.members]
+        return [member.spec for member in self._opened.team.members]
 
     async def prompt(self, text: str, *, steer: bool = False) -> None:
         """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
+        session = self._session
         text = await self._past_hooks(text)
         if not steer:
             self._prompted = self.head
-        refused = await self._session.prompt(text, steer=steer)
+        refused = await session.prompt(text, steer=steer)
         if refused:
             raise PromptRefused(refused.kind, refused.message, refused.details)
 
@@ -167,7 +179,7 @@ class OpenSession:
     def result(self, after: int, duration_ms: int = 0) -> RunResult:
         """What the events after a number come to."""
         return summarise_run(
-            self._store.read(after),
+            self._session.store.read(after),
             orchestrator_id=self.orchestrator.id,
             session_id=self.id,
             session_name=self.name,
@@ -217,7 +229,7 @@ class OpenSession:
         """What taking back a turn, an agent's work or a call would do to the files now."""
         from planck.session import undo  # most sessions never undo
 
-        return undo.plan(self._store, self._wired.workspace, selection, self._wired.redactor())
+        return undo.plan(self._session.store, self._wired.workspace, selection, self._wired.redactor())
 
     async def undo(self, plan: "UndoPlan") -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
@@ -244,6 +256,6 @@ class OpenSession:
         if not self.closed:
             self.closed = True
             try:
-                await self._session.aclose()
+                await self._opened.aclose()
             finally:
                 await self._wired.aclose()

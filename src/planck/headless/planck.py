@@ -24,6 +24,7 @@ from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import Mode
 from planck.records.events import SessionResumed, SessionStarted
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.session.archive import Archive
 from planck.session.logs import HeldSession, SessionLogs
@@ -80,6 +81,7 @@ class Planck:
         keys = self._providers.keyring
         self._logs = SessionLogs(self.sessions_dir, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
+        self._closed = False
 
     @property
     def config(self) -> Config:
@@ -109,13 +111,21 @@ class Planck:
     async def __aexit__(
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed = True
         async with AsyncExitStack() as closing:  # one that fails to close leaves no other open
             closing.push_async_callback(self._runtime.aclose)
             for session in self._open:
                 closing.push_async_callback(session.aclose)
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise PlanckError(
+                ErrorKind.DETACHED, "this Planck is closed; open another: async with Planck(...)"
+            )
+
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
+        self._check_open()
         plan = SessionPlan(self._runtime, "", self._spill("check"), Options())
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
 
@@ -157,6 +167,7 @@ class Planck:
 
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
         """
+        self._check_open()
         if stored:
             self.project.check_store()
         id = self._ids.new()
@@ -192,6 +203,7 @@ class Planck:
 
         With a model, its orchestrator goes on with that one. `tools` as in `start`: no log holds a function.
         """
+        self._check_open()
         self.project.check_store()
         log = self._logs.open(id_or_name, self.config.durability)
         with log.close_on_failure():
@@ -207,6 +219,7 @@ class Planck:
 
     def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
+        self._check_open()
         return self._logs.hold(id_or_name)
 
     async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
@@ -237,10 +250,12 @@ class Planck:
 
     async def model(self, name: str = "") -> ModelSpec:
         """Resolves an alias, `provider/model` or the default; with nothing configured, a local server's."""
+        self._check_open()
         return await self._providers.choose(name)
 
     async def list_models(self, *, everything: bool = False) -> list[models.ModelRow]:
         """Returns every model that can be named here, with what is known of it."""
+        self._check_open()
         keys, transport = self._providers.keyring, self._providers.transport
         return await models.list_models(self.config, keys, transport, everything=everything)
 

@@ -1,13 +1,15 @@
 """For scripts without a loop of their own: one prompt, one result."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from planck.headless.planck import Planck
 from planck.records.authority import Mode
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.session.result import RunResult
+from planck.toolkit.tool import Tool
 
 
 def run(
@@ -26,19 +28,30 @@ def run(
     stored: bool = True,
     trust: bool = False,
     flags: Mapping[str, Any] | None = None,
+    tools: Sequence[Tool] = (),
 ) -> RunResult:
     """`planck run` as a function: waits for the team and gives its result; raises where none can start.
 
+    `resume` goes on with a stored session, whose team and name are what they are: it takes neither.
     Inside a running event loop use `Planck` itself.
     """
 
+    unfit = [said for said, given in (("team", team), ("name", name), ("stored", not stored)) if given]
+    if resume and unfit:
+        raise PlanckError(
+            ErrorKind.INVALID_ARGS,
+            f"run(resume={resume!r}) goes on with what was stored and takes no {' or '.join(unfit)}; "
+            "leave that out, or start a new session without resume",
+        )
+
     async def go() -> RunResult:
         async with Planck(home, workspace, trust=trust, flags=flags) as planck:
-            limits: Any = {"mode": mode, "max_steps": max_steps, "max_budget_usd": max_budget_usd}
+            options: Any = {"mode": mode, "max_steps": max_steps, "max_budget_usd": max_budget_usd}
+            options |= {"model": model, "tools": tools}
             if resume:
-                session = await planck.resume(resume, **limits)
+                session = await planck.resume(resume, **options)
             else:
-                session = await planck.start(team, model=model, name=name, stored=stored, **limits)
+                session = await planck.start(team, name=name, stored=stored, **options)
             return await session.run(prompt, timeout=timeout)
 
     return asyncio.run(go())

@@ -22,7 +22,7 @@ from planck.records.events import (
     view,
 )
 from planck.records.history import History
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import AgentSpec
 from planck.session.logs import SessionLog
 from planck.store.store import LogReader, Store, StoreError
@@ -56,10 +56,13 @@ class Session:
         """
         if any(member.actor.working for member in self.team.members):
             return Err(ErrorKind.INVALID_ARGS, "agents are at work; interrupt them before you rewind")
-        facts = plan_rewind(self.store, to)
-        for member in self.team.members:
-            if fact := facts.get(member.id):
-                await member.actor.agent.scribe.record(fact, barrier=True)
+        try:
+            facts = plan_rewind(self.store, to)
+            for member in self.team.members:
+                if fact := facts.get(member.id):
+                    await member.actor.agent.scribe.record(fact, barrier=True)
+        except PlanckError as failure:
+            return failure.err
         return None
 
     def events(self, after: int = 0) -> AsyncGenerator[Event, None]:
@@ -108,7 +111,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
 
 def plan_rewind(log: LogReader, to: int) -> dict[str, Rewound]:
     """Returns, for each agent, the fact that shows it again what it was shown after event `to`."""
-    if not 0 <= to <= log.head:
+    if type(to) is not int or not 0 <= to <= log.head:
         raise StoreError(
             ErrorKind.INVALID_ARGS, f"there is no event {to}; the session has the events 1 to {log.head}"
         )

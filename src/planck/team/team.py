@@ -222,6 +222,8 @@ class Team:
             await self._record_control("halt", [self.id])
         for member in reversed(self.members):
             await self._await_end(self._cancel(member))
+        self._halted = True
+        self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
 
     def _admit(self, agent: Agent, depth: int) -> Member:
         actor = Actor(agent, barrier=not self._members)
