@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from planck.workspace.sandbox import find
 from tests.command import Bench, Done
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
@@ -154,3 +155,25 @@ async def test_a_hook_that_can_not_be_understood_is_told(tmp_path: Path) -> None
     assert done.code == 0
     assert "did you mean 'PreToolUse'?" in done.err
     assert "`command` is missing" in done.err
+
+
+@pytest.mark.parametrize(
+    "how", ["./hook.sh", "sh hook.sh", '"$CLAUDE_PROJECT_DIR"/hook.sh', "cd sub; ../hook.sh"]
+)
+async def test_a_hook_that_a_command_could_replace_runs_in_the_sandbox_and_says_so(
+    tmp_path: Path, how: str
+) -> None:
+    if find().sandbox is None:
+        pytest.skip("bubblewrap is not installed: apt-get install bubblewrap")
+    async with WireServer([BASH, chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url, hooks=on("PreToolUse", how))
+        (bench.work / "sub").mkdir(parents=True)
+        hook = bench.work / "hook.sh"
+        hook.write_text(f"#!/bin/sh\ncd {bench.work}; touch inside; touch {tmp_path}/escaped; exit 0\n")
+        hook.chmod(0o755)
+        mode = ("--permission-mode", "workspace")
+        done = await bench.run("run", "go", *mode, "--output-format", "stream-json")
+    assert (done.code, (bench.work / "inside").exists(), (tmp_path / "escaped").exists()) == (0, True, False)
+    told = [line["data"] for line in done.lines if line["type"] == "status"]
+    assert [(one["component"], one["state"]) for one in told] == [("hook", "confined")]
+    assert "an agent could replace" in told[0]["detail"]

@@ -182,3 +182,44 @@ async def test_one_that_does_not_start_in_the_sandbox_is_asked_about_from_then_o
     assert "does not run in the sandbox of mode 'workspace'" in done.outputs[0]
     assert "ConnectionRefusedError" in done.outputs[0]
     assert done.denied == ["count"]
+
+
+@pytest.mark.parametrize("how", ["script", "link", "module"])
+async def test_a_server_that_a_command_could_replace_never_runs_with_the_users_rights(
+    tmp_path: Path, how: str
+) -> None:
+    """Not even the first one, which says what tools there are; wherever it is started from."""
+    work, escaped = tmp_path / "work", tmp_path / "escaped"
+    work.mkdir()
+    (work / "server.py").write_text(f"open({str(escaped)!r}, 'w')\n{FAKE.read_text()}")
+    (tmp_path / "link.py").symlink_to(work / "server.py")
+    args = {"script": ["server.py"], "link": [str(tmp_path / "link.py")], "module": ["-m", "server"]}[how]
+    entry = {"command": sys.executable, "args": args, "cwd": str(work)}
+    done = await ran(
+        tmp_path, "workspace", [("mcp__fake__echo", {"n": 2})], trust=True, mcpServers={"fake": entry}
+    )
+    assert not escaped.exists()
+    assert done.ok == [True], done.outputs
+
+
+async def test_one_that_takes_orders_from_its_folder_runs_elsewhere(tmp_path: Path) -> None:
+    """`npx` runs what the folder's `node_modules` has of that name, and python imports what lies there."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "json.py").write_text(f"open({str(tmp_path / 'escaped')!r}, 'w')\n")
+    code = f"import json, runpy; runpy.run_path({str(FAKE)!r}, run_name='__main__')"
+    servers = {"fake": {"command": sys.executable, "args": ["-c", code]}}
+    done = await ran(tmp_path, "full", [("mcp__fake__echo", {"n": 2})], trust=True, mcpServers=servers)
+    assert (done.ok, (tmp_path / "escaped").exists()) == ([True], False), done.outputs
+
+
+async def test_a_sidecar_in_the_open_workspace_runs_in_the_sandbox_and_one_of_ours_does_not(
+    tmp_path: Path,
+) -> None:
+    escaped = tmp_path / "escaped"
+    eager = f"open({str(escaped)!r}, 'w')\n{TOOLS}"
+    open_one = str(write(tmp_path / "work" / "side", eager))
+    done = await ran(tmp_path, "workspace", [("count", {})], trust=True, sidecar=open_one)
+    assert (done.ok, escaped.exists()) == ([True], False)
+    write(tmp_path / "work" / ".planck" / "sidecar", eager)
+    done = await ran(tmp_path, "workspace", [("count", {})], trust=True)
+    assert (done.ok, escaped.exists()) == ([True], True)

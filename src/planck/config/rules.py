@@ -12,7 +12,7 @@ from planck.config.project import Project
 from planck.permissions.policy import Surroundings
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
-from planck.records.authority import Mode
+from planck.records.authority import Confinement, Mode
 from planck.workspace.paths import WorkspaceError, is_inside
 from planck.workspace.sandbox import find
 
@@ -94,6 +94,13 @@ def private_places(home: Path, environ: Mapping[str, str], sessions_dir: str = "
     shown = [home / name for name in _READABLE]
     shown += [user / folder / name for folder in _AGENTS for name in _READABLE_OF_AGENTS]
     return Private(_resolve(places), _resolve(shown))
+
+
+def replaceable_rights(project: Project) -> Confinement:
+    """Rights of a program that starts by itself and lies where an agent's command could replace it."""
+    private = private_places(project.home, project.environ, project.config.sessions_dir)
+    roots = (os.path.realpath(project.workspace),)
+    return Confinement(Mode.WORKSPACE, roots, roots, masked=private.masked, shown=private.shown)
 
 
 def _resolve(places: Iterable[Path]) -> tuple[str, ...]:

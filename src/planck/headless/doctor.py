@@ -17,8 +17,10 @@ from planck.config.secrets import hide_in_text
 from planck.headless import hooks
 from planck.headless.planck import Planck
 from planck.headless.toolbox import BUILT_IN, ToolBox
+from planck.records.authority import Mode
 from planck.records.outcome import PlanckError
 from planck.workspace import containment, process, sandbox
+from planck.workspace.programs import tell_confined
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -71,6 +73,8 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
         for problem in tools.problems
     )
     yield Check("hooks", "ok", ", ".join(hooks.parse(planck_.config.hooks)[0]) or "none")
+    for confined in _find_confined(planck_):
+        yield Check("notice", "warning", confined)
 
 
 def _check_runtime() -> Check:
@@ -121,6 +125,17 @@ def _check_sandbox() -> Check:
         return Check("sandbox", "ok", str(found.sandbox.level))
     advice = "install bubblewrap: without it, mode `workspace` asks before each command"
     return Check("sandbox", "warning", "; ".join(found.problems), advice)
+
+
+def _find_confined(planck_: Planck) -> Iterator[str]:
+    """What would run with the user's rights, were it not for where it lies."""
+    project, environment = planck_.project, process.allowed(planck_.project.environ)
+    if project.config.permissions.mode is Mode.FULL:
+        return
+    for event in hooks.parse(project.config.hooks)[0].values():
+        for hook in event:
+            if replaceable := hooks.look_at_hook(hook.command, project, environment)[0]:
+                yield tell_confined(f"the hook {hook.command!r}", replaceable)
 
 
 def _check_limits() -> Check:

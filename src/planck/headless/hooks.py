@@ -2,6 +2,7 @@
 
 Exit 0 goes on, exit 2 blocks and its stderr goes to the model, any other code is a warning. They come from
 the user's configuration or a trusted project's, run contained, and can take rights away but never give any.
+One whose program an agent's command could replace runs in the sandbox.
 """
 
 import os
@@ -14,7 +15,7 @@ import msgspec
 
 from planck.config.project import Project
 from planck.records import codec
-from planck.records.authority import Confinement
+from planck.records.authority import Confinement, Mode
 from planck.records.events import PermissionDecision, Status
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind
@@ -27,6 +28,7 @@ from planck.tools.executor import Executor, ReadCall, read_calls
 from planck.tools.results import Finished
 from planck.workspace import process
 from planck.workspace.process import ProcessError
+from planck.workspace.sandbox import SandboxError
 
 EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "Stop")
 BLOCK = 2
@@ -70,9 +72,12 @@ def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
 class Hooks:
     """The hooks of one session; the configuration is read at every event, so that a change is seen."""
 
-    def __init__(self, project: Project, session_id: str, scribe: Scribe, *, off: bool) -> None:
+    def __init__(self, project: Project, session_id: str, scribe: Scribe, *, mode: Mode, off: bool) -> None:
         """`scribe` is the session's own: what a hook does wrong is told to the session's watchers."""
         workspace = project.workspace
+        self._project = project
+        self._mode = mode
+        self._told: set[str] = set()
         self._resources = project.resources
         self._workspace = workspace
         self._environment = {**process.allowed(project.environ), "PLANCK_PROJECT_DIR": str(workspace)}
@@ -131,12 +136,14 @@ class Hooks:
             stdin.write(codec.encode(message) + b"\n")
             stdin.seek(0)
             try:
-                argv = process.shell(f"{hook.command}\nexit $?")
-                command = process.Command(argv, self._workspace, self._environment, keep=_MAX_OUTPUT)
+                command = self._make_command(event, hook)
                 job = process.start(command, stdin=stdin.fileno(), stdout=stdout.fileno())
             except ProcessError as failure:
                 self._warn(event, failure.err.message)
                 return Verdict()
+            except SandboxError as failure:
+                self._warn(event, failure.err.message)
+                return Verdict(True, f"{hook.command!r} could not be run: {failure.err.message}")
             try:
                 in_time = await job.wait(hook.timeout)
             finally:
@@ -152,8 +159,41 @@ class Hooks:
             return Verdict()
         return _spoken(event, said)
 
+    def _make_command(self, event: str, hook: Hook) -> process.Command:
+        argv = process.shell(f"{hook.command}\nexit $?")
+        environment: Mapping[str, str] = self._environment
+        rights = None
+        if self._mode is not Mode.FULL:
+            replaceable, environment = look_at_hook(hook.command, self._project, environment)
+            if replaceable:
+                from planck.config.rules import replaceable_rights
+                from planck.workspace.programs import tell_confined
+
+                rights = replaceable_rights(self._project)
+                if hook.command not in self._told:
+                    self._told.add(hook.command)
+                    text = tell_confined(repr(hook.command), replaceable)
+                    self._scribe.publish(Status(component="hook", name=event, state="confined", detail=text))
+        return process.Command(argv, self._workspace, environment, rights, keep=_MAX_OUTPUT)
+
     def _warn(self, event: str, text: str) -> None:
         self._scribe.publish(Status(component="hook", name=event, state="failed", detail=text))
+
+
+def look_at_hook(
+    command: str, project: Project, environment: Mapping[str, str]
+) -> tuple[str, Mapping[str, str]]:
+    """Returns what of it a confined command could replace, and the environment that it runs with.
+
+    One that runs with the user's rights finds no program in the workspace.
+    """
+    from planck.workspace.programs import find_replaceable_in_script, outside_path
+
+    roots = (os.path.realpath(project.workspace),)
+    found = find_replaceable_in_script(command, roots[0], environment, roots)
+    if found:
+        return found, environment
+    return "", {**environment, "PATH": outside_path(environment["PATH"], roots)}
 
 
 class HookedPermit:

@@ -43,7 +43,9 @@ class SessionWiring:
         keys = runtime.providers.keyring.redactor
         self._site = Site(plan.session_id, runtime.project.workspace, options.dry_run, keys=keys)
         scribe = Scribe(journal, None)
-        self.hooks = Hooks(runtime.project, plan.session_id, scribe, off=options.dry_run)
+        self.hooks = Hooks(
+            runtime.project, plan.session_id, scribe, mode=plan.ceiling.mode, off=options.dry_run
+        )
         self.team = Team(
             plan.session_id,
             journal=journal,

@@ -78,13 +78,43 @@ class ServerLaunch(Launch):
 
             return open_address(self._spec.url, self._spec.headers)
         argv = (self._spec.command, *self._spec.args)
+        cwd, confinement = self._cwd, self.confinement
+        environment: Mapping[str, str] = self._environment
+        if confinement is None and self.guarded is not None:
+            cwd, environment, replaceable = self._look()
+            confinement = self.guarded if replaceable else None
         return open_process(
             argv,
-            cwd=self._cwd,
-            environment=self._environment,
-            confinement=self.confinement,
-            made_of=_made_of(argv, self._environment["PATH"]) if self.confinement else (),
+            cwd=cwd,
+            environment=environment,
+            confinement=confinement,
+            made_of=_made_of(argv, environment["PATH"]) if confinement else (),
         )
+
+    @property
+    def replaceable(self) -> str:
+        return self._look()[2] if self.guarded is not None and not self._spec.url else ""
+
+    def _look(self) -> tuple[Path, Mapping[str, str], str]:
+        """Returns where and with what it runs, and what of it a confined command could replace.
+
+        One that is ordered by the folder it runs in, like `npx`, runs elsewhere, if it names nothing in it.
+        """
+        from planck.workspace.programs import find_replaceable, outside_path
+
+        assert self.guarded is not None
+        argv, cwd, roots = (self._spec.command, *self._spec.args), self._cwd, self.guarded.roots
+        environment: Mapping[str, str] = self._environment
+        found = find_replaceable(argv, os.path.realpath(cwd), environment, roots)
+        movable = found and self.elsewhere and not self._spec.cwd
+        relative = (word for word in argv if not os.path.isabs(word))
+        if movable and not any(os.path.exists(os.path.join(cwd, word)) for word in relative):
+            elsewhere = self.elsewhere if self.elsewhere and self.elsewhere.is_dir() else Path("/")
+            if not find_replaceable(argv, os.path.realpath(elsewhere), environment, roots):
+                cwd, found = elsewhere, ""
+        if not found:
+            environment = {**environment, "PATH": outside_path(environment["PATH"], roots)}
+        return cwd, environment, found
 
 
 def _made_of(argv: Sequence[str], path: str) -> tuple[str | Path, ...]:

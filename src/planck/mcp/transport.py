@@ -77,9 +77,19 @@ class Launch:
     """Whether it can run in the sandbox; an address can't."""
     confinement: Confinement | None = None
     """None: with the user's own rights."""
+    guarded: Confinement | None = None
+    """The rights of the first instance where a confined command could replace what it runs; None: the
+    user's own all the same."""
+    elsewhere: Path | None = None
+    """A folder to run in that no command can write."""
     start_timeout = 60.0
     probe_timeout = 10.0
     """Seconds for an answer about itself, after a call ran out of time."""
+
+    @property
+    def replaceable(self) -> str:
+        """What of it a confined command could replace, where it has to be `guarded` from that."""
+        return ""
 
     @property
     def label(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from planck.config.project import Project
+from planck.config.rules import replaceable_rights
 from planck.mcp.client import ServerLaunch, ServerTool, read_server
 from planck.mcp.instances import Instances
 from planck.mcp.listing import ListedTool, Listing
@@ -16,11 +17,13 @@ from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
 from planck.peers.kept import KeptListing
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
+from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.sidecar import compacting
 from planck.sidecar.host import SidecarLaunch, SidecarTool
 from planck.toolkit.tool import Tool
+from planck.workspace.programs import tell_confined
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +34,8 @@ class OpenPeer:
     instances: Instances | None = None
     problem = ""
     """Why it has no instances."""
+    confined = ""
+    """Why its first instance, too, runs in the sandbox."""
     compactors: tuple[str, ...] = ()
 
     def __init__(self, planned: PlannedPeer, project: Project, clock: Clock, handout: Handout) -> None:
@@ -45,7 +50,13 @@ class OpenPeer:
         self.listed_before = False
         """Whether its tools, as it listed them last, are offered already while it starts."""
         try:
-            self.instances = Instances(self._make_launch(planned, project), clock, self)
+            launch = self._make_launch(planned, project)
+            if project.config.permissions.mode is not Mode.FULL:
+                launch.guarded, launch.elsewhere = replaceable_rights(project), project.home
+            if replaceable := launch.replaceable:
+                self.confined = tell_confined(launch.label, replaceable)
+                self.changed_state("confined", self.confined)
+            self.instances = Instances(launch, clock, self)
             self._offer_kept(self.instances)
         except PlanckError as failure:
             self.problem = failure.err.message

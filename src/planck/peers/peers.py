@@ -136,7 +136,7 @@ class Peers:
             seen.update(offered)
             state, detail = ("error", peer.problem)
             if peer.instances is not None:
-                state, detail = str(peer.instances.own.state), peer.instances.own.detail
+                state, detail = str(peer.instances.own.state), peer.instances.own.detail or peer.confined
             reports.append(
                 PeerReport(peer.component, peer.name, state, detail, offered, peer.compactors, left_out)
             )

@@ -12,7 +12,8 @@ from planck.config.project import Project
 from planck.mcp import meta
 from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
-from planck.mcp.transport import Launch, Link, open_process
+from planck.mcp.transport import FinalError, Launch, Link, open_process
+from planck.records.outcome import ErrorKind
 from planck.sidecar.build import prepare_python, runtime_paths
 from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
 from planck.sidecar.project import digest_files, fingerprint, read_project
@@ -56,6 +57,12 @@ class SidecarLaunch(Launch):
         self.digest = await asyncio.to_thread(digest_files, self._path)
         self._started_with = await asyncio.to_thread(fingerprint, self._path)
         project = read_project(self._path)
+        if project.requirements and self.replaceable:
+            raise FinalError(
+                ErrorKind.SANDBOX_UNAVAILABLE,
+                f"an agent could replace {str(self._path)!r}, whose dependencies are built with your rights; "
+                "keep it outside the workspace, or below .planck",
+            )
         self._python = await prepare_python(project, self._cache, self._environment, self._progress)
 
     def open(self) -> AbstractAsyncContextManager[Link]:
@@ -63,9 +70,17 @@ class SidecarLaunch(Launch):
             sidecar_argv(self._python, self._path, HOSTED),
             cwd=self._workspace,
             environment=allowed(self._environment),
-            confinement=self.confinement,
+            confinement=self.confinement or (self.guarded if self.replaceable else None),
             made_of=(self._path, self._cache, sys.prefix, sys.base_prefix, *runtime_paths()),
         )
+
+    @property
+    def replaceable(self) -> str:
+        """What of it a confined command could replace."""
+        from planck.workspace.programs import is_replaceable
+
+        path = str(self._path)
+        return path if self.guarded is not None and is_replaceable(path, self.guarded.roots) else ""
 
     async def wait_for_change(self) -> None:
         while True:
