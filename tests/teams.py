@@ -13,6 +13,7 @@ from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.llm.provider import Request
 from planck.records.events import Event, View, view
+from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, Limits, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
@@ -22,8 +23,9 @@ from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
 from planck.testing.scripted import Script, Scripted, ScriptedProvider
 from planck.toolkit.journal import Journal
-from planck.toolkit.permit import Allowed
+from planck.toolkit.permit import Allowed, Permit
 from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
 from tests.ports import CountedIds, FixedClock
@@ -134,11 +136,12 @@ class Crew:
         *workers: str,
         limits: Limits | None = None,
         journal: Callable[[SessionJournal], Journal] = lambda journal: journal,
+        clock: Clock | None = None,
     ) -> None:
         self.provider = ScriptedProvider(script)
         self.store = MemoryStore()
         self.ids = CountedIds()
-        self.clock = FixedClock()
+        self.clock = clock or FixedClock()
         self.journal = journal(SessionJournal(self.store, Bus(), self.clock))
         self.team = Team(
             f"team-{id(self)}",
@@ -177,6 +180,13 @@ class Crew:
     def events(self) -> list[Event]:
         return list(self.store.read())
 
+    def permit_for(self, spec: AgentSpec, scribe: Scribe) -> Permit:
+        return Allowed()
+
+    def extra_tools(self) -> list[Tool]:
+        """Returns what every agent has besides the team's tools."""
+        return []
+
     def _build(self, spec: AgentSpec, journal: Journal) -> Agent:
         tools = ToolSet(make_worker_tools(self.team, spec.delegator_id))
         if spec.role == "orchestrator":
@@ -185,7 +195,11 @@ class Crew:
                 tools.add(tool)
         scribe = Scribe(journal, spec.id)
         site = Site("session", Path("/"))
-        executor = Executor(tools, site, permit=Allowed(), scribe=scribe, clock=self.clock)
+        for tool in self.extra_tools():
+            tools.add(tool)
+        executor = Executor(
+            tools, site, permit=self.permit_for(spec, scribe), scribe=scribe, clock=self.clock
+        )
         seat = Seat(spec.model, self.provider, None, OnRequest(WindowCompactor(None, 128_000)))
         kit = Kit(tools, executor, NameOnly(spec.name, tools))
         return Agent(spec, seat, kit, scribe, ids=self.ids, bounds=Bounds(50))

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -32,6 +32,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, seed: int | None = None) -> None:
         self.virtual_now = 0.0
+        self.before_jump: Callable[[], None] | None = None
+        """Called when nothing is ready to run and time would pass; not again once it has raised."""
         self._shuffle = random.Random(seed).shuffle if seed is not None else None
         super().__init__(_JumpingSelector(self))
 
@@ -61,6 +63,10 @@ class _JumpingSelector(selectors.DefaultSelector):
             if not ready:
                 raise TimeoutError(f"nothing can wake this loop: {asyncio.all_tasks(self._loop)}")
             return ready
+        if look := self._loop.before_jump:
+            self._loop.before_jump = None
+            look()
+            self._loop.before_jump = look
         self._loop.virtual_now += timeout
         return ready
 

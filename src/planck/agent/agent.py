@@ -158,6 +158,7 @@ class Agent:
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
         self.scribe.turn += 1
+        self.activity = Activity.STREAMING  # from here on, also while mail joins or room is made
         self.turn_usage = Usage()
         self.turn_text = ""
         self.excesses = 0
@@ -237,6 +238,8 @@ class Agent:
                 _tool_end(msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()))
             )
         self.current_tools = self.current_tools[1:]
+        if not self.current_tools:
+            self.activity = Activity.STREAMING
 
     async def add_tool(self, tool: Tool) -> None:
         """From the next step on; the name must be free. Whoever holds it may pass it on."""

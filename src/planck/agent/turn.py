@@ -51,7 +51,6 @@ async def _ask_within_window(agent: Agent) -> AssistantMessage:
 
 
 async def _ask_model(agent: Agent) -> AssistantMessage:
-    agent.activity = Activity.STREAMING
     async with aclosing(agent.seat.provider.stream(agent.request())) as stream:
         async for item in stream:
             if isinstance(item, AssistantMessage):

@@ -236,11 +236,14 @@ def _wait(board: Board, event: Event, data: glimpses.Wait) -> Board:
 
 
 def _control(board: Board, event: Event, data: glimpses.Control) -> Board:
-    """It takes effect in the step that records it: what is told to stop waits for nobody from here on."""
+    """It took effect in the step that recorded it: what is told to stop waits for nobody from here on."""
     halt = data.action == "halt"
     for row in board.agents:
-        if (halt or row.id == data.target) and row.opened_by:
-            board = _drop_waits(_change_row(board, row.id, stopping=True), row.id)
+        if halt or row.id == data.target:
+            if data.action == "destroy":
+                board = _change_row(board, row.id, ended="destroyed")
+            if row.opened_by:
+                board = _drop_waits(_change_row(board, row.id, stopping=True), row.id)
     return replace(board, halted=board.halted or halt)
 
 

@@ -91,6 +91,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
     last_turn: str = ""
     """How its newest turn that ended did."""
     ended: str = ""
+    """How it ended, already when it was told to; empty: it is a member of its team."""
     reason: str = ""
     unread: tuple[Letter, ...] = ()
     """In order of arrival."""
