@@ -267,8 +267,11 @@ class Play(Crew):
         self._same(known - flight.destroyed | flight.started, set(live), "who is there")
         for id in live.keys() & known:
             self._compare_member(live[id], board, flight)
-        # What is told to stop takes back its questions one by one, in no time that a log would know of.
-        stopping = flight.stopped | {row.id for row in board.agents if row.stopping}
+        stopped = {row.id for row in board.agents if row.stopping or row.status == "ended"}
+        self._same(set(), {one.agent_id for one in board.questions} & stopped, "questions of who stops")
+        self._same([], [row.waits for row in board.agents if row.id in stopped and row.waits], "waits of it")
+        # The live one takes its questions back one by one, in no time that a log would know of.
+        stopping = flight.stopped | stopped
         self._same(
             {one.id for one in board.questions if one.agent_id not in stopping} - flight.decided,
             {id for id, who in self.questions.open.items() if who not in stopping} - flight.decided,

@@ -65,7 +65,9 @@ class StatusLine:
             names = ", ".join(self._name(wait.on) for wait in row.waits)
             yield f"{who}waits for {names} {self._elapsed(row.waits[0].since)}"
         told = {wait.call_id for wait in row.waits} | {question.call_id for question in asked}
-        running = [call for call in row.calls if call.id not in told]
+        # Of several questions one is answered: its call ends when those before it have.
+        answered = {call.id for call in row.calls if row.waits and call.name == "ask_agent"}
+        running = [call for call in row.calls if call.id not in told | answered]
         for call in running:
             yield f"{who}{' '.join(f'{call.name} {call.subject}'.split())} {self._elapsed(call.since)}"
         if not (asked or row.waits or running):

@@ -29,7 +29,9 @@ def describe_state(row: AgentRow, board: Board) -> str:
     if any(question.agent_id == row.id for question in board.questions):
         return "waiting for the user's answer"
     if row.waits:
-        return "waiting for " + ", ".join(f"{wait.on} until {wait.deadline}" for wait in row.waits)
+        names = [target.name if (target := board.agent(wait.on)) else wait.on for wait in row.waits]
+        latest = max(wait.deadline for wait in row.waits)
+        return f"waiting for {', '.join(names)} until {latest[11:19]}"
     return "in a turn"
 
 
