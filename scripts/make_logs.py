@@ -138,12 +138,7 @@ async def two_asks(folder: Path) -> Frames:
 
 async def without_causes(folder: Path) -> Frames:
     """The same as a version before waits had a `call_id` would have recorded it."""
-    frames = await two_asks(folder)
-    for frame in frames:
-        for key in ("call_id", "root", "origin", "options", "system", "tools"):
-            if frame["type"] != "permission_request":
-                frame["data"].pop(key, None)
-    return frames
+    return _drop_causes(await two_asks(folder))
 
 
 async def rest_of_two_asks(folder: Path) -> Frames:
@@ -151,11 +146,7 @@ async def rest_of_two_asks(folder: Path) -> Frames:
     stage = Stage(folder, {"lead": [[ask("bob"), ask("tess")], "Blue, green."], "bob": ["blue"]})
     async with stage.planck:
         await (await stage.start("bob", "tess")).run("Ask both.")
-    frames = stage.frames()
-    for frame in frames:
-        if frame["type"] == "wait":
-            frame["data"].pop("call_id", None)
-    return frames
+    return _drop_causes(stage.frames())
 
 
 async def timed_out_ask(folder: Path) -> Frames:
@@ -171,6 +162,20 @@ async def timed_out_ask(folder: Path) -> Frames:
         stage.release.set()
         await running
     return stage.frames()
+
+
+async def timed_out_now(folder: Path) -> Frames:
+    """The only ask ran out of time while it was worked on, in a log whose waits do not name their call."""
+    stage = Stage(folder, {"lead": [[ask("tess", timeout_ms=50)], "No answer."]})
+    stage._scripts["tess"] = [Say(text="late", wait=stage.release)]
+    async with stage.planck:
+        session = await stage.start("tess")
+        running = asyncio.ensure_future(session.run("Ask."))
+        await _see(session, "tool_end")
+        frames = _cut(_drop_causes(stage.frames()), "tool_end")
+        stage.release.set()
+        await running
+    return frames
 
 
 async def delegation(folder: Path) -> Frames:
@@ -307,6 +312,10 @@ async def resumed(folder: Path) -> Frames:
     return stage.frames()
 
 
+async def just_resumed(folder: Path) -> Frames:
+    return _cut(await resumed(folder), "session_resumed")
+
+
 async def _die(folder: Path) -> None:
     stage = Stage(folder, {"lead": [[delegate("eve"), ask("bob"), ("bash", {"command": "sleep 600"})]]})
 
@@ -416,6 +425,7 @@ PLAYS: dict[str, Callable[[Path], Awaitable[Frames]]] = {
     "two-asks-without-causes": without_causes,
     "two-asks-over-without-causes": rest_of_two_asks,
     "ask-timed-out": timed_out_ask,
+    "ask-timed-out-without-causes": timed_out_now,
     "delegation": delegation,
     "open-task": open_task,
     "spawned-and-destroyed": spawned_and_destroyed,
@@ -428,6 +438,7 @@ PLAYS: dict[str, Callable[[Path], Awaitable[Frames]]] = {
     "compaction": compaction,
     "compacted-now": compacted_now,
     "killed": killed,
+    "just-resumed": just_resumed,
     "resumed": resumed,
     "forked-and-rewound": forked_and_rewound,
     "budget": budget,
@@ -445,6 +456,13 @@ async def _see(session: OpenSession, type: str, *, times: int = 1, **data: Any) 
             times -= 1
             if not times:
                 return
+
+
+def _drop_causes(frames: Frames) -> Frames:
+    for frame in frames:
+        for key in ("call_id", "root", "origin", "options", "system", "tools"):
+            frame["data"].pop(key, None)
+    return frames
 
 
 def _cut(frames: Frames, type: str, *, last: bool = False, **data: Any) -> Frames:

@@ -110,6 +110,14 @@ def test_what_a_kill_left_open_is_over_after_a_resume() -> None:
     assert not any(row.waits or row.calls or row.unread for row in resumed.agents)
 
 
+@pytest.mark.parametrize("name", ["ask-timed-out-without-causes", "just-resumed"])
+def test_nobody_waits_for_what_is_over(name: str) -> None:
+    """The only ask of a step has ended; and a new process begins where nobody of the old one waits."""
+    board = fold(name)
+    assert waited_for(board, "lead") == []
+    assert not [letter for letter in board.owed if letter.kind == "ask"]
+
+
 def test_costs_and_the_window_are_those_of_the_events() -> None:
     spent = fold("budget")
     assert spent.budget

@@ -156,6 +156,8 @@ class OpenQuestions(Approvals):
 
 
 class NoRules:
+    place = ""
+
     def surroundings(self, mode: Mode | None) -> Surroundings:
         return Surroundings()
 
