@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -16,14 +17,22 @@ from planck import Planck, Tool
 from planck.headless import OpenSession
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.retry import Retrying
-from planck.records.events import UsageDelta
+from planck.peers.handout import Handout
+from planck.peers.sessions import Sessions
+from planck.records.events import ToolsChanged, UsageDelta, view
 from planck.records.messages import AssistantMessage, StopReason, Text
 from planck.records.outcome import ErrorKind
 from planck.records.specs import Limits
 from planck.records.usage import Usage
 from planck.session.archive import Archive
+from planck.session.bus import Bus
+from planck.session.journal import SessionJournal
+from planck.store.memory import MemoryStore
 from planck.store.store import StoreError
 from planck.testing.scripted import Scripted, ScriptedProvider
+from planck.toolkit.scribe import Scribe
+from planck.toolkit.toolset import ToolSet
+from tests.ports import FixedClock
 from tests.recorded import recorded
 
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
@@ -108,6 +117,24 @@ async def test_the_log_keeps_what_the_model_saw_at_each_call(tmp_path: Path) -> 
     assert seen == [(asked.system, asked.tools) for asked in double.asked]
     assert ["late" in names for _, names in seen] == [False, True, True]
     assert ["kinder" in text for text, _ in seen] == [False, False, True]
+
+
+async def test_a_peer_s_tool_that_changes_under_its_name_is_a_change_and_an_equal_one_is_none() -> None:
+    store = MemoryStore()
+    scribe = Scribe(SessionJournal(store, Bus(), FixedClock()), "a")
+    old, equal, new = (Tool("t", text, NOTHING, nothing) for text in ("one", "one", "two"))
+    peer: Any = SimpleNamespace(component="mcp", name="p", tools={"t": old})
+    tools, sessions = ToolSet(), Sessions()
+    handout = Handout(SimpleNamespace(wait_for=None), sessions)
+    handout.attach(tools, ["t"], scribe, [peer])
+    scribe.keep_tools(tools.specs)
+    handout.replace(peer, {"t": old}, {"t": equal})
+    handout.replace(peer, {"t": equal}, {"t": new})
+    await sessions.aclose()
+    (changed,) = [view(event) for event in store.read()]
+    assert isinstance(changed, ToolsChanged)
+    assert (changed.added, changed.removed) == ((), ())
+    assert [spec["description"] for spec in json.loads(store.blob(changed.tools))] == ["two"]
 
 
 async def test_a_system_prompt_and_its_tools_are_stored_once(tmp_path: Path) -> None:

@@ -25,8 +25,15 @@ from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
 
+def blob(n: int) -> bytes:
+    """What every third event refers to."""
+    return b"blob %d " % n * (n % 90)
+
+
 def payload(n: int) -> bytes:
-    return msgspec.json.encode({"n": n, "text": hashlib.sha256(b"%d" % n).hexdigest() * (n % 40)})
+    text = hashlib.sha256(b"%d" % n).hexdigest() * (n % 40)
+    names = {"blob": hashlib.sha256(blob(n)).hexdigest()[:32]} if n % 3 == 1 else {}
+    return msgspec.json.encode({"n": n, "text": text, **names})
 
 
 def draft(n: int) -> Draft:
@@ -35,7 +42,7 @@ def draft(n: int) -> Draft:
 
 def kills(count: int, rng: random.Random, folder: Path) -> dict[str, int]:
     """Kill a writer at a random instant: what it acknowledged is there, once, unchanged."""
-    totals = {"runs": 0, "events": 0, "acknowledged": 0, "before_first_ack": 0}
+    totals = {"runs": 0, "events": 0, "acknowledged": 0, "before_first_ack": 0, "blobs": 0}
     for run in range(count):
         path = folder / f"{run}" / "s.db"
         early = run % 5 == 0
@@ -51,6 +58,11 @@ def kills(count: int, rng: random.Random, folder: Path) -> dict[str, int]:
         assert len(found) >= acked, f"run {run}: {acked} acknowledged, {len(found)} there"
         assert found == [payload(n) for n in range(1, len(found) + 1)], f"run {run}: changed, doubled or lost"
         assert store.damage is None, store.damage
+        for n, name in enumerate((msgspec.json.decode(data).get("blob") for data in found), 1):
+            assert name is None or store.blob(name) == blob(n), (
+                f"run {run}: event {n} names what is not there"
+            )
+            totals["blobs"] += name is not None
         assert [e.seq for e in asyncio.run(store.append([draft(len(found) + 1)]))] == [len(found) + 1]
         store.close()
         totals["events"] += len(found)
@@ -82,6 +94,7 @@ async def _write_forever(path: Path, acks: int) -> None:
     store = SqliteStore.create(path, {"id": "s"})
     n = 0
     for round in range(1_000_000):
+        store.keep(blob(n + 1))
         several = [[draft(n + 1)], [draft(n + 2), draft(n + 3)]]
         batches = await asyncio.gather(*(store.append(drafts) for drafts in several))
         n = batches[-1][-1].seq or 0

@@ -41,6 +41,7 @@ def test_500_killed_writers_lose_nothing_that_they_acknowledged(folder: Path, se
     result = crash("kills", 500, folder, seed)
     assert result["runs"] == 500
     assert result["acknowledged"] > 500
+    assert result["blobs"] > 500
 
 
 @pytest.mark.serial

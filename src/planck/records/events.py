@@ -351,7 +351,7 @@ class ToolsChanged(View, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     tools: str = ""
-    """Names the blob of what the model is told of its tools from now on, as `turn_start` does."""
+    """Names the blob of what the model is told of its tools from the next call on, as `turn_start` does."""
 
 
 class ErrorEvent(View, frozen=True, kw_only=True, omit_defaults=False):
