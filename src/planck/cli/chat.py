@@ -29,21 +29,26 @@ What you type while it works joins its turn at the next step. Ctrl+C ends the tu
 
 
 def run(options: argparse.Namespace) -> int:
-    return asyncio.run(_chat(options))
+    try:
+        return asyncio.run(_chat(options))
+    except PlanckError as failure:
+        if not failure.err.details.get("no_model"):
+            raise
+        terminal = Terminal()
+        terminal.line(f"planck: {failure.err}", wrap=True)
+    if not sys.stdin.isatty() or not terminal.err.isatty():
+        terminal.line(WAYS_TO_A_MODEL, wrap=True)
+        return Exit.USAGE
+    from planck.cli.setup import set_up
+
+    return asyncio.run(_chat(options)) if asyncio.run(set_up()) == Exit.DONE else Exit.USAGE
 
 
 async def _chat(options: argparse.Namespace) -> int:
     terminal = Terminal()
     approver = TerminalApprover(reads=False) if sys.stdin.isatty() and terminal.err.isatty() else None
     async with open_planck(options, approver) as planck_:
-        try:
-            session = await open_session(planck_, options)
-        except PlanckError as failure:
-            if failure.err.details.get("no_model"):
-                terminal.line(f"planck: {failure.err}", wrap=True)
-                terminal.line(WAYS_TO_A_MODEL, wrap=True)
-                return Exit.USAGE
-            raise
+        session = await open_session(planck_, options)
         lines = Lines(planck_.home / "history")
         if approver:
             approver.attach(terminal, lines.mark)

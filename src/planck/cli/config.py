@@ -5,12 +5,16 @@ import json
 import sys
 from pathlib import Path
 
+from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.headless import Origin, Planck, explain_config, show_config
+from planck.headless import Origin, Planck, explain_config, set_user_value, show_config
+from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.action == "set":
+        return _set(options)
     loaded = Planck(workspace=Path(options.directory), trust=options.trust).resources.loaded
     for notice in loaded.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
@@ -22,6 +26,16 @@ def run(options: argparse.Namespace) -> int:
         print_json(origins)
         return 0
     print(make_plain("\n".join(_lines(origin) for origin in origins)))
+    return 0
+
+
+def _set(options: argparse.Namespace) -> int:
+    if not options.key or options.value is None:
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "name a key and a value, as in `planck config set default_model sonnet`"
+        )
+    path = set_user_value(Planck(workspace=Path(options.directory)).home, options.key, options.value)
+    print(f"{make_plain(options.key)} is set in {make_plain(str(path))}.", file=sys.stderr)
     return 0
 
 

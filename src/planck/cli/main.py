@@ -12,6 +12,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("planck.cli.chat", "talk to a team, line by line; also what `planck` alone does"),
     "run": ("planck.cli.run", "give a task to a team and print its answer"),
     "demo": ("planck.cli.demo", "watch real tools at work with a built-in offline model; no key needed"),
+    "setup": ("planck.cli.setup", "choose provider, key and model; they are tried before they are kept"),
     "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
     "sessions": ("planck.cli.sessions", "list, show, search, fork, export, import and delete sessions"),
     "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),

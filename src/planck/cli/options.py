@@ -107,6 +107,11 @@ def _demo(parser: argparse.ArgumentParser) -> None:
     """It takes nothing."""
 
 
+@_command("planck setup")
+def _setup(parser: argparse.ArgumentParser) -> None:
+    """It asks for all that it needs."""
+
+
 @_command("""planck tools call read --args '{"path": "README.md"}'""")
 def _tools(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", required=True, metavar="list|show|call")
@@ -173,8 +178,13 @@ def _undo(parser: argparse.ArgumentParser) -> None:
 
 @_command("planck config explain limits.steps")
 def _config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("show", "explain"), help="the values, or where they come from")
-    parser.add_argument("key", nargs="?", default="", help="explain this key only, e.g. permissions.mode")
+    parser.add_argument(
+        "action",
+        choices=("show", "explain", "set"),
+        help="the values, or where they come from, or change yours",
+    )
+    parser.add_argument("key", nargs="?", default="", help="this key only, e.g. permissions.mode")
+    parser.add_argument("value", nargs="?", default=None, help="set: a word, or JSON")
     _shared(parser, trust="as if this folder were trusted", json="for programs")
 
 

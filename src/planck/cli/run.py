@@ -311,10 +311,9 @@ Ways to get a model:
            {"providers": {"local": {"type": "openai",
              "base_url": "http://localhost:8080"}}}
          then: planck run -m local/NAME "..."
-  cloud  export ANTHROPIC_API_KEY=...  planck run -m anthropic/MODEL
-         export OPENAI_API_KEY=...     planck run -m openai/MODEL
-         export GEMINI_API_KEY=...     planck run -m google/MODEL
-         `planck models list` names the models
+  cloud  export ANTHROPIC_API_KEY=...  or OPENAI_API_KEY, GEMINI_API_KEY
+         is enough; `planck models list` names the models
+  ask    planck setup: a few questions, tried before they are kept
   none   planck demo: a team at work, offline, in a few seconds"""
 
 

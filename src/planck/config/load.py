@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry
+from planck.config.relaxed import parse_relaxed
+from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry, list_choices
 from planck.config.servers import read_addresses
 from planck.config.trust import TrustState
 from planck.permissions.authority import stricter
@@ -75,7 +76,7 @@ def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
     with Root(file.parent, protected=False).writing(file.name) as slot:
         before, mode = slot.read(_MAX_BYTES) or (b"{}", 0o600)
         try:
-            config = json.loads(before)
+            config = parse_relaxed(before.decode())
         except (ValueError, RecursionError) as problem:
             raise ConfigError(
                 ErrorKind.READ_FAILED, f"{str(file)!r} can't be read: {problem}; correct it"
@@ -83,7 +84,53 @@ def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
         if not isinstance(config, dict):
             raise ConfigError(ErrorKind.INVALID_ARGS, f"{str(file)!r} must hold a JSON object; correct it")
         yield config
+        if _has_comments(before):  # they can't be written back, and are the user's
+            backup = file.with_name("config.json.bak")
+            with suppress(FileNotFoundError):
+                backup.unlink()
+            with open(backup, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as old:
+                old.write(before)
         slot.replace(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n", mode & ~0o077)
+
+
+def set_user_value(home: Path, key: str, text: str) -> Path:
+    """Writes one value of the user's own file, or raises and changes nothing; `key` may go into maps.
+
+    The text is JSON, or a word as it stands where it is none.
+    """
+    top = key.partition(".")[0]
+    if top not in KEYS:
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS,
+            f"{key!r} is no key of the configuration{did_you_mean(top, KEYS)}; "
+            "`planck config explain` lists them",
+        )
+    try:
+        value = text if top in _TEXTS else json.loads(text)
+    except ValueError:
+        value = text
+    with edit_user_file(home) as config:
+        *parents, last = key.split(".")
+        place = config
+        for name in parents:
+            place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                raise ConfigError(ErrorKind.INVALID_ARGS, f"{name!r} in {key!r} is no map; set it as a whole")
+        place[last] = value
+        file, notices = str(home / "config.json"), list[str]()
+        known = _keep_known({k: v for k, v in config.items() if k != "$schema"}, file, notices)
+        if wrong := [notice for notice in notices if repr(key) in notice]:
+            raise ConfigError(ErrorKind.INVALID_ARGS, wrong[0].replace(" is ignored", ""))
+        _convert(known, [Layer(file, known)])
+    return home / "config.json"
+
+
+def _has_comments(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return True
+    return False
 
 
 def config_files(home: Path, workspace: Path) -> tuple[Path, Path]:
@@ -134,7 +181,7 @@ def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str
             ErrorKind.READ_FAILED, f"cannot read {str(path)!r}: {failure}; correct it or move it away"
         ) from None
     try:
-        raw = json.loads(text)
+        raw = parse_relaxed(text)
     except (ValueError, RecursionError) as failure:
         raise ConfigError(
             ErrorKind.INVALID_ARGS, f"{str(path)!r} is not valid JSON: {failure}; correct it or move it away"
@@ -239,8 +286,14 @@ def _find_culprit(layers: Iterable[Layer], failure: msgspec.ValidationError) -> 
             try:
                 msgspec.convert({key: value}, Config)
             except msgspec.ValidationError as own:
-                return layer.origin(key), str(own).replace("`$.", "`")
+                return layer.origin(key), _say_choices(str(own).replace("`$.", "`"))
     return "configuration", str(failure)
+
+
+def _say_choices(problem: str) -> str:
+    path = problem.rpartition(" - at `")[2].rstrip("`")
+    choices = list_choices(path) if problem.startswith("Invalid enum value") else []
+    return f"{problem}: one of {', '.join(choices)}" if choices else problem
 
 
 def _withhold(config: Config, project: Layer, above: Iterable[Layer]) -> Config:

@@ -42,8 +42,7 @@ def resolve(config: Config, name: str) -> ModelSpec:
     if not name:
         raise ModelError(
             ErrorKind.NOT_FOUND,
-            "no model is configured; pass -m PROVIDER/MODEL, set default_model in the config, "
-            "or try `planck demo`, which needs none",
+            "no model is named; pass -m PROVIDER/MODEL, or set default_model in the config",
             {"no_model": True},
         )
     for entry in config.models:
@@ -100,6 +99,39 @@ def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
         return None
 
 
+class DefaultModel(msgspec.Struct, frozen=True):
+    """The model that is used where none is named, and what made it that."""
+
+    model: ModelSpec
+    why: str
+
+
+async def choose_default(config: Config, ring: Keyring, transport: Transport) -> DefaultModel:
+    """`default_model`, else the first vendor's that there is a key for, else a local server's first."""
+    if config.default_model:
+        return DefaultModel(resolve(config, ""), "default_model of the configuration")
+    if found := _choose_vendor(config, ring):
+        return found
+    for model in await find_local_models(config, ring, transport):
+        return DefaultModel(model, f"the local server at {model.base_url}")
+    raise ModelError(
+        ErrorKind.NOT_FOUND,
+        "no model is configured; run `planck setup`, pass -m PROVIDER/MODEL, "
+        "or try `planck demo`, which needs none",
+        {"no_model": True},
+    )
+
+
+def _choose_vendor(config: Config, ring: Keyring) -> DefaultModel | None:
+    for vendor in VENDORS:
+        if source := ring.source(vendor, provider_entry(config, vendor)):
+            where = source if source.isupper() else "`planck auth`"
+            return DefaultModel(
+                resolve(config, f"{vendor}/{catalog.DEFAULTS[vendor]}"), f"a key from {where}"
+            )
+    return None
+
+
 async def find_local_models(config: Config, ring: Keyring, transport: Transport) -> list[ModelSpec]:
     """Returns the models of local servers, asked only if nothing else is configured."""
     if config.default_model or config.models or config.providers:
@@ -145,14 +177,20 @@ async def list_models(
         config, ring, transport
     )
     rows += [_make_row(config, ring, model, "local") for model in local]
+    default = _choose_vendor(config, ring)
+    chosen = config.default_model or (default.model.label if default else local[0].label if local else "")
     for vendor in VENDORS:
         entry = provider_entry(config, vendor)
-        if not entry.base_url and (everything or ring.source(vendor, entry)):
+        own = entry.base_url == config.addresses.get(vendor, "")  # not a gateway of the configuration
+        if own and (everything or ring.source(vendor, entry)):
             known = [
                 resolve(config, f"{vendor}/{model.id}") for model in catalog.models(vendor) if model.tools
             ]
             rows += [_make_row(config, ring, model, "catalog") for model in known if not model.id]
-    return rows
+    return [
+        msgspec.structs.replace(row, current=chosen in (row.id, f"{row.provider}/{row.model}"))
+        for row in rows
+    ]
 
 
 def catalog_date() -> str:
@@ -246,7 +284,7 @@ def _make_row(config: Config, ring: Keyring, model: ModelSpec, source: str) -> M
         model=model.model,
         context_window=model.context_window,
         base_url=without_userinfo(model.base_url),
-        current=model.label == config.default_model,
+        current=False,
         source=source,
         has_key=entry.type in KEYLESS or bool(ring.source(model.provider, entry)),
         input_usd=price.input if price else None,

@@ -24,6 +24,7 @@ class Origin(msgspec.Struct, frozen=True):
 def show_config(config: Config) -> dict[str, Any]:
     """Returns the effective configuration without secrets."""
     values: dict[str, Any] = hide(msgspec.to_builtins(config))
+    values.pop("addresses")
     for entry in values["providers"].values():
         entry.pop("withhold_key")
     return values

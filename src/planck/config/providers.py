@@ -5,7 +5,14 @@ from collections.abc import Mapping
 import msgspec
 
 from planck.config.credentials import CredentialFile, KeyAccess, Keyring, find_secrets
-from planck.config.models import find_local_models, find_price, provider_entry, resolve, resolve_pair
+from planck.config.models import (
+    DefaultModel,
+    choose_default,
+    find_price,
+    provider_entry,
+    resolve,
+    resolve_pair,
+)
 from planck.config.project import Project
 from planck.config.schema import KEYLESS
 from planck.llm.address import Network, canonical
@@ -58,12 +65,14 @@ class Providers:
         return resolve(config, name)
 
     async def choose(self, name: str = "") -> ModelSpec:
-        """Resolves a name, or the default; with nothing configured, takes what a local server has."""
-        config = self._resources.config
-        if name or config.default_model:
+        """Resolves a name, or the default."""
+        if name or self._resources.config.default_model:
             return self.resolve(name)
-        local = await find_local_models(config, self.keyring, self.transport)
-        return local[0] if local else self.resolve(name)
+        return (await self.choose_default()).model
+
+    async def choose_default(self) -> DefaultModel:
+        """The model that is used where none is named, and why that one; raises where there is none."""
+        return await choose_default(self._resources.config, self.keyring, self.transport)
 
     def resolve_member(self, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
         """A member's model; the provider is a key of `providers` or a type, the id an alias or its own."""

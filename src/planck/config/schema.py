@@ -108,6 +108,17 @@ def describe_key(key: str) -> str:
     return text
 
 
+def list_choices(key: str) -> list[str]:
+    """Returns the words that a key takes, where it takes only some: `permissions.mode` is such a key."""
+    found = config_schema()["properties"]
+    choices: list[str] = []
+    for part in key.split("."):
+        entry = found.get(part, {})
+        choices = entry.get("enum") or _find_part(entry).get("enum", [])
+        found = _find_properties(entry)
+    return choices
+
+
 def config_schema() -> dict[str, Any]:
     """Returns the published JSON Schema; editors take it from `$schema` in a config file."""
     (found,), components = msgspec.json.schema_components([Config], ref_template="#/$defs/{name}")
@@ -129,10 +140,11 @@ def _close(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_properties(entry: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = _find_part(entry).get("properties", {})
+    return found
+
+
+def _find_part(entry: dict[str, Any]) -> dict[str, Any]:
     reference = entry.get("$ref") or next((e["$ref"] for e in entry.get("allOf", ()) if "$ref" in e), "")
-    if not reference:
-        return {}
-    found: dict[str, Any] = (
-        config_schema()["$defs"].get(reference.rsplit("/", 1)[1], {}).get("properties", {})
-    )
+    found: dict[str, Any] = config_schema()["$defs"].get(reference.rsplit("/", 1)[1], {}) if reference else {}
     return found

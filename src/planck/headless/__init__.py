@@ -2,7 +2,7 @@
 
 _NAMES = {
     "planck.config.auth": "Auth",
-    "planck.config.load": "ConfigError read_environment",
+    "planck.config.load": "ConfigError read_environment set_user_value",
     "planck.config.models": "ModelError ModelRow",
     "planck.config.origins": "Origin explain_config show_config",
     "planck.config.project": "Project",
@@ -14,6 +14,7 @@ _NAMES = {
     "planck.headless.explain": "explain_call",
     "planck.headless.open_session": "OpenSession",
     "planck.headless.planck": "Planck",
+    "planck.headless.setup": "Candidate Setup",
     "planck.headless.toolbox": "Inventory ToolBox",
     "planck.headless.workbench": "Workbench make_token serve_http serve_stdio",
     "planck.peers.peers": "PeerReport",

@@ -1,6 +1,7 @@
 from planck.config.auth import Auth as Auth
 from planck.config.load import ConfigError as ConfigError
 from planck.config.load import read_environment as read_environment
+from planck.config.load import set_user_value as set_user_value
 from planck.config.models import ModelError as ModelError
 from planck.config.models import ModelRow as ModelRow
 from planck.config.origins import Origin as Origin
@@ -23,6 +24,8 @@ from planck.headless.event import encode_frame as encode_frame
 from planck.headless.explain import explain_call as explain_call
 from planck.headless.open_session import OpenSession as OpenSession
 from planck.headless.planck import Planck as Planck
+from planck.headless.setup import Candidate as Candidate
+from planck.headless.setup import Setup as Setup
 from planck.headless.toolbox import Inventory as Inventory
 from planck.headless.toolbox import ToolBox as ToolBox
 from planck.headless.workbench import Workbench as Workbench

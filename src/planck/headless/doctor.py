@@ -104,12 +104,13 @@ def _check_home(home: Path) -> Check:
 
 
 async def _check_model(planck_: Planck) -> Check:
-    advice = "pass -m PROVIDER/MODEL or set default_model; `planck run` without one lists all ways"
     try:
-        model = await planck_.model()
+        default = await planck_.default_model()
     except PlanckError as failure:
-        return Check("model", "warning", failure.err.message, advice)
-    return Check("model", "ok", f"{model.label} ({model.provider}, window {model.context_window:,} tokens)")
+        return Check("model", "warning", failure.err.message, "`planck setup` leads to one")
+    model = default.model
+    detail = f"{model.label} ({model.provider}, window {model.context_window:,} tokens): {default.why}"
+    return Check("model", "ok", detail)
 
 
 def _check_containment() -> Check:

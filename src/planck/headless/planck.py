@@ -249,9 +249,14 @@ class Planck:
         ]
 
     async def model(self, name: str = "") -> ModelSpec:
-        """Resolves an alias, `provider/model` or the default; with nothing configured, a local server's."""
+        """Resolves an alias, `provider/model` or the default; see `default_model`."""
         self._check_open()
         return await self._providers.choose(name)
+
+    async def default_model(self) -> models.DefaultModel:
+        """The model that is used where none is named, and why that one."""
+        self._check_open()
+        return await self._providers.choose_default()
 
     async def list_models(self, *, everything: bool = False) -> list[models.ModelRow]:
         """Returns every model that can be named here, with what is known of it."""

@@ -17,6 +17,10 @@ _IMAGES, _REASONING, _TOOLS = 1, 2, 4
 _MILLION = 1_000_000
 
 
+DEFAULTS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "google": "gemini-3.8-flash"}
+"""What a vendor's key alone gives, chosen with the snapshot: good at tools, of a middling price."""
+
+
 class Price(NamedTuple):
     """USD per million tokens, for requests of at least `start` input tokens; None: as ordinary input."""
 

@@ -1,0 +1,133 @@
+"""`planck setup` and a first run: from nothing to an answer, and nothing written that does not work."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from planck.records.messages import Text
+from tests.command import Bench
+from tests.terminal import on_terminal
+from tests.wire.anthropic import Anthropic
+from tests.wire.script import Answer, Fault, Step, play
+from tests.wire.server import Asked, WireServer
+
+KEY = "sk-ant-right"
+
+
+def vendor(asked: Asked) -> Step:
+    right = asked.headers.get("x-api-key") == KEY
+    return Answer((Text("I am here."),)) if right else Fault("auth")
+
+
+def bare(tmp_path: Path) -> Bench:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    (bench.home / "config.json").unlink()
+    return bench
+
+
+async def test_a_vendors_key_is_enough(tmp_path: Path) -> None:
+    bench = bare(tmp_path)
+    async with WireServer(play(Anthropic(), vendor)) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": "other"}
+        done = await bench.run("run", "are you there?", env=environ)
+        doctor = await bench.run("doctor", env=environ)
+        listed = await bench.run("models", "list", "--json", env=environ)
+    assert (done.code, done.out) == (0, "I am here.\n")
+    asked = json.loads(server.asked[0].body)["model"]
+    assert f"anthropic/{asked}" in doctor.out
+    assert "a key from ANTHROPIC_API_KEY" in doctor.out
+    assert [row["model"] for row in json.loads(listed.out)["models"] if row["current"]] == [asked]
+
+
+async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an_answer(
+    tmp_path: Path,
+) -> None:
+    bench = bare(tmp_path)
+    async with WireServer(play(Anthropic(), vendor)) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url}
+        run = await on_terminal("setup", home=bench.home, work=bench.work, env=environ)
+        at = await run.until("empty to leave")
+        run.type("1\n")
+        at = await run.until("not shown", at)
+        run.type("sk-ant-wrong\n")
+        at = await run.until("Model [", at)
+        run.type("\n")
+        at = await run.until("not_authenticated", at)
+        assert os.listdir(bench.home) == []
+        at = await run.until("empty to leave", at)
+        run.type("1\n")
+        at = await run.until("not shown", at)
+        run.type(f"{KEY}\n")
+        at = await run.until("Model [", at)
+        run.type("\n")
+        await run.until("answers", at)
+        assert await run.end() == 0
+        done = await bench.run("run", "and now?", env=environ)
+    assert (done.code, done.out) == (0, "I am here.\n")
+    assert json.loads((bench.home / "config.json").read_text())["default_model"].startswith("anthropic/")
+    assert KEY not in (bench.home / "config.json").read_text()
+
+
+async def test_a_conversation_without_a_model_begins_with_the_questions(tmp_path: Path) -> None:
+    bench = bare(tmp_path)
+    run = await on_terminal(home=bench.home, work=bench.work)
+    at = await run.until("no model is configured")
+    at = await run.until("Where is your model?", at)
+    run.type("\n")
+    await run.until("Nothing was written", at)
+    assert await run.end() == 2
+
+
+async def test_a_home_that_is_a_file_is_told_before_the_questions(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "home").write_text("no folder")
+    run = await on_terminal("setup", home=tmp_path / "home", work=tmp_path / "work")
+    await run.until("can't be written; mend its rights, or set PLANCK_HOME")
+    assert await run.end() == 2
+
+
+async def test_without_a_terminal_the_other_ways_are_told(tmp_path: Path) -> None:
+    done = await bare(tmp_path).run("setup")
+    assert done.code == 2
+    assert "planck config set default_model" in done.err
+
+
+async def test_one_value_is_set_and_the_rest_of_the_file_stays(tmp_path: Path) -> None:
+    bench = bare(tmp_path)
+    file = bench.home / "config.json"
+    file.write_text(
+        '{\n  // mine\n  "default_model": "local/m", // "no comment"\n  "limits": {"steps": 9,},\n}\n'
+    )
+    for key, value in (("limits.calls", "5"), ("default_model", "a/b"), ("permissions.mode", "workspace")):
+        done = await bench.run("config", "set", key, value)
+        assert (done.code, done.out) == (0, "")
+    written = json.loads(file.read_text())
+    assert written == {
+        "default_model": "a/b",
+        "limits": {"steps": 9, "calls": 5},
+        "permissions": {"mode": "workspace"},
+    }
+    assert "// mine" in (bench.home / "config.json.bak").read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("defualt_model", "x", "did you mean 'default_model'?"),
+        ("permissions.mode", "yolo", "one of ask, full, read-only, workspace"),
+        ("limits.setps", "1", "unknown key 'limits.setps'"),
+        ("limits.steps", "many", "`limits.steps`"),
+        ("default_model.x", "1", "is no map"),
+    ],
+)
+async def test_a_wrong_value_is_told_and_changes_nothing(
+    tmp_path: Path, key: str, value: str, said: str
+) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    before = (bench.home / "config.json").read_bytes()
+    done = await bench.run("config", "set", key, value)
+    assert done.code == 2
+    assert said in done.err
+    assert (bench.home / "config.json").read_bytes() == before
