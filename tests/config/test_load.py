@@ -238,6 +238,7 @@ HOSTILE: dict[str, Any] = {
     "mcpServers": {"theirs": {"command": "theirs"}},
     "hooks": {"Stop": [{"command": "theirs"}]},
     "agents_md": "chain",
+    "peers_wait_ms": 60_000,
     "permissions": {"mode": "full", "rules": [{"tool": "*", "decision": "allow", "unconfined": True}]},
     "limits": {"live_agents": 5000, "total_agents": 5000, "spawn_depth": 9, "inbox": 9999, "steps": 9999},
     "locale": "theirs",

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from planck.config.relaxed import parse_relaxed
 from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry, list_choices
 from planck.config.servers import read_addresses
 from planck.config.trust import TrustState
@@ -76,7 +75,7 @@ def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
     with Root(file.parent, protected=False).writing(file.name) as slot:
         before, mode = slot.read(_MAX_BYTES) or (b"{}", 0o600)
         try:
-            config = parse_relaxed(before.decode())
+            config = _read_json(before.decode())
         except (ValueError, RecursionError) as problem:
             raise ConfigError(
                 ErrorKind.READ_FAILED, f"{str(file)!r} can't be read: {problem}; correct it"
@@ -123,6 +122,15 @@ def set_user_value(home: Path, key: str, text: str) -> Path:
             raise ConfigError(ErrorKind.INVALID_ARGS, wrong[0].replace(" is ignored", ""))
         _convert(known, [Layer(file, known)])
     return home / "config.json"
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        from planck.config.relaxed import parse_relaxed
+
+        return parse_relaxed(text)
 
 
 def _has_comments(content: bytes) -> bool:
@@ -181,7 +189,7 @@ def _read(path: Path, notices: list[str], seen: bytes | None = None) -> dict[str
             ErrorKind.READ_FAILED, f"cannot read {str(path)!r}: {failure}; correct it or move it away"
         ) from None
     try:
-        raw = parse_relaxed(text)
+        raw = _read_json(text)
     except (ValueError, RecursionError) as failure:
         raise ConfigError(
             ErrorKind.INVALID_ARGS, f"{str(path)!r} is not valid JSON: {failure}; correct it or move it away"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,11 +26,13 @@ from planck.records.authority import Mode
 from planck.records.events import SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
-from planck.session.archive import Archive
 from planck.session.logs import HeldSession, SessionLogs
 from planck.session.session import resume_session, start_session
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
+
+if TYPE_CHECKING:
+    from planck.session.archive import Archive
 
 
 class Planck:
@@ -101,8 +103,10 @@ class Planck:
         )
 
     @property
-    def archive(self) -> Archive:
+    def archive(self) -> "Archive":
         """The stored sessions: to list, look at, fork."""
+        from planck.session.archive import Archive  # a run looks at no other session
+
         return Archive(self.sessions_dir, self.workspace)
 
     async def __aenter__(self) -> "Planck":
