@@ -148,7 +148,7 @@ class Crew:
             journal=self.journal,
             ids=self.ids,
             clock=self.clock,
-            limits=limits or Limits(live_agents=10_000, total_agents=100_000),
+            limits=limits or Limits(live_agents=10_000, total_agents=100_000, messages=1_000_000),
             build=self._build,
         )
         self.names = ("lead", *workers)

@@ -13,6 +13,7 @@ from planck.permissions.budget import Budget
 from planck.records.events import TextDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind
+from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
 from planck.testing.cassette import Playback, Recording
 from planck.testing.faulty import Faulty
@@ -34,7 +35,7 @@ WRAPPERS: dict[str, Wrap] = {
     "retrying": lambda inner: Retrying(inner, lambda: 0.0),
     "faulty": lambda inner: Faulty(inner, lambda: 0.5, rate=0.0),
     "recording": Recording,
-    "metered": lambda inner: Metered(inner, Budget(100.0), Flat(), "m"),
+    "metered": lambda inner: Metered(inner, Budget(100.0), Flat(), ModelSpec("p", "m")),
     "all": lambda inner: Retrying(Recording(Faulty(inner, lambda: 0.5, rate=0.0)), lambda: 0.0),
 }
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planck.context.compaction import fits
 from planck.llm.provider import Request
 from planck.records import codec
 from planck.records.events import (
@@ -254,6 +255,25 @@ def test_tokens_are_the_last_real_count_and_the_bytes_since() -> None:
     told.apply(_end("t1", "y" * 3000))
     told.apply(_end("t2", "y" * 3000))
     assert 1250 + 2000 <= told.tokens() < 1250 + 2000 + 200 // BYTES_PER_TOKEN
+
+
+@pytest.mark.parametrize("counted", [Usage(100), Usage(40, 50, 10), Usage(1)], ids=str)
+def test_a_count_too_small_to_be_true_does_not_hide_how_long_a_history_is(counted: Usage) -> None:
+    """100 tokens for 300 KB: a server that counts what its cache did not have, or that can't count."""
+    told = History()
+    _prompt(told, "word " * 60_000)
+    told.apply(_said(Text("hm"), usage=counted))
+    assert told.tokens() >= 300_000 // 6
+    assert not fits(told, 32_768)
+    _prompt(told, "more " * 6_000)
+    assert told.tokens() >= 330_000 // 6
+
+
+def test_a_count_too_large_to_be_true_does_not_make_a_history_too_long() -> None:
+    told = History()
+    _prompt(told, "hello")
+    told.apply(_said(Text("hm"), usage=Usage(10_000_000)))
+    assert fits(told, 32_768, fixed=1_000)
 
 
 def test_messages_of_other_agents_say_who_sent_them() -> None:

@@ -365,20 +365,20 @@ async def test_a_prompt_given_to_planck_alone_in_a_script_says_how_it_went(tmp_p
     assert done.code == 1
 
 
-@pytest.mark.parametrize("used", [100, 10_000_000], ids=["little", "more than the window"])
+@pytest.mark.parametrize("used", [12_000, 10_000_000], ids=["as much", "more than the window"])
 async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Path, used: int) -> None:
     usage = {"prompt_tokens": used, "completion_tokens": 5}
     reply = chat.calls(("bash", {"command": "true"}))
     reply = Reply([*reply.pieces[:-2], chat.sse(chat.chunk(usage=usage)), reply.pieces[-1]])
     async with WireServer([reply]) as server:
-        bench = Bench(tmp_path, server.url)
-        budget = ("-m", "local/gpt-5", "--max-budget-usd", "0.00001")
+        model = {"id": "short", "model": "gpt-5", "provider": "local", "max_output": 10}
+        bench = Bench(tmp_path, server.url, models=[model])
+        budget = ("-m", "short", "--max-budget-usd", "0.016")
         done = await bench.run("run", "loop", *FULL, *budget, "--output-format", "stream-json")
     assert (done.code, done.result["status"], len(server.asked)) == (4, "capped", 1)
     assert done.result["errors"][-1]["kind"] == "budget_exceeded"
-    assert done.result["cost_usd"] > 0.00001
     (spent,) = [line["data"] for line in done.lines if line["type"] == "budget"]
-    assert spent == {"limit_usd": 0.00001, "spent_usd": done.result["cost_usd"]}
+    assert spent == {"limit_usd": 0.016, "spent_usd": done.result["cost_usd"]}
 
 
 async def test_a_new_session_of_a_conversation_has_its_budget_too(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from planck.records.specs import Limits
 from tests.teams import Crew
 from tests.virtual_time import run_virtual
 
-PLENTY = Limits(live_agents=100_000, total_agents=1_000_000, inbox=1_000_000, hops=1_000_000, steps=1_000_000)
+_MANY = 1_000_000
+PLENTY = Limits(live_agents=_MANY, total_agents=_MANY, inbox=_MANY, messages=_MANY, hops=_MANY, steps=_MANY)
 
 
 @pytest.mark.parametrize("seed", [11])

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.config.credentials import Keyring
 from planck.config.schema import KEYLESS, Config, ModelEntry, ProviderEntry
 from planck.llm import catalog
 from planck.llm.address import without_userinfo
-from planck.llm.catalog import CatalogModel
+from planck.llm.catalog import CatalogModel, Price
 from planck.llm.endpoint import LOCAL_ROOTS
 from planck.llm.local import discover
 from planck.llm.provider import Provider, ProviderError, Request
@@ -92,11 +93,27 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
 
 
 def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
-    """The entry that says what a model costs; None for any server that is not a vendor's own."""
+    """The entry that says what a model costs, None where that is not known.
+
+    The user's own word comes first; a server that takes no key is free; then comes the catalog.
+    """
     try:
-        return _find_in_catalog(model.provider, provider_entry(config, model.provider), model.model)
+        entry = provider_entry(config, model.provider)
     except ModelError:
         return None
+    known = _find_in_catalog(model.provider, entry, model.model)
+    said = [own for own in config.models if own.provider == model.provider and own.model == model.model]
+    own = next((own.price for own in said if own.id == model.id or not model.id), None)
+    if own is not None:
+        price = Price(0, own.input, own.output, own.cache_read, own.cache_write)
+    elif not entry.has_api_key:
+        price = Price(0, 0.0, 0.0, 0.0, 0.0)
+    else:
+        return known
+    return replace(known or _UNKNOWN, prices=(price,))
+
+
+_UNKNOWN = CatalogModel("", "", 0, 0, images=False, reasoning=False, tools=True, prices=())
 
 
 class DefaultModel(msgspec.Struct, frozen=True):
@@ -275,7 +292,7 @@ def _find_in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogM
 
 def _make_row(config: Config, ring: Keyring, model: ModelSpec, source: str) -> ModelRow:
     entry = provider_entry(config, model.provider)
-    known = _find_in_catalog(model.provider, entry, model.model)
+    known = find_price(config, model)
     price = known.prices[0] if known and known.prices else None
     return ModelRow(
         provider=model.provider,

@@ -40,6 +40,18 @@ class ProviderEntry(msgspec.Struct, frozen=True):
             msgspec.structs.force_setattr(self, "has_api_key", False)
 
 
+_Usd = Annotated[float, Meta(ge=0)]
+
+
+class PriceEntry(msgspec.Struct, frozen=True):
+    """USD for a million tokens."""
+
+    input: _Usd
+    output: _Usd
+    cache_read: Annotated[_Usd | None, Meta(description="default: as input")] = None
+    cache_write: Annotated[_Usd | None, Meta(description="default: as input")] = None
+
+
 class ModelEntry(msgspec.Struct, frozen=True):
     id: Annotated[str, Meta(description="your name for it, used with -m and in teams")]
     model: Annotated[str, Meta(description="the provider's own name for it")]
@@ -48,6 +60,9 @@ class ModelEntry(msgspec.Struct, frozen=True):
     params: Annotated[dict[str, Any], Meta(description="sent with every request, e.g. temperature")] = {}
     context_window: int = 0
     max_output: int = 0
+    price: Annotated[
+        PriceEntry | None, Meta(description="in USD for a million tokens; a budget needs it to be known")
+    ] = None
 
 
 class Permissions(msgspec.Struct, frozen=True):

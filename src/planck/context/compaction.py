@@ -145,11 +145,10 @@ class WindowCompactor:
         self._summariser = summariser
         self._window = window
         self._notes = notes
-        self._tools: Sequence[ToolSpec] = ()
-        self._tool_bytes = 0
+        self._tools = SpecSize()
 
     async def make_room(self, request: Request, scribe: Scribe, *, overflowed: bool = False) -> Room | None:
-        fixed = (len(request.system.encode()) + self._size_of(request.tools)) // BYTES_PER_TOKEN
+        fixed = (len(request.system.encode()) + self._tools.measure(request.tools)) // BYTES_PER_TOKEN
         if overflowed:
             self._window = min(self._window, request.history.tokens(fixed)) * 2 // 3
         if fits(request.history, self._window, fixed=fixed):
@@ -176,10 +175,18 @@ class WindowCompactor:
             return done
         return replace(done, window=self._window, summary=summary.text)
 
-    def _size_of(self, tools: Sequence[ToolSpec]) -> int:
-        if tools is not self._tools:  # the same object until the set changes
-            self._tools, self._tool_bytes = tools, len(codec.encode(tools))
-        return self._tool_bytes
+
+class SpecSize:
+    """Measures a tool set as a request carries it, anew only when the set is another object."""
+
+    def __init__(self) -> None:
+        self._tools: Sequence[ToolSpec] = ()
+        self._bytes = 0
+
+    def measure(self, tools: Sequence[ToolSpec]) -> int:
+        if tools is not self._tools:
+            self._tools, self._bytes = tools, len(codec.encode(tools))
+        return self._bytes
 
 
 class _Work:

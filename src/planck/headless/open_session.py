@@ -187,7 +187,10 @@ class OpenSession:
         )
 
     async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
-        """Prompt the orchestrator and wait until nothing can wake it any more."""
+        """Prompt the orchestrator and wait until nothing can wake it any more.
+
+        Where another process has taken the session over, this one is closed and `writer_conflict` raised.
+        """
         began, after = self._clock.monotonic(), self.head
         self._stopped = None  # a session that was stopped goes on; no await before: a new stop counts
         self._session.team.resume()
@@ -197,6 +200,10 @@ class OpenSession:
                 await self.settled()
         except TimeoutError:
             await self.stop(TurnStatus.TIMED_OUT)
+        except PlanckError as failure:
+            if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
+                await self.aclose()
+            raise
         result = self.result(after, round((self._clock.monotonic() - began) * 1000))
         return mark_stopped(result, self._stopped) if self._stopped else result
 

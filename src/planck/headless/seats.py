@@ -3,6 +3,8 @@
 import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from planck.agent.metered import Metered, WithinBudget
 from planck.agent.seat import Seat
 from planck.config.providers import Providers
@@ -18,6 +20,7 @@ from planck.context.compaction import (
     WindowCompactor,
     find_flaw,
 )
+from planck.llm.catalog import CatalogModel
 from planck.llm.provider import Provider, Request
 from planck.llm.retry import Retrying
 from planck.peers.peers import Peers
@@ -42,8 +45,10 @@ class Seats:
 
     def seat_for(self, model: ModelSpec, compactor: str) -> Seat:
         """What changes with an agent's model: who answers, what it costs, how its history is made to fit."""
-        provider, tariff = self._providers.open(model), self._providers.price(model)
-        metered = Metered(provider, self._budget, tariff, model.label) if self._budget else None
+        tariff = self._providers.price(model)
+        bounded = _bound_output(model, tariff) if self._budget else model
+        provider = self._providers.open(bounded)
+        metered = Metered(provider, self._budget, tariff, bounded) if self._budget else None
         provider = metered or provider
         if not self._providers.is_double(model.provider):  # a double is left alone
             provider = Retrying(provider, random.random)
@@ -56,6 +61,17 @@ class Seats:
             return None
         by_model = ModelSummariser(provider)
         return by_model if name in BUILT_IN else SidecarSummariser(name, self._peers, by_model, self._scribe)
+
+
+_MOST_OUTPUT = 32_000
+
+
+def _bound_output(model: ModelSpec, known: CatalogModel | None) -> ModelSpec:
+    """Under a budget every request says how long its answer may be: its worst case must be one."""
+    if model.max_output:
+        return model
+    most = min(known.max_output if known and known.max_output else _MOST_OUTPUT, _MOST_OUTPUT)
+    return replace(model, max_output=min(most, max(model.context_window // 4, 1)))
 
 
 class SidecarSummariser:

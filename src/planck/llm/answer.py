@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from planck.llm.http_errors import provider_error
 from planck.llm.provider import Item, ProviderError, Request
@@ -68,6 +68,7 @@ class Answer:
         An answer cut short by length, refusal or filter loses every call, since the last may be half a call
         and the rest were meant together with it.
         """
+        self.usage = drop_negative(self.usage)
         if self.too_large:
             return self._build_head()
         if self.stop is None:
@@ -175,6 +176,12 @@ def cut_error() -> ProviderError:
     return ProviderError(
         ErrorKind.STREAM_CUT, "the answer ended before the model finished; it can be tried again"
     )
+
+
+def drop_negative(usage: Usage) -> Usage:
+    """Nobody is paid back by a count below zero; one that has none is the same object."""
+    counts = astuple(usage)
+    return usage if min(counts) >= 0 else Usage(*(max(count, 0) for count in counts))
 
 
 def count_usage(

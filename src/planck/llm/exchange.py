@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
-from planck.llm.answer import Answer, TooLarge
+from planck.llm.answer import Answer, TooLarge, drop_negative
 from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error, refusal
 from planck.llm.provider import Item, ProviderError
@@ -72,7 +72,7 @@ class Exchange:
                         await asyncio.sleep(0)
                     if answer.usage is not counted:
                         counted = answer.usage
-                        yield UsageDelta(usage=counted)
+                        yield UsageDelta(usage=drop_negative(counted))
                     if answer.ended or answer.too_large:
                         break
                 if pulse.is_due():

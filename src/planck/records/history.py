@@ -39,6 +39,11 @@ from planck.records.outcome import Err, ErrorKind
 BYTES_PER_TOKEN = 3
 """Low for English, about right for code and other scripts: an estimate that errs towards compacting early."""
 
+_LONGEST_TOKEN = 6
+"""Bytes, on the average of a whole history in any script: a server that counts fewer tokens left some out."""
+_HIDDEN = 8_192
+"""Tokens that a server may count beside what we sent, such as a template; more can't be true either."""
+
 _CONTINUE = user_text("Continue.", "planck")
 """Between two answers in a row, which not every vendor takes."""
 
@@ -64,7 +69,9 @@ class History:
         self._open: list[_Open] = []
         self._wire_ids: set[str] = set()
         self._wire: dict[str, list[bytes]] = {}
+        self._bytes = 0
         self._counted = 0
+        self._counted_bytes = 0
         self._uncounted_bytes = 0
         self._replace(messages)
 
@@ -112,9 +119,14 @@ class History:
     def tokens(self, fixed: int = 0) -> int:
         """What the next call takes of the window: the last real count plus the bytes since.
 
-        `fixed` is what system prompt and tools take; a real count has them in it.
+        `fixed` is what system prompt and tools take; a real count has them in it. A count that can't be true,
+        of so many bytes, is taken as the nearest that can.
         """
-        return (self._counted or fixed) + self._uncounted_bytes // BYTES_PER_TOKEN
+        if not self._counted:
+            return fixed + self._uncounted_bytes // BYTES_PER_TOKEN
+        most = self._counted_bytes + fixed * BYTES_PER_TOKEN + _HIDDEN
+        counted = min(max(self._counted, self._counted_bytes // _LONGEST_TOKEN), most)
+        return counted + self._uncounted_bytes // BYTES_PER_TOKEN
 
     def close_open_calls(self) -> None:
         """Gives every call without a result a synthetic one; a no-op when the step is complete."""
@@ -130,7 +142,9 @@ class History:
 
     def _add(self, message: Message) -> None:
         self.messages.append(message)
-        self._uncounted_bytes += size(message)
+        taken = size(message)
+        self._bytes += taken
+        self._uncounted_bytes += taken
 
     def _add_answer(self, message: AssistantMessage) -> None:
         self.close_open_calls()
@@ -141,6 +155,7 @@ class History:
         self._open = [_Open(call) for call in message.tool_calls]
         if message.usage.context_tokens:
             self._counted, self._uncounted_bytes = message.usage.context_tokens, 0
+            self._counted_bytes = self._bytes
 
     def _finish(self, result: ToolResult) -> None:
         """The first result of a call counts; one that nobody asked for is not shown."""
@@ -154,6 +169,7 @@ class History:
     def _replace(self, messages: Iterable[Message]) -> None:
         """Starts again from a checkpoint, by the same rules, so that this can be sent whatever it says."""
         self.messages, self._open, self._wire_ids, self._wire = [], [], set(), {}
+        self._bytes = 0
         for message in messages:
             match message:
                 case AssistantMessage():
@@ -166,7 +182,7 @@ class History:
                     self._add(message)
         self.turn_at = len(self.messages)
         # The counts in these messages are of calls that were shown more.
-        self._counted, self._uncounted_bytes = 0, sum(map(size, self.messages))
+        self._counted, self._uncounted_bytes = 0, self._bytes
 
     def _with_unique_ids(self, message: AssistantMessage) -> AssistantMessage:
         """No vendor takes the same call id twice; servers without ids, and a compaction, could repeat one."""

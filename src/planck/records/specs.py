@@ -78,6 +78,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total_agents: Annotated[_Count, Meta(description="ever started in a session")] = 64
     spawn_depth: Annotated[int, Meta(ge=0, description="how deep agents may spawn agents")] = 1
     inbox: Annotated[_Count, Meta(description="envelopes that may wait for one agent")] = 100
+    messages: Annotated[
+        _Count, Meta(description="asks and tasks between agents for one message of the user")
+    ] = 200
     calls: Annotated[_Count, Meta(description="in one answer of a model; beyond it none of them runs")] = 128
     answer_bytes: Annotated[_Count, Meta(description="of one answer of a model; the rest is not read")] = (
         16 << 20

@@ -105,6 +105,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
         and not any(isinstance(fact, AgentEnded) for fact in agent_facts)
     ]
     team.total = len(facts) - len(living)
+    team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     await team.adopt(living)
     return Session(log, team)
 

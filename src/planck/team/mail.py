@@ -1,8 +1,10 @@
 """How agents reach each other: durable envelopes, asks that are answered once, tasks that always report."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,15 +24,18 @@ NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 
 
 class Ledger:
-    """Keeps the tasks and asks that somebody still waits for: a fold over envelopes and deliveries."""
+    """Keeps the tasks and asks that somebody waits for, and how many there were: a fold over the log."""
 
     def __init__(self) -> None:
         self.open: dict[str, Envelope] = {}
+        self.sent: Counter[str | None] = Counter()
+        """Asks and tasks by the user's message that they descend from; reports are not among them."""
 
     def apply(self, fact: View) -> None:
         match fact:
             case Envelope(kind=Kind.ASK | Kind.TASK):
                 self.open[fact.id] = fact
+                self.sent[fact.root] += 1
             case Envelope(kind=Kind.RESPONSE, correlation_id=str() as answered):
                 self.open.pop(answered, None)
             case Delivery(state="answered" | "expired" | "dead"):
@@ -51,7 +56,10 @@ class Mail:
         self._limits = limits
         self._members = members
         self._answers: dict[str, asyncio.Future[Outcome]] = {}
-        self._answering: set[str] = set()
+        self._posting: Counter[str | None] = Counter()
+        """Asks and tasks by root that are being recorded now: they count before anybody sees them."""
+        self._answered: set[str] = set()
+        """Asks at hand that `send_response` has answered: the end of the turn does not answer them again."""
         self._newest_root: str | None = None
         """The user's newest message: what is sent for no message at hand descends from it."""
 
@@ -130,6 +138,9 @@ class Mail:
         """Returns what the end of a turn owes: an ask its answer, a task its report."""
         opening = ended.opening
         if opening.kind is Kind.ASK:
+            if opening.id in self._answered:
+                self._answered.discard(opening.id)
+                return Settlement()
             answered = Delivery(ids=(opening.id,), state="answered")
             return Settlement(
                 (Entry(member.id, member.actor.agent.turn, answered),),
@@ -213,6 +224,9 @@ class Mail:
         refused = self._refuse(envelope, target)
         if refused:
             return refused
+        # No await since the check: of many that are sent at once only as many pass as the limits allow.
+        asked = envelope.kind in (Kind.ASK, Kind.TASK)
+        self._posting[envelope.root] += asked
         target.incoming += 1
         try:
             await self._journal.record_all([Entry(target.id, 0, envelope), *also], barrier=barrier)
@@ -221,6 +235,7 @@ class Mail:
             raise
         finally:
             target.incoming -= 1
+            self._posting[envelope.root] -= asked
         if not self._hand_over(envelope):
             await self._journal.record(target.id, 0, Delivery(ids=(envelope.id,), state="dead"))
             return GONE
@@ -228,6 +243,7 @@ class Mail:
 
     def _refuse(self, envelope: Envelope, target: Member) -> Err | None:
         limits, size = self._limits, len(envelope.text.encode(errors="replace"))
+        details: dict[str, Any]
         if size > limits.envelope_bytes:
             details = {"bytes": size, "limit": limits.envelope_bytes}
             text = (
@@ -240,12 +256,21 @@ class Mail:
                 f"this would be message {envelope.hops} in a row between agents since the user's last word, "
                 f"the limit is {limits.hops}; report to the user what you have"
             )
+        elif envelope.kind in (Kind.ASK, Kind.TASK) and self._count(envelope.root) >= limits.messages:
+            details = {"pattern": "messages", "limit": limits.messages}
+            text = (
+                f"agents have sent each other {limits.messages} messages for one of the user, which is the "
+                "limit (limits.messages); do the rest yourself, or report what you have"
+            )
         elif len(target.actor.agent.history.unread) + target.incoming >= limits.inbox:
             details = {"limit": limits.inbox}
             text = f"{target.name} has {limits.inbox} unread messages; wait until it has worked on them"
         else:
             return None
         return Err(ErrorKind.LIMIT_EXCEEDED, text, details)
+
+    def _count(self, root: str | None) -> int:
+        return self.ledger.sent[root] + self._posting[root]
 
     def _refuse_ring(self, ring: tuple[str, ...]) -> Err:
         names = [self._members[id].name if id in self._members else id for id in ring]
@@ -275,14 +300,18 @@ class Mail:
 
     async def _answer_now(self, caller: Member, ask: Envelope, text: str, call_id: str | None) -> Outcome:
         answer = self._answers.get(ask.id)
-        if answer is None or answer.done() or ask.id in self._answering:
+        if answer is None or answer.done() or ask.id in self._answered:
             return NO_DELEGATOR
-        self._answering.add(ask.id)  # a second call of the same step must not be told that it was sent
+        self._answered.add(ask.id)  # a second call of the same step must not be told that it was sent
         try:
             answered = Delivery(ids=(ask.id,), state="answered", call_id=call_id)
             await self._journal.record(caller.id, caller.actor.agent.turn, answered)
-        finally:
-            self._answering.discard(ask.id)
+        except asyncio.CancelledError:
+            self._resolve(ask.id, Ok({"output": text}))  # the journal commits what it took
+            raise
+        except BaseException:
+            self._answered.discard(ask.id)
+            raise
         self._resolve(ask.id, Ok({"output": text}))
         return Ok({"output": "Response sent."})
 

@@ -104,9 +104,10 @@ class Team:
         return member
 
     async def adopt(self, logs: Iterable[tuple[AgentSpec, list[View]]]) -> None:
-        """Take agents over from their logs, the orchestrator first; turns in flight end as interrupted."""
-        logs = list(logs)
-        self.mail.remember(fact for _, facts in logs for fact in facts)
+        """Take agents over from their logs, the orchestrator first; turns in flight end as interrupted.
+
+        What the mail knew is remembered before, from the logs of those that ended too.
+        """
         restored = [restore_agent(spec, facts, self._journal, self._build) for spec, facts in logs]
         for one in restored:
             self._admit(one.agent, 1 if one.agent.spec.delegator_id else 0)
@@ -291,6 +292,9 @@ class Team:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise crash  # it stands in the place of the cancellation: nothing is left to be driven
             try:
+                if _is_taken_over(crash):
+                    self._give_up(crash)
+                    return False
                 if isinstance(crash, PlanckError) and crash.err.kind is ErrorKind.LOG_WRITE_FAILED:
                     if member.log_refused:  # a second time in a row: it will not help to try at once
                         await self._stall(member, crash)
@@ -306,9 +310,19 @@ class Team:
                 await self._restore(member, *told)
                 return True
             except PlanckError as again:
-                if again.err.kind is not ErrorKind.LOG_WRITE_FAILED:
+                if again.err.kind is not ErrorKind.LOG_WRITE_FAILED and not _is_taken_over(again):
                     raise
                 crash = again
+
+    def _give_up(self, crash: BaseException) -> None:
+        """Another process has the log: nothing that happens here is recorded, so nothing more may happen."""
+        if self._failure is None:
+            assert isinstance(crash, PlanckError)
+            self._failure = TeamError(crash.err.kind, crash.err.message, crash.err.details)
+        self._halted = True
+        for member in self.members:
+            member.actor.abort()
+        self._changed.set()
 
     async def _stall(self, member: Member, why: PlanckError) -> None:
         log.error("agent %s rests: %s", member.name, why)
@@ -359,3 +373,7 @@ class Team:
 def _describe_crash(crash: Exception) -> ErrorEvent:
     err = crash.err if isinstance(crash, PlanckError) else Err(ErrorKind.INTERNAL_ERROR, repr(crash))
     return ErrorEvent(kind=err.kind, message=f"the agent crashed: {err.message}", details=err.details)
+
+
+def _is_taken_over(crash: BaseException) -> bool:
+    return isinstance(crash, PlanckError) and crash.err.kind is ErrorKind.WRITER_CONFLICT
