@@ -47,4 +47,5 @@ async def test_the_help_of_run_is_read_without_the_runtime(tmp_path: Path) -> No
         "planck.cli.main",
         "planck.cli.options",
         "planck.cli.parser",
+        "planck.cli.streams",
     }

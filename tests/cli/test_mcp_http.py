@@ -4,11 +4,15 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from planck.mcp.http import serve_http
+from planck.records.messages import ToolCall
+from planck.records.specs import ToolSpec
+from planck.tools.results import Finished
 from tests.command import WAIT, Bench
 from tests.memory import growth
 
@@ -117,3 +121,51 @@ async def test_h12_the_token_is_nowhere_but_in_the_line_that_tells_it(tmp_path: 
 def served_again(folder: Path) -> AbstractAsyncContextManager[Served]:
     (folder / "again").mkdir()
     return served(Bench(folder / "again", "http://127.0.0.1:9"))
+
+
+async def test_half_open_connections_do_not_keep_others_out(tmp_path: Path) -> None:
+    """Each says nothing, or half a request; who asks properly is answered all the same."""
+    async with served(Bench(tmp_path, "http://127.0.0.1:9")) as one:
+        halves = [b"", b"POST /mcp HT", b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"]
+        half_open = []
+        for number in range(300):
+            reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
+            writer.write(halves[number % 3])
+            half_open.append((reader, writer))
+        assert await one.ask() == 200
+        async with asyncio.timeout(WAIT):  # the oldest are sent away as soon as there are too many
+            for reader, _ in half_open[:200:3]:
+                with suppress(ConnectionError):
+                    await reader.read()
+        assert await one.ask() == 200
+        for _, writer in half_open:
+            writer.close()
+
+
+async def test_half_a_request_is_not_waited_for_for_ever() -> None:
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    serving = asyncio.ensure_future(serve_http("x", Nothing(), 0, "token", address.set_result, patience=0.2))
+    port = int((await address).rsplit(":", 1)[1].split("/")[0])
+    whole = f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    try:
+        async with asyncio.timeout(WAIT):
+            for said in (b"", whole[:9], whole[:-2], b"POST" + whole[3:-2] + b"Content-Length: 9\r\n\r\nxx"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(said)
+                with suppress(ConnectionError):
+                    while await reader.read(1000):
+                        pass
+                writer.close()
+    finally:
+        serving.cancel()
+        await asyncio.wait({serving})
+
+
+class Nothing:
+    """A service that is never asked."""
+
+    def specs(self) -> list[ToolSpec]:
+        raise AssertionError
+
+    def run(self, call: ToolCall, meta: object, progress: object) -> AsyncGenerator[Finished, None]:
+        raise AssertionError

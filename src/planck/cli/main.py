@@ -38,10 +38,31 @@ COLLECTOR = (10_000, 10, 10)
 def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return _run_command(list(argv))
-    code = _run_command(sys.argv[1:])
+    code = _run_guarded(sys.argv[1:])
     # The process ends: what is closed is closed, and a last look at every object for garbage costs 30 ms.
     gc.freeze()
     return code
+
+
+def _run_guarded(args: list[str]) -> int:
+    """Runs the command on the process's own streams, whatever state they are in."""
+    from planck.cli import streams
+
+    try:
+        streams.guard()
+        code = _run_command(args)
+        streams.flush()
+        return code
+    except streams.OutputLost as lost:
+        streams.drop_output()
+        return _fail(
+            f"write_failed: standard output can't be written: {lost}; send it to where there is room "
+            "(> FILE), and read what a session has said with: planck sessions show",
+            1,
+        )
+    except BrokenPipeError:
+        streams.drop_output()
+        return 1
 
 
 def _run_command(args: list[str]) -> int:
@@ -126,6 +147,7 @@ def _run(home: str, options: "Namespace", debug: bool) -> int:
     from importlib import import_module
 
     from planck.cli.late_ssl import import_asyncio
+    from planck.cli.streams import OutputLost
     from planck.records.outcome import PlanckError
 
     import_asyncio()
@@ -142,9 +164,8 @@ def _run(home: str, options: "Namespace", debug: bool) -> int:
         return _fail(str(failure.err), exit_code(failure))
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
+    except (OutputLost, BrokenPipeError):
+        raise  # no fault of the command's
     except Exception as failure:
         if debug:
             raise

@@ -1,0 +1,76 @@
+"""The standard streams, also where they are closed, full or a broken pipe: told apart from errors of ours."""
+
+import io
+import os
+import sys
+from errno import EPIPE
+
+TYPE_CHECKING = False  # `typing` itself costs start-up
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class OutputLost(OSError):
+    """Standard output can't be written."""
+
+
+def guard() -> None:
+    """Makes what can't be written to stdout an `OutputLost`, and what can't be written to stderr nobody's.
+
+    A stream that was closed gets a place holder, so that no file of ours is given its number; a closed
+    stdout is refused at once, before anything is done whose outcome nobody could read.
+    """
+    closed = [fd for fd, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)) if stream is None]
+    for fd in closed:
+        _reserve(fd)
+    if not (sys.stderr and sys.stderr.isatty()):
+        sys.stderr = _wrap(_Forgiving(2, "w", closefd=False), sys.stderr, line_buffering=True)
+    if 1 in closed:
+        sys.stdout = _wrap(_Output(1, "w", closefd=False), None)
+        raise OutputLost("it is closed")
+    if not sys.stdout.isatty():
+        sys.stdout = _wrap(_Output(1, "w", closefd=False), sys.stdout)
+
+
+def flush() -> None:
+    """Writes what was printed: Python itself would do it too late to be told of a failure."""
+    sys.stdout.flush()
+
+
+def drop_output() -> None:
+    """What is still unwritten goes nowhere: Python tries again when it ends, and would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+class _Output(io.FileIO):
+    def write(self, data: "Any") -> int:
+        try:
+            return super().write(data) or 0
+        except OSError as failure:
+            if failure.errno == EPIPE:
+                raise  # whoever read it has seen enough
+            raise OutputLost(failure.strerror or str(failure)) from None
+
+
+class _Forgiving(io.FileIO):
+    def write(self, data: "Any") -> int:
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return len(data)
+
+
+def _reserve(fd: int) -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if nowhere != fd:
+        os.dup2(nowhere, fd)
+        os.close(nowhere)
+
+
+def _wrap(raw: io.FileIO, like: "Any", *, line_buffering: bool = False) -> io.TextIOWrapper:
+    encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "backslashreplace")
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=line_buffering
+    )

@@ -1,0 +1,103 @@
+"""Every command with an output that is full, closed or gone: one line with a kind, never a traceback."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from planck.cli.main import COMMANDS
+from tests.command import WAIT, Bench
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+PRINTS: dict[str, tuple[str, ...]] = {
+    "chat": ("hello",),
+    "run": ("run", "hello"),
+    "demo": ("demo",),
+    "tools": ("tools", "list"),
+    "sessions": ("sessions", "list"),
+    "teams": ("teams", "list"),
+    "undo": ("undo", "--help"),
+    "config": ("config", "show"),
+    "models": ("models", "list"),
+    "auth": ("auth", "status"),
+    "sidecar": ("sidecar", "status"),
+    "mcp": ("mcp", "list"),
+    "permissions": ("permissions", "explain", "bash"),
+    "doctor": ("doctor",),
+    "skills": ("skills", "list"),
+    "version": ("--version",),
+    "help": ("--help",),
+    "json": ("run", "hello", "--output-format", "json"),
+    "stream-json": ("run", "hello", "--output-format", "stream-json"),
+}
+"""For each command one that prints something."""
+
+
+async def redirected(bench: Bench, to: str, *args: str) -> tuple[int, str, str]:
+    """How a shell's redirection of the command ends: its code, and what came to stdout and stderr."""
+    process = await asyncio.create_subprocess_exec(
+        *("bash", "-c", f'"$@" {to}', "bash", sys.executable, "-m", "planck", *args),
+        cwd=bench.work,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PLANCK_HOME": str(bench.home),
+            "OLLAMA_HOST": "",
+            "LLAMA_CPP_HOST": "",
+        },
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(WAIT):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    for text in (out.decode(), err.decode()):
+        for fault in ("Traceback", "internal_error", "Exception ignored"):
+            assert fault not in text
+    return process.returncode, out.decode(), err.decode()
+
+
+def test_every_command_is_among_them() -> None:
+    assert set(COMMANDS) <= set(PRINTS)
+
+
+@pytest.mark.parametrize("name", PRINTS)
+@pytest.mark.parametrize("to", ["> /dev/full", ">&-"], ids=["full", "closed"])
+async def test_what_can_t_be_printed_is_said_with_a_kind(tmp_path: Path, name: str, to: str) -> None:
+    async with WireServer([chat.text("hello to you")]) as server:
+        code, _, err = await redirected(Bench(tmp_path, server.url), to, *PRINTS[name])
+    (line,) = [line for line in err.splitlines() if "write_failed" in line]
+    assert (code, line.startswith("planck: write_failed: standard output can't be written: ")) == (1, True)
+    assert "(> FILE)" in line
+    assert to == "> /dev/full" or server.asked == []
+
+
+@pytest.mark.parametrize("name", ["run", "json", "tools", "doctor", "version"])
+@pytest.mark.parametrize("to", ["2>&-", "2> /dev/full"], ids=["closed", "full"])
+async def test_a_command_that_can_t_complain_does_its_work(tmp_path: Path, name: str, to: str) -> None:
+    async with WireServer([chat.text("hello to you")]) as server:
+        code, out, _ = await redirected(Bench(tmp_path, server.url), to, *PRINTS[name])
+    assert (code, bool(out)) == (0, True)
+    if name == "run":
+        assert out == "hello to you\n"
+
+
+@pytest.mark.parametrize("to", ["2>&-", "2> /dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
+async def test_an_error_that_nobody_can_read_keeps_its_exit_code(tmp_path: Path, to: str) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    code, out, _ = await redirected(bench, to, "sessions", "show", "nope")
+    assert (code, out) == (1 if ">&- 2" in to else 2, "")
+
+
+async def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    code, _, err = await redirected(bench, "| true; exit ${PIPESTATUS[0]}", "tools", "list", "--json")
+    assert (code in (0, 1), err) == (True, "")
+
+
+async def test_a_server_on_a_file_says_what_it_needs(tmp_path: Path) -> None:
+    code, _, err = await redirected(Bench(tmp_path, "http://127.0.0.1:9"), "", "mcp", "serve")
+    assert code == 1
+    assert err.startswith("planck: stdin_error: ")
