@@ -220,6 +220,18 @@ def try_a_pair_that_is_connected_elsewhere(plan: dict[str, Any]) -> None:
         ours.connect(f"{plan['out']}/socket")
 
 
+def try_write_to_a_pipe_outside(plan: dict[str, Any]) -> None:
+    fd = os.open(f"{plan['out']}/deep/pipe", os.O_WRONLY | os.O_NONBLOCK)
+    with open(fd, "wb", buffering=0) as pipe:
+        pipe.write(b"x")
+
+
+def try_empty_a_pipe_outside(plan: dict[str, Any]) -> bool:
+    fd = os.open(f"{plan['out']}/deep/pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with open(fd, "rb", buffering=0) as pipe:
+        return (pipe.read(7) or b"") == b"waiting"
+
+
 def try_vsock(plan: dict[str, Any]) -> None:
     socket.socket(40, socket.SOCK_STREAM).close()
 

@@ -188,7 +188,10 @@ def test_git_sees_nothing_of_ours_in_the_workspace(place: Place, sandbox: Bubble
     running = sandbox.wrap(rights)
     try:
         assert _git(place.ws, "status", "--porcelain", "--ignored") == ""
-        assert _try(sandbox, rights, "git status --porcelain --ignored; find . -maxdepth 1 -type c") == ""
+        assert (
+            _try(sandbox, rights, "git status --porcelain --ignored; find . -maxdepth 1 -type c -o -type f")
+            == ""
+        )
     finally:
         for fd in running.passed:
             os.close(fd)

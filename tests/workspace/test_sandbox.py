@@ -66,6 +66,13 @@ def servers(place: Place) -> Iterator[dict[str, Any]]:
     for one in ("under-another-name", "datagrams"):
         os.chmod(place.out / one, 0o777)
 
+    (place.out / "deep").mkdir()
+    os.mkfifo(place.out / "deep/pipe")
+    for one in ("deep", "deep/pipe"):
+        os.chmod(place.out / one, 0o777)
+    pipe = os.open(place.out / "deep/pipe", os.O_RDWR)
+    os.write(pipe, b"waiting")
+
     def echo() -> None:
         while (found := udp.recvfrom(16))[0] == b"ping":
             udp.sendto(b"pong", found[1])
@@ -75,6 +82,7 @@ def servers(place: Place) -> Iterator[dict[str, Any]]:
     yield {"tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1], "abstract": name}
     udp.sendto(b"end", udp.getsockname())
     thread.join()
+    os.close(pipe)
     for server in (tcp, udp, abstract, path, renamed, datagrams):
         server.close()
 
@@ -104,6 +112,7 @@ async def test_the_probe_would_notice(place: Place, plan: dict[str, Any]) -> Non
     wanted = ["write_absolute", "write_through_a_link", "write_a_git_hook", "make_planck", "write_mcp_json"]
     wanted += ["chmod_outside", "touch_outside", "truncate_outside", "unlink_outside", "rename_out"]
     wanted += ["tcp", "udp", "an_abstract_socket", "a_socket_outside", "read_a_masked_folder"]
+    wanted += ["empty_a_pipe_outside", "write_to_a_pipe_outside"]
     wanted += ["a_socket_under_another_name", "a_datagram_by_name", "a_datagram_from_a_pair", "add_key"]
     argv = [_python(place), str(_copied(place)), json.dumps({**plan, "only": wanted})]
     done = await run(Command(argv, place.ws, {"PATH": "/usr/bin:/bin"}), timeout=30)
@@ -255,7 +264,7 @@ async def test_who_has_no_lock_removes_nothing_and_neither_does_anybody_beside_i
     finally:
         await slow.kill()
     assert slow.completed().output.count("Read-only file system") == 2
-    assert ".mcp.json: Is a directory" in slow.completed().output
+    assert "line 1: .mcp.json: " in slow.completed().output
     await place.run(Mode.WORKSPACE, "true")
     assert {path.name for path in place.ws.glob(".*")} == {".git"}
 

@@ -18,6 +18,7 @@ from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, containment, wrapper
 from planck.workspace.paths import is_inside
+from planck.workspace.pipes import Pipes
 from planck.workspace.sandbox import SandboxError, Wrapped
 from planck.workspace.system_calls import landlock_filter
 
@@ -34,6 +35,7 @@ class Landlock:
         if calls is None:
             raise _unavailable(f"Landlock is not prepared for {platform.machine()}")
         self._calls = calls
+        self._pipes = Pipes()
         if containment() is not Containment.PID_NAMESPACE:
             raise _unavailable("Landlock needs a PID namespace beside it, and there is none here")
 
@@ -45,10 +47,12 @@ class Landlock:
         if confinement.seen:
             raise _unavailable("Landlock is used for commands only; install bubblewrap")
         private = tempfile.mkdtemp(prefix="planck-private-")
-        hidden = (*_HIDDEN, *confinement.masked)
+        starts = (*confinement.roots, *map(os.path.dirname, confinement.roots), os.path.expanduser("~"))
+        masked = (*confinement.masked, *self._pipes.look(starts))
+        hidden = (*_HIDDEN, *masked)
         readable = [*_readable("/", hidden), *confinement.shown]
         for root in confinement.roots:
-            around = (place for place in confinement.masked if not is_inside(root, (place,)))
+            around = (place for place in masked if not is_inside(root, (place,)))
             readable += _readable(root, tuple(around))
         plan = Path(private, "plan")  # a home with many entries is too much for one argument
         calls = self._calls.hex()

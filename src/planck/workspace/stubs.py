@@ -1,8 +1,9 @@
 """Mount points for absent names, which have to be on the real disk while a command runs.
 
-Each is an empty folder, whatever it stands for: git does not show one, and no file can be made in its place.
-It goes when the last command of the root has ended, whichever process ran it: a shared lock on each root
-says that a command uses them. Who could not have the lock removes nothing, and nobody beside it does.
+Each is an empty folder, or a socket that nobody listens on where a file is meant: git shows neither, nobody
+waits who opens it, and nothing can be made in its place. It goes when the last command of the root has
+ended, whichever process ran it: a shared lock on each root says that a command uses them. Who could not have
+the lock removes nothing, and nobody beside it does.
 """
 
 import fcntl
@@ -36,10 +37,14 @@ class Stubs:
         _without_lock.update(self._unlocked)
 
     def make(self, path: str) -> Iterator[str]:
-        """Yields the words that put an empty folder there that can't be changed."""
+        """Yields the words that put something there that can't be changed."""
         with suppress(OSError):  # another command of this root came first, or bubblewrap says what is wrong
-            os.mkdir(path, 0o700)
-            os.chmod(path, _FOLDER)
+            if path.endswith(".json"):
+                os.mknod(path, stat.S_IFSOCK | 0o600)
+                os.chmod(path, _FILE)
+            else:
+                os.mkdir(path, 0o700)
+                os.chmod(path, _FOLDER)
         return self.keep(path)
 
     def keep(self, path: str) -> Iterator[str]:
@@ -66,7 +71,8 @@ def is_stub(path: str, found: os.stat_result) -> bool:
     """By its mode, whoever made it: a killed runtime leaves some."""
     if stat.S_ISDIR(found.st_mode):
         return stat.S_IMODE(found.st_mode) == _FOLDER and not os.listdir(path)
-    return stat.S_ISREG(found.st_mode) and (stat.S_IMODE(found.st_mode), found.st_size) == (_FILE, 0)
+    is_file = stat.S_ISSOCK(found.st_mode) or stat.S_ISREG(found.st_mode)  # the latter of an older runtime
+    return is_file and (stat.S_IMODE(found.st_mode), found.st_size) == (_FILE, 0)
 
 
 def _lock(root: str) -> int | None:

@@ -75,7 +75,7 @@ def bubblewrap_filter() -> bytes | None:
     program += _only_families(number["socket"])
     program += _only_pairs(number["socketpair"])
     program += _refuse_argument(number["ioctl"], 1, (_TIOCSTI, _TIOCLINUX))
-    return b"".join((*program, _give(_ALLOW)))
+    return b"".join((*program, *_refuse_namespaces(number), _give(_ALLOW)))
 
 
 def landlock_filter() -> bytes | None:
@@ -88,10 +88,7 @@ def landlock_filter() -> bytes | None:
     program = _begin(machine) + _refuse((*refused, *_METADATA, *_OF_ROOT))
     program += _only_pairs(number["socketpair"])
     program += _refuse_argument(number["ioctl"], 1, (_TIOCSTI, _TIOCLINUX))
-    program += [_step(_EQUAL, number["clone3"], 0, 1), _give(_UNKNOWN)]  # libc falls back to clone
-    program += [_step(_EQUAL, number["clone"], 0, 3), _step(_LOAD, 16)]
-    program += [_step(_BITS, _NEW_NAMESPACES, 0, 1), _give(_REFUSE)]
-    return b"".join((*program, _give(_ALLOW)))
+    return b"".join((*program, *_refuse_namespaces(number), _give(_ALLOW)))
 
 
 _LOAD, _AND, _EQUAL, _AT_LEAST, _BITS, _GIVE = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
@@ -120,6 +117,12 @@ def _begin(machine: Machine) -> list[bytes]:
 
 def _refuse(numbers: Iterable[int]) -> list[bytes]:
     return [step for number in numbers for step in (_step(_EQUAL, number, 0, 1), _give(_REFUSE))]
+
+
+def _refuse_namespaces(number: dict[str, int]) -> list[bytes]:
+    program = [_step(_EQUAL, number["clone3"], 0, 1), _give(_UNKNOWN)]  # libc falls back to clone
+    steps = [_argument(0), _step(_BITS, _NEW_NAMESPACES, 0, 1), _give(_REFUSE), _give(_ALLOW)]
+    return [*program, *_when(number["clone"], steps)]
 
 
 def _argument(number: int) -> bytes:
