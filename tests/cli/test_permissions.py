@@ -85,3 +85,15 @@ async def test_trust_is_given_for_what_was_listed_and_taken_back(tmp_path: Path)
     tool.write_text(tool.read_text().replace("true", "false"))
     assert (await here.run("tools", "call", "lint", "--args", "{}")).code == 1
     assert "no longer trusted" in (await here.run("permissions", "untrust")).out
+
+
+async def test_explain_says_that_an_address_of_nobody_s_is_asked_about(tmp_path: Path) -> None:
+    made = bench(tmp_path)
+    for address, decision in (
+        ("http://h.example:1", "ask: the address is none"),
+        ("http://LOCALHOST:9", "allow: "),
+    ):
+        args = json.dumps({"provider": "ollama", "model_id": "m", "base_url": address})
+        explain = ("permissions", "explain", "--permission-mode", "full", "spawn_agent", args)
+        done = await made.run(*explain, env={"OLLAMA_HOST": ""})
+        assert done.out.startswith(decision), done

@@ -9,6 +9,7 @@ import pytest
 from planck import Planck
 from planck.llm.address import canonical
 from planck.records.approval import Answer, Question
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.session.result import RunResult
 from planck.testing.scripted import ScriptedProvider
 from tests.wire.server import Asked, Reply, WireServer
@@ -158,6 +159,46 @@ async def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
             await spawn(tmp_path, server.url, providers=own, mode="full")
         assert server.asked[-1].path == "/api/chat"
     assert stranger.asked == []
+
+
+async def test_an_imported_session_takes_nobody_to_an_address_of_its_author_s(tmp_path: Path) -> None:
+    args = {"type": "w", "name": "w", "description": "d", "system_prompt": "s", "provider": "ollama"}
+    async with WireServer(ollama) as stranger:
+        spawning = ("spawn_agent", {**args, "model_id": "m", "base_url": stranger.url})
+        (tmp_path / "work").mkdir()
+        file = tmp_path / "x.ndjson"
+        there = open_at(tmp_path / "there", tmp_path / "work", [[spawning], "done"], Person(allow=True))
+        async with there:
+            session = await there.start(model="lead/m", name="fox")
+            await session.run("go")
+        file.write_bytes(b"".join(there.archive.events("fox")))
+        asking = ("ask_agent", {"identifier": "w", "identifier_type": "name", "question": "?"})
+        for home, own in (("here", {}), ("known", {"box": {"type": "ollama", "base_url": stranger.url}})):
+            here = open_at(tmp_path / home, tmp_path / "work", [[asking], "done"], None, own)
+            async with here:
+                await here.archive.import_session(file)
+                if own:
+                    await (await here.resume("fox")).run("go on")
+                else:
+                    with pytest.raises(PlanckError) as refused:
+                        await here.resume("fox")
+                    assert refused.value.err.kind is ErrorKind.PERMISSION_DENIED
+                    assert stranger.url in refused.value.err.message
+                    assert stranger.asked == []
+        assert stranger.asked[-1].path == "/api/chat"
+
+
+def open_at(
+    home: Path, work: Path, script: list[Any], person: Person | None, own: dict[str, Any] | None = None
+) -> Planck:
+    return Planck(
+        home,
+        work,
+        environ={"OLLAMA_HOST": "", "LLAMA_CPP_HOST": ""},
+        flags={"providers": own or {}},
+        providers={"lead": ScriptedProvider(script)},
+        approver=person,
+    )
 
 
 SAME = [

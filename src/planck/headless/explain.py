@@ -1,17 +1,20 @@
 """Why a call would be allowed, asked or denied: the same judgement as in a run, told instead of enforced."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from planck.config.addresses import find_stranger
 from planck.config.rules import RuleBook
 from planck.config.teams import find_team, load_team
 from planck.headless.planck import Planck
 from planck.headless.toolbox import ToolBox
 from planck.mcp.client import tool_prefix
 from planck.permissions.authority import authorise, effective_authority, session_ceiling
-from planck.permissions.policy import judge
+from planck.permissions.policy import ask_about_address, judge
+from planck.permissions.rules import Decision
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
@@ -50,7 +53,10 @@ def explain_call(
     source = saying[-1].origin("permissions") if saying else "built-in"
     around = RuleBook(planck.project).surroundings(authority.mode)
     effect, confinable = _find_kind(planck, tool)
-    verdict = judge(authority, around, tool, effect, confinable, _read_arguments(tool, what))
+    args = _read_arguments(tool, what)
+    verdict = judge(authority, around, tool, effect, confinable, args)
+    if tool == "spawn_agent" and verdict.decision is not Decision.DENY:
+        verdict = ask_about_address(verdict, _find_stranger(planck, args))
     return Explanation(
         str(verdict.decision),
         verdict.why,
@@ -90,6 +96,12 @@ def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool]:
         owners = [s for s in planck.peers.plan.servers if tool.startswith(tool_prefix(s.name))]
         return Effect.COMMAND, any("url" not in server.entry for server in owners)
     raise ExplainError(entry.kind, entry.message)
+
+
+def _find_stranger(planck: Planck, args: Mapping[str, Any]) -> str:
+    """The address that would be asked about; nobody is asked here whether a local server answers."""
+    named = [str(args.get(name, "")) for name in ("provider", "model_id", "base_url")]
+    return find_stranger(planck.config, [ModelSpec(named[0], named[1], base_url=named[2])])
 
 
 def _read_arguments(tool: str, what: str) -> dict[str, Any]:

@@ -26,7 +26,8 @@ from planck.records.authority import Mode
 from planck.records.events import SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
-from planck.session.logs import HeldSession, SessionLogs
+from planck.session.directory import SessionError
+from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.session import resume_session, start_session
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
@@ -211,6 +212,8 @@ class Planck:
         self.project.check_store()
         log = self._logs.open(id_or_name, self.config.durability)
         with log.close_on_failure():
+            if log.imported:
+                self._refuse_stranger(log)
             options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             wired = SessionWiring(plan, log.journal, self._providers.resolve(model) if model else None)
@@ -220,6 +223,17 @@ class Planck:
         if model:
             await opened.change_model(model)
         return opened
+
+    def _refuse_stranger(self, log: SessionLog) -> None:
+        """Raises where agents of an imported log would go to an address that only its author named."""
+        from planck.config.addresses import find_stranger
+
+        if stranger := find_stranger(self.config, log.models()):
+            raise SessionError(
+                ErrorKind.PERMISSION_DENIED,
+                f"agents of this imported session are at {stranger!r}, which is none of your `providers`; "
+                "add it there if you know it, or only read the session: planck sessions show",
+            )
 
     def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""

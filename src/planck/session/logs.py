@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planck.config.credentials import Keyring
+from planck.records.events import AgentStarted, ModelChanged, view
 from planck.records.ports import Clock, Ids
+from planck.records.specs import ModelSpec
 from planck.session.bus import Bus
 from planck.session.directory import SessionDirectory
 from planck.session.journal import SessionJournal
@@ -29,6 +31,20 @@ class SessionLog:
         self.id = id
         self.name = name
         self.opened_at = store.head
+
+    @property
+    def imported(self) -> bool:
+        """Whether its events are the words of whoever made an export."""
+        return "imported" in self.store.meta
+
+    def models(self) -> Iterator[ModelSpec]:
+        """Every model that an agent of it has had."""
+        for event in self.store.read():
+            match view(event):
+                case AgentStarted(agent=agent):
+                    yield agent.model
+                case ModelChanged(model=model):
+                    yield model
 
     @contextmanager
     def close_on_failure(self) -> Iterator[None]:
