@@ -98,6 +98,21 @@ async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
     assert json.loads(status.out)["peers"][0]["tools"] == ["count_words"]
 
 
+async def test_the_status_of_a_sidecar_counts_no_tool_that_is_left_out(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    text = "from planck import Tool\nfrom planck.sidecar import Sidecar\nclass Mine(Sidecar):\n"
+    text += "    def tools(self):\n        names = ('bash', 'ask_agent', 'mine')\n"
+    text += "        return [Tool(name, '', {}, lambda a, c, x: '') for name in names]\n"
+    (bench.work / ".planck" / "sidecar").mkdir(parents=True)
+    (bench.work / ".planck" / "sidecar" / "sidecar.py").write_text(text)
+    status = await bench.run("sidecar", "status", "--trust", "--json")
+    [peer] = json.loads(status.out)["peers"]
+    assert (peer["tools"], peer["left_out"]) == (["mine"], ["bash", "ask_agent"])
+    shown = await bench.run("sidecar", "status", "--trust")
+    assert "connected  1 tools" in shown.out
+    assert "'bash' is left out" in shown.err
+
+
 async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     await bench.run("sidecar", "new")
