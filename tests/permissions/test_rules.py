@@ -1,5 +1,7 @@
 """Rules match parsed words, segment by segment; what is not known is asked."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -276,3 +278,15 @@ def test_a_relative_program_is_another_one_in_another_folder() -> None:
     assert says(raw, "./run; cd x && ls") is ALLOW
     assert says(raw, "cd x && ./run") is None
     assert apply_rules(load(raw, "test"), "bash", {"command": "./run", "cwd": "x"}).decision is None
+
+
+LINES = json.loads((Path(__file__).parent / "command_lines.json").read_text())
+"""Command lines in the shapes that models write, with the programs that they name."""
+
+
+def test_rules_for_their_programs_vouch_for_lines_as_models_write_them() -> None:
+    rules = load([{"tool": "bash", "command": p, "decision": "allow"} for p in LINES["programs"]], "test")
+    for decision, lines in ((ALLOW, LINES["vouched"]), (None, LINES["asked"])):
+        found = {line: apply_rules(rules, "bash", {"command": line}).decision for line in lines}
+        assert found == dict.fromkeys(lines, decision)
+    assert len(LINES["vouched"]) >= 300

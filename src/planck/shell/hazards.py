@@ -1,121 +1,369 @@
 """Commands that would read a value as something else than data: as a script, a variable's name, an option.
 
 An expanded variable is data to bash itself; these are the commands that look at it twice. A value may come to
-them by way of the author's variables: those that hold one, or something made of one, are its carriers.
+them by way of the author's variables, a pipe, or a file that the same template writes.
 """
 
-import re
-from itertools import dropwhile, pairwise, takewhile
+from itertools import pairwise, takewhile
 
+from planck.shell.flows import (
+    ASSIGNMENT,
+    DECLARING,
+    POSITIONAL,
+    Written,
+    find_assignments,
+    find_carriers,
+    find_outputs,
+    skip_assignments,
+    unwrap,
+)
+from planck.shell.interpreters import find_program, is_interpreter
+from planck.shell.launch import SCRIPT_OPTIONS, SHELLS, basename, find_launches, stores
 from planck.shell.script import Command, Script, Slot, find_names, read
 from planck.shell.words import EXPANDED, VALUE, Quote, ShellError, Word
 
 RUN_A_PROGRAM = "nice -n 0 -- "
 """In front of a command that an expansion names: it runs programs only, so that none of them is `eval`."""
+_END_OF_OPTIONS = "-- "
+_WAY_OUT = "put it in a script, which gets the value as an argument"
 
-_EVALUATING = frozenset(
-    {"eval", "let", "trap", "source", ".", "alias", "complete", "compgen", "bind", "fc", "unset", "read"}
-    | {"mapfile", "readarray", "getopts", "wait", "enable", "shopt", "jobs"}
+_SCRIPTED = frozenset({"eval", "trap", "source", ".", "alias"})
+_EVALUATING = _SCRIPTED | frozenset(
+    {"let", "complete", "compgen", "bind", "fc", "unset", "read", "mapfile", "readarray", "getopts", "wait"}
+    | {"enable", "shopt", "jobs", "hash", "history", "compopt", "unalias"}
 )
-_DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
+_NAMED_PLAINLY = SHELLS | _EVALUATING | DECLARING | {"exec", "command", "builtin", "printf", "test", "["}
+_MORE_OPTIONS = {"make": ("--eval", "-E"), "gmake": ("--eval", "-E"), "git": ("-c",)}
 _EVALUATED_NAMES = frozenset(
-    {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "IFS", "SHELLOPTS"}
+    {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "IFS", "SHELLOPTS", "BASHOPTS"}
     | {"RANDOM", "SRANDOM", "OPTIND", "HISTCMD", "BASHPID", "SECONDS", "EPOCHSECONDS", "LINENO"}
+    | {"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "SHELL", "EDITOR", "VISUAL", "PAGER", "MANPAGER"}
+    | {"GIT_SSH_COMMAND", "GIT_SSH", "GIT_EDITOR", "GIT_PAGER", "GIT_ASKPASS", "GIT_EXTERNAL_DIFF"}
+    | {"GIT_SEQUENCE_EDITOR", "GIT_PROXY_COMMAND", "LESSOPEN", "LESSCLOSE", "BROWSER", "NODE_OPTIONS"}
+    | {"PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "PYTHONPATH", "JAVA_TOOL_OPTIONS", "MAKEFLAGS"}
+    | {"GNUMAKEFLAGS", "RUSTC_WRAPPER", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "TAR_OPTIONS", "RSYNC_RSH"}
 )
-"""Variables that a shell evaluates, or that are integers: bash evaluates what is assigned to one."""
-_POSITIONAL = {"@", "*", *"0123456789"}
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?\+?=", re.DOTALL)
-_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "rbash"})
+"""Variables that a shell or a program evaluates, or that are integers: bash evaluates what is assigned."""
 _HARMLESS = frozenset(
-    {"grep", "egrep", "fgrep", "rg", "ag", "echo", "printf", "ls", "cat", "which", "man", "test", "["}
+    {"grep", "egrep", "fgrep", "rg", "ag", "echo", "printf", "ls", "cat", "which", "man", "test", "[", "type"}
 )
 """Commands that run nothing: `bash` is a mere word among their arguments."""
 _RESHELLING = frozenset(
     {"ssh", "rsh", "mosh", "su", "runuser", "sg", "watch", "script", "parallel", "at", "batch", "tmux"}
-    | {"screen"}
+    | {"screen", "crontab", "expect", "hyperfine", "socat"}
 )
-"""Programs that hand their words to a shell."""
+"""Programs that hand their words, or their input, to a shell."""
 
 
 def check(script: Script) -> None:
     """Raises for a placeholder that some command would evaluate; marks the commands that a value names."""
-    if script.has_coproc:
-        raise ShellError("coproc and placeholders do not go together; put it in a script")
-    carriers = _find_carriers(script)
-    for command in script.commands:
-        _check_command(command, script, carriers)
-    _check_carriers(script, carriers)
+    if script.has_coproc or script.defines_functions:
+        raise ShellError(f"functions, coproc and placeholders do not go together; {_WAY_OUT}")
+    _Check(script, find_carriers(script), pieces=script.pieces).run()
 
 
-def _check_command(command: Command, script: Script, carriers: set[str]) -> None:
-    for word in command:
-        if (match := _ASSIGNMENT.match(word.text)) and VALUE in (match[2] or ""):
+class _Check:
+    def __init__(self, script: Script, carriers: frozenset[str], pieces: list[str | Slot] | None) -> None:
+        self.script = script
+        self.carriers = carriers
+        self.outputs = find_outputs(script)
+        self.pieces = pieces
+        """What may be mended; None for a script inside of another, which is as it is."""
+        self.written = Written(script)
+        self.feeds = script.feeds or any(
+            self.is_tainted(target) for _, operator, target in script.redirections if operator.startswith("<")
+        )
+        """Something is piped or fed to commands, and it may be a value."""
+
+    def is_tainted(self, word: Word) -> bool:
+        return word.has_value or bool(word.names & self.carriers)
+
+    def is_text(self, word: Word) -> bool:
+        """Tells whether a word may be evaluated: nothing of a value can be in it."""
+        return not self.is_tainted(word) and not word.runs and not word.names & self.outputs
+
+    def run(self) -> None:
+        for place, command in enumerate(self.script.commands):
+            self._check_assignments(command)
+            words = skip_assignments(command)
+            if words:
+                self._check_name(words)
+                self.check_words(words, place, command)
+        self._check_constructs()
+
+    def _check_assignments(self, command: Command) -> None:
+        for word in find_assignments(command):
+            match = ASSIGNMENT.match(word.text)
+            if match and match[1] in _EVALUATED_NAMES and self.is_tainted(word):
+                raise ShellError(f"a value can't be assigned to {match[1]}, which is evaluated; {_WAY_OUT}")
+        if any((match := ASSIGNMENT.match(word.text)) and VALUE in (match[2] or "") for word in command):
             raise ShellError("a value can't be an array's index, which bash evaluates")
-    words = _skip_assignments(command)
-    if not words:
-        return
-    if words[0].nested:
-        raise ShellError("the output of a command that sees a value can't name a command")
-    if _is_unknown(words[0]) and (len(words) > 1 or words[0].has_value or words[0].names & carriers):
-        script.pieces[words[0].at] = RUN_A_PROGRAM
-    _check_builtin(words)
-    _check_shells(words, script)
+
+    def _check_name(self, words: list[Word]) -> None:
+        name = words[0]
+        if name.nested:
+            raise ShellError("the output of a command that sees a value can't name a command")
+        self._refuse_naming(name)
+        tainted = self.is_tainted(name)
+        if not _is_unknown(name) or not (len(words) > 1 or tainted):
+            return
+        if self.pieces is not None:
+            self.pieces[name.at] = RUN_A_PROGRAM
+        elif tainted:
+            raise ShellError("a value can't name the command in a script of sh -c")
+
+    def _refuse_naming(self, name: Word) -> None:
+        """A variable is split into words, the first of which would be a command; a placeholder is one."""
+        if name.names & self.carriers:
+            raise ShellError(f"a variable that carries a value can't name a command; {_WAY_OUT}")
+        if any(Word(text).text.rpartition("/")[2] in _NAMED_PLAINLY for text in name.defaults):
+            raise ShellError("a shell that is only the default of a variable: write its name plainly")
+
+    def check_words(self, words: list[Word], place: int, command: Command) -> None:
+        """Checks a command, and those that it starts."""
+        self._check_builtin(words)
+        self._check_program(words, place, command)
+        if basename(words[0]) not in _HARMLESS:
+            named = -1  # what a script of `sh -c` calls itself, as in `sh -c '...' sh {{x}}`
+            for i, word in enumerate(words):
+                sure = basename(word) in SHELLS or bool(word.names & {"SHELL", "BASH"})
+                if (sure and i != named) or (i == 0 and _is_unknown(word)):
+                    left = self._check_shell(words[i + 1 :], sure, place, command)
+                    named = len(words) - left + 1 if left else named
+                elif (
+                    i and is_interpreter(word) and words[i + 1 : i + 2] and words[i + 1].text.startswith("-")
+                ):
+                    self._check_interpreter(words[i:], place, command)
+        for launch in find_launches(tuple(words)):
+            if launch.words and launch.words[0].text:
+                inner = list(launch.words)
+                if basename(words[0]) == "xargs":  # what it is fed with may be a value
+                    inner[-1] = Word(VALUE, literal=False, at=-1)
+                    self._check_replaced(words, inner)
+                self._refuse_naming(inner[0])
+                self.check_words(inner, place, command)
+
+    def _check_builtin(self, words: list[Word]) -> None:
+        name, rest = words[0].text, words[1:]
+        if name in _SCRIPTED and not all(self.is_text(word) for word in rest):
+            raise ShellError(f"a value can't come to {name!r}, which evaluates it; {_WAY_OUT}")
+        if not any(self.is_tainted(word) for word in rest):
+            return
+        before = [word.text for word in takewhile(lambda word: not self.is_tainted(word), rest)]
+        if name in _EVALUATING or (name == "set" and "--" not in before):
+            raise ShellError(f"a value can't be an argument of {name!r}, which evaluates it; {_WAY_OUT}")
+        if basename(words[0]) in _RESHELLING:
+            raise ShellError(f"a value can't be an argument of {name!r}, which hands it to another shell")
+        if name in DECLARING:
+            self._check_declaration(words)
+        elif name in {"test", "["}:
+            self._check_test(rest)
+        elif name == "printf":
+            self._check_printf(rest)
+        elif name in {"command", "builtin", "exec"}:
+            inner = _operands(rest)
+            if inner and self.is_tainted(inner[0]) and (inner[0].nested or name != "exec"):
+                raise ShellError(f"a value can't name what {name!r} runs")
+
+    def _check_declaration(self, words: list[Word]) -> None:
+        name = words[0].text
+        if _declares(words, "aA"):
+            raise ShellError(f"{name} -a or -A and a value do not go together: bash evaluates its index")
+        for word in words[1:]:
+            name_part = word.text.partition("=")[0]
+            if self.is_tainted(word) and (VALUE in name_part or EXPANDED in name_part):
+                raise ShellError(f"a value can't name what {name!r} declares")
+
+    def _check_test(self, rest: list[Word]) -> None:
+        for word, following in pairwise(rest):
+            # A value that is `-v` makes a variable's name of the next word, and bash evaluates its index.
+            if self.is_tainted(following) and (word.text in {"-v", "-R"} or _is_unknown(word)):
+                raise ShellError(
+                    "a value after -v, or after another value, can't be tested; compare with = or -n"
+                )
+
+    def _check_printf(self, rest: list[Word]) -> None:
+        operands = _operands(rest)
+        options = rest[: len(rest) - len(operands)]
+        named = any(word.text.startswith("-v") or _is_unknown(word) for word in options)
+        if named or not operands or not operands[0].known or stores(operands[0].text):
+            raise ShellError("a value can't be printf's format, nor the name after -v; use '%s'")
+
+    def _check_program(self, words: list[Word], place: int, command: Command) -> None:
+        """Checks what programs other than shells evaluate: their texts, files and input."""
+        name = basename(words[0])
+        for i, word in enumerate(words[1:], 1):
+            for option in (*SCRIPT_OPTIONS.get(name, ()), *_MORE_OPTIONS.get(name, ())):
+                glued = word.text.startswith(option) and word.text != option
+                text = word if glued else words[i + 1] if i + 1 < len(words) else None
+                if text is not None and word.text.startswith(option) and not self.is_text(text):
+                    raise ShellError(f"a value can't come to {option} of {name!r}, which runs it; {_WAY_OUT}")
+        if name == "env" and (first := next(iter(_operands(words[1:])), None)) and first.text[:1] == VALUE:
+            raise ShellError("a value can't stand where 'env' takes options or a program")
+        if name in _RESHELLING and self.feeds and not self._reads_own_input(command):
+            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
+        if name in {"source", "."} and words[1:]:
+            self._check_file(words[1], place, command)
+        elif is_interpreter(words[0]):
+            self._check_interpreter(words, place, command)
+        elif ("/" in words[0].text or name == "make") and self.written.has(words[0], place):
+            raise ShellError(f"{words[0].text!r} may be a file that the template writes; {_WAY_OUT}")
+        if name in {"make", "gmake"} and self.written.has(Word("Makefile"), place):
+            raise ShellError(f"'make' may read a file that the template writes; {_WAY_OUT}")
+
+    def _check_interpreter(self, words: list[Word], place: int, command: Command) -> None:
+        program = find_program(words, self.is_tainted)
+        name = basename(words[0])
+        for text in program.texts:
+            if not self.is_text(text) or "{}" in text.text:
+                raise ShellError(f"a value can't stand in the program of {name!r}; {_WAY_OUT}")
+        for file in program.files:
+            self._check_file(file, place, command)
+        if program.reads_input and self.feeds and not self._reads_own_input(command):
+            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
+        if program.guard is not None and program.guard.at > 0 and self.pieces is not None:
+            self.pieces[program.guard.at] = _END_OF_OPTIONS
+            if program.guard in program.files:
+                self._keep_word(program.guard)
+
+    def _check_file(self, file: Word, place: int, command: Command) -> None:
+        """Checks the name of a file that is evaluated."""
+        if file.text == "-" or file.text.startswith(("/dev/", "/proc/")):
+            if self.feeds and not self._reads_own_input(command):
+                raise ShellError(f"{file.text!r} is the input, which placeholders may reach; {_WAY_OUT}")
+        elif file.nested or file.runs:
+            raise ShellError("a value can't be part of a script that is read")
+        elif self.is_tainted(file):
+            if self.feeds:
+                raise ShellError(f"a value that names a script can name the input; {_WAY_OUT}")
+        elif self.written.has(file, place):
+            raise ShellError(f"{file.text!r} may be a file that the template writes; {_WAY_OUT}")
+
+    def _reads_own_input(self, command: Command) -> bool:
+        """Tells whether a command has an input of its own, which no value reaches."""
+        own = [t for c, operator, t in self.script.redirections if c is command and operator.startswith("<")]
+        return bool(own) and all(
+            self.is_text(t)
+            and not t.text.startswith(("/dev/", "/proc/"))
+            and not self.written.has(t, 1 << 30)
+            for t in own
+        )
+
+    def _check_replaced(self, words: list[Word], inner: list[Word]) -> None:
+        """`xargs -I% sh -c 'echo %'`: what is read is put into the script."""
+        marks = [following.text for word, following in pairwise(words) if word.text in {"-I", "--replace"}]
+        marks += [word.text[2:] for word in words if word.text.startswith("-I") and len(word.text) > 2]
+        marks += [word.text[10:] for word in words if word.text.startswith("--replace=")]
+        evaluates = basename(inner[0]) in SHELLS or is_interpreter(inner[0])
+        if evaluates and any(mark and mark in word.text for mark in marks for word in inner):
+            raise ShellError("what xargs reads can't stand in a script; pass it as an argument")
+
+    def _check_shell(self, rest: list[Word], sure: bool, place: int, command: Command) -> int:
+        """Checks the words behind a shell's name. `sure`: it is one; else an expansion names it. Returns how
+        many words are left from the script of `-c` on, if there is one."""
+        runs_text, reads_input, dashes = False, False, False
+        while rest and (rest[0].text[:1] in {"-", "+"} or (not rest[0].has_value and rest[0].may_vanish)):
+            option, rest = rest[0], rest[1:]
+            if not sure and option.text[:1] != "-":
+                return 0
+            if self.is_tainted(option):
+                raise ShellError(f"a value can't stand where a shell takes options; {_WAY_OUT}")
+            if option.text in {"--", "-"}:
+                dashes = True
+                break
+            # What an expansion leaves of `$x-c` is nobody's guess: it may be an option.
+            runs_text |= "c" in option.text and not option.text.startswith("--")
+            reads_input |= "s" in option.text and not option.text.startswith("--")
+            if option.text.lstrip("-+") in {"o", "O", "rcfile", "init-file"} or option.text.endswith("o"):
+                if any(self.is_tainted(word) for word in rest[:1]):
+                    raise ShellError(f"a value can't stand where a shell takes options; {_WAY_OUT}")
+                rest = rest[1:]
+        opens = bool(rest) and not dashes and rest[0].text[:1] == EXPANDED
+        if opens and ("-" in rest[0].text or any(self.is_tainted(word) for word in rest[1:])):
+            raise ShellError("an expansion that may turn into an option of a shell; write the option plainly")
+        if runs_text:
+            self._check_script(rest, place, command)
+        elif sure and reads_input:
+            self._check_script_input(command)
+        elif sure:
+            self._check_script_file(rest, place, command)
+        return len(rest) if runs_text else 0
+
+    def _check_script_file(self, rest: list[Word], place: int, command: Command) -> None:
+        if not rest or all(word.may_vanish and not word.has_value for word in rest):
+            self._check_script_input(command)
+        elif self.is_tainted(rest[0]) or rest[0].runs:
+            raise ShellError(f"a value can't name the script that a shell reads; {_WAY_OUT}")
+        elif rest[0].text.startswith(("/dev/", "/proc/")) or rest[0].text == "-":
+            self._check_script_input(command)
+        elif self.written.has(rest[0], place):
+            raise ShellError(f"{rest[0].text!r} may be a file that the template writes; {_WAY_OUT}")
+
+    def _check_script_input(self, command: Command) -> None:
+        if not self._reads_own_input(command):
+            raise ShellError(
+                f"a shell that reads its script from its input can't be used with placeholders; {_WAY_OUT}"
+            )
+        for owner, operator, text in self.script.redirections:
+            if owner is command and operator.startswith("<<"):
+                self._check_inner(text.text, [])
+
+    def _check_script(self, rest: list[Word], place: int, command: Command) -> None:
+        """`sh -c 'script' sh {{x}}`: the script is the author's, and its parameters are values."""
+        if not rest:
+            raise ShellError("a script of sh -c is missing")
+        text = rest[0]
+        if not self.is_text(text) or "{}" in text.text or text.may_vanish:
+            raise ShellError(
+                "a value can't stand in the script of sh -c; "
+                "pass it as an argument, sh -c '… \"$1\"' sh {{x}}, or put it in a script"
+            )
+        given = any(self.is_tainted(word) for word in rest[1:])
+        if EXPANDED in text.text:
+            if given or self.carriers:
+                raise ShellError("a script of sh -c that gets a value can't be put together when it runs")
+            return
+        self._check_inner(text.text, rest[2:])
+        if rest[2:]:
+            self.check_words(rest[2:], place, command)  # `"$@"` may run them
+
+    def _check_inner(self, text: str, named: list[Word]) -> None:
+        """Checks a script inside of the script, to which parameters and variables carry values. `named` is
+        what `"$@"` would run in it: the author's own program, or a value."""
+        inner = read(text, template=False)
+        if inner.has_coproc or inner.defines_functions:
+            raise ShellError(
+                f"functions in a script of sh -c, and placeholders, do not go together; {_WAY_OUT}"
+            )
+        carriers = find_carriers(inner, self.carriers | POSITIONAL)
+        runs_named = bool(named) and not _is_unknown(named[0])
+        for command in inner.commands:
+            words = unwrap(command)
+            words = words[1:] if words and words[0].text == "exec" else words
+            if runs_named and words and words[0].names == {"@"} and words[0].text == EXPANDED:
+                command.clear()
+                command.append(Word("true"))
+        _Check(inner, carriers, pieces=None).run()
+
+    def _keep_word(self, word: Word) -> None:
+        """An absent value is an empty word here: without one the program would take its input instead."""
+        slot = self.pieces[word.at + 1] if self.pieces and word.text == VALUE else None
+        if isinstance(slot, Slot) and slot.quote is Quote.WORD:
+            slot.quote = Quote.BARE
+
+    def _check_constructs(self) -> None:
+        """Raises where a carrier reaches a construct that evaluates it."""
+        if found := self.carriers & _EVALUATED_NAMES:
+            raise ShellError(f"a value can't be assigned to {min(found)}, which a shell evaluates")
+        uses = [use for command in self.script.commands for use in _find_evaluating_uses(command)]
+        for what, names in [*self.script.evaluated, *uses]:
+            if found := self.carriers & names:
+                raise ShellError(f"${min(found)} carries a value into {what}, which evaluates it; {_WAY_OUT}")
 
 
 def _is_unknown(name: Word) -> bool:
     """Tells whether bash finds out only when it runs what the command's name is."""
     return name.text not in {"[", "{", "}"} and any(c in name.text for c in VALUE + EXPANDED + "*?[{")
-
-
-def _check_builtin(words: list[Word]) -> None:
-    name, rest = words[0].text, words[1:]
-    if not any(word.has_value for word in rest):
-        return
-    before = [word.text for word in takewhile(lambda word: not word.has_value, rest)]
-    if name in _EVALUATING or (name == "set" and "--" not in before):
-        raise ShellError(f"a value can't be an argument of {name!r}, which evaluates it")
-    if name.rpartition("/")[2] in _RESHELLING:
-        raise ShellError(f"a value can't be an argument of {name!r}, which hands it to another shell")
-    if name in _DECLARING:
-        _check_declaration(words)
-    elif name in {"test", "["}:
-        _check_test(rest)
-    elif name == "printf":
-        _check_printf(rest)
-    elif name in {"command", "builtin", "exec"}:
-        inner = _operands(rest)
-        if inner and inner[0].has_value and (inner[0].nested or name != "exec"):
-            raise ShellError(f"a value can't name what {name!r} runs")
-        if name != "exec" and inner:
-            _check_builtin(inner)
-
-
-def _check_declaration(words: list[Word]) -> None:
-    name = words[0].text
-    if _declares(words, "aA"):
-        raise ShellError(f"{name} -a or -A and a value do not go together: bash evaluates its index")
-    for word in words[1:]:
-        name_part = word.text.partition("=")[0]
-        if word.has_value and (VALUE in name_part or EXPANDED in name_part):
-            raise ShellError(f"a value can't name what {name!r} declares")
-
-
-def _check_test(rest: list[Word]) -> None:
-    for word, following in pairwise(rest):
-        # A value that is `-v` makes a variable's name of the word after it, and bash evaluates its index.
-        if following.has_value and (word.text in {"-v", "-R"} or _is_unknown(word)):
-            raise ShellError(
-                "a value after -v, or after another value, can't be tested; compare with = or -n"
-            )
-
-
-def _check_printf(rest: list[Word]) -> None:
-    operands = _operands(rest)
-    options = rest[: len(rest) - len(operands)]
-    named = any(word.text.startswith("-v") or _is_unknown(word) for word in options)
-    formatted = len(operands) > 1 and (operands[0].has_value or EXPANDED in operands[0].text)
-    if named or formatted:
-        raise ShellError("a value can't be printf's format, nor the name after -v; use '%s'")
 
 
 def _operands(rest: list[Word]) -> list[Word]:
@@ -127,144 +375,9 @@ def _operands(rest: list[Word]) -> list[Word]:
     return []
 
 
-def _check_shells(words: list[Word], script: Script) -> None:
-    if words[0].text in _HARMLESS:
-        return
-    for i, word in enumerate(words):
-        sure = word.text.rpartition("/")[2] in _SHELLS or bool(word.names & {"SHELL", "BASH"})
-        if sure or (i == 0 and _is_unknown(word)):
-            script.evaluated.append(("sh -c", _check_shell(words[i + 1 :], sure=sure)))
-            _keep_word(words[i + 1 :], script)
-
-
-def _keep_word(words: list[Word], script: Script) -> None:
-    """An absent value is an empty word here: without one the shell would take its input for the script."""
-    operand = next((word for word in words if word.text[:1] not in {"-", "+"}), None)
-    slot = script.pieces[operand.at + 1] if operand and operand.text == VALUE else None
-    if isinstance(slot, Slot) and slot.quote is Quote.WORD:
-        slot.quote = Quote.BARE
-
-
-def _check_shell(rest: list[Word], *, sure: bool) -> set[str]:
-    """Returns the variables whose values become the shell's script.
-
-    `sure`: it is a shell; else an expansion names it, and it may be one.
-    """
-    runs_text = False
-    while rest and rest[0].text[:1] in {"-", "+"} and not rest[0].has_value and rest[0].text != "--":
-        option = rest.pop(0).text
-        runs_text |= "c" in option and not option.startswith("--")
-        if option.lstrip("-+") in {"o", "O", "rcfile", "init-file"} and rest:
-            rest.pop(0)
-    dashes = bool(rest) and rest[0].text == "--"
-    rest = rest[dashes:]
-    takes_value = any(word.has_value for word in rest)
-    if (
-        runs_text
-        and rest
-        and (rest[0].has_value or "{}" in rest[0].text or (rest[0].may_vanish and takes_value))
-    ):
-        raise ShellError(
-            "a value can't stand in the script of sh -c; pass it as an argument: sh -c '… \"$1\"' sh {{x}}"
-        )
-    if runs_text and takes_value:
-        _check_script(rest)
-    if not sure or runs_text:
-        return rest[0].names if rest and runs_text else set()
-    if all(word.may_vanish and not word.has_value for word in rest):
-        raise ShellError("a shell that reads its script from its input, and placeholders, do not go together")
-    if rest[0].nested:
-        raise ShellError("a value can't be part of a script that a shell reads")
-    if rest[0].has_value and len(rest) > 1 and not dashes:
-        raise ShellError("a value can't stand where a shell takes options; put -- before it")
-    return set()
-
-
-def _check_script(rest: list[Word]) -> None:
-    """`sh -c 'script' sh {{x}}`: the script is the author's, and its parameters are values."""
-    inner = read(rest[0].text.replace(EXPANDED, "_"))
-    inner.defines_functions = True
-    carriers = _find_carriers(inner)
-    # `"$@"` runs the author's own program where that is its first word.
-    named = not rest[2:] or _is_unknown(rest[2])
-    for command in inner.commands:
-        words = _skip_assignments(command)
-        if words and named and _is_unknown(words[0]) and words[0].names & carriers:
-            raise ShellError("a value can't name the command in a script of sh -c")
-        if words:
-            _check_shells(words, inner)
-    _check_carriers(inner, carriers)
-
-
-def _check_carriers(script: Script, carriers: set[str]) -> None:
-    """Raises where one of the `carriers` reaches a construct that evaluates it."""
-    if found := carriers & _EVALUATED_NAMES:
-        raise ShellError(f"a value can't be assigned to {min(found)}, which a shell evaluates")
-    evaluated = [
-        *script.evaluated,
-        *(use for command in script.commands for use in _find_evaluating_uses(command)),
-    ]
-    for what, names in evaluated:
-        if found := carriers & names:
-            raise ShellError(f"${min(found)} carries a value into {what}, which evaluates it")
-
-
-def _find_carriers(script: Script) -> set[str]:
-    """Returns the variables that may hold a value, or something made of one."""
-    found: set[str] = set()
-    if script.defines_functions or any(command[0].text == "set" for command in script.commands):
-        found |= _POSITIONAL
-    onward: dict[str, set[str]] = {}  # from a variable to those that take its value
-    for command in script.commands:
-        for target, has_value, sources in _find_flows(command):
-            found |= {target} if has_value else set()
-            for source in sources:
-                onward.setdefault(source, set()).add(target)
-    fresh = list(found)
-    while fresh:
-        reached = onward.get(fresh.pop(), set()) - found
-        found |= reached
-        fresh += reached
-    return found
-
-
-def _skip_assignments(command: Command) -> list[Word]:
-    return list(dropwhile(lambda word: _ASSIGNMENT.match(word.text), command))
-
-
 def _declares(words: list[Word], attributes: str) -> bool:
     options = [word.text for word in words[1:] if word.text[:1] in {"-", "+"}]
-    return words[0].text in _DECLARING and any(set(option) & set(attributes) for option in options)
-
-
-def _find_flows(command: Command) -> list[tuple[str, bool, set[str]]]:
-    """Returns the variables that a command sets, whether to a value of ours, and from which others."""
-    flows = [
-        (match[1], word.has_value, word.names) for word in command if (match := _ASSIGNMENT.match(word.text))
-    ]
-    words = _unwrap(command)
-    names = [word.text for word in words]
-    has_value = any(word.has_value for word in words)
-    sources = {name for word in words for name in word.names}
-    match names:
-        case ["for" | "select", name]:
-            flows.append((name, False, _POSITIONAL))
-        case ["for" | "select", name, *_]:
-            flows.append((name, has_value, sources))
-        case ["read" | "mapfile" | "readarray", *targets]:
-            flows += [(target, True, set()) for target in ("REPLY", "MAPFILE", *targets)]
-        case ["getopts", *_]:
-            flows.append(("OPTARG", True, set()))
-        case ["printf", "-v", name, *_]:
-            flows.append((name, has_value, sources))
-    return flows
-
-
-def _unwrap(command: Command) -> list[Word]:
-    words = _skip_assignments(command)
-    while words and words[0].text in {"command", "builtin"}:
-        words = [word for i, word in enumerate(words[1:]) if i or not word.text.startswith("-")]
-    return words
+    return words[0].text in DECLARING and any(set(option) & set(attributes) for option in options)
 
 
 def _find_evaluating_uses(command: Command) -> list[tuple[str, set[str]]]:
@@ -272,22 +385,22 @@ def _find_evaluating_uses(command: Command) -> list[tuple[str, set[str]]]:
     uses = [
         ("an array's index", word.names)
         for word in command
-        if (match := _ASSIGNMENT.match(word.text)) and EXPANDED in (match[2] or "")
+        if (match := ASSIGNMENT.match(word.text)) and EXPANDED in (match[2] or "")
     ]
-    words = _unwrap(command)
+    words = unwrap(command)
     if not words:
         return uses
     name = words[0].text
     every = {found for word in words for found in word.names}
     if name in _EVALUATING:
-        if name in {"eval", "trap", "let"}:  # what is quoted here is a script too: `eval 'eval $v'`
+        if name in {"eval", "trap", "let", "alias"}:  # what is quoted is a script too: `eval 'eval $v'`
             every |= {found for word in words[1:] for found in find_names(word.text)}
         uses.append((repr(name), every))
     elif _declares(words, "in"):
         raise ShellError(
             f"{name} -i or -n, and placeholders, do not go together: bash evaluates what is assigned"
         )
-    elif name in _DECLARING:
+    elif name in DECLARING:
         named = [word for word in words[1:] if EXPANDED in word.text.partition("=")[0]]
         uses.append((repr(name), {found for word in named for found in word.names}))
     elif name in {"test", "[", "printf"} and {"-v", "-R"} & {word.text for word in words}:

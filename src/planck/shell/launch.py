@@ -125,7 +125,7 @@ _RUNNERS = {
     "direnv": "exec",
 }
 """Programs that start another only behind this word."""
-_SCRIPT_OPTIONS: Mapping[str, tuple[str, ...]] = {
+SCRIPT_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "su": ("-c", "--command", "--session-command"),
     "runuser": ("-c", "--command", "--session-command"),
     "sg": ("-c",),
@@ -186,7 +186,7 @@ def find_launches(words: tuple[Word, ...]) -> list[Launch]:
         found += _read_prefix(words, _PREFIXES[name])
     elif name in _RUNNERS and len(words) > 1 and words[1].text == _RUNNERS[name]:
         found += _read_operands(words, 2, _Prefix())
-    if options := _SCRIPT_OPTIONS.get(name):
+    if options := SCRIPT_OPTIONS.get(name):
         found += _read_options(words, options)
     return found
 
@@ -224,7 +224,7 @@ def is_evaluated(words: tuple[Word, ...]) -> bool:
     name, rest = words[0].text, words[1:]
     match name:
         case "printf":
-            return not rest or not rest[0].known or rest[0].text.startswith("-") or _stores(rest)
+            return not rest or not rest[0].known or rest[0].text.startswith("-") or stores(rest[0].text)
         case "test" | "[":
             return not _is_plain_test(rest[:-1] if name == "[" else rest)
         case "wait":
@@ -238,8 +238,9 @@ def is_evaluated(words: tuple[Word, ...]) -> bool:
     return name in _EVALUATES
 
 
-def _stores(rest: tuple[Word, ...]) -> bool:
-    return _PRINTF_STORES.search(rest[0].text) is not None
+def stores(format: str) -> bool:
+    """Tells whether bash's printf would set a variable that an argument names."""
+    return _PRINTF_STORES.search(format) is not None
 
 
 def _is_plain_test(rest: tuple[Word, ...]) -> bool:
@@ -436,4 +437,4 @@ _SPECIAL: Mapping[str, Callable[[tuple[Word, ...]], Iterable[Launch]]] = {
     "jobs": _read_jobs,
     "coproc": _read_eval,
 }
-_STARTERS = frozenset({*_PREFIXES, *SHELLS, *_SPECIAL, *_RUNNERS, *_SCRIPT_OPTIONS, *_AWKS, *_OPAQUE})
+_STARTERS = frozenset({*_PREFIXES, *SHELLS, *_SPECIAL, *_RUNNERS, *SCRIPT_OPTIONS, *_AWKS, *_OPAQUE})

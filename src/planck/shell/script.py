@@ -87,8 +87,15 @@ class Script(Lexer):
         """What here-documents and here-strings give to their commands."""
         self.defines_functions = False
         self.has_coproc = False
+        self.has_loop = False
+        self.at_once = False
+        """Some commands run beside others: their order says nothing."""
+        self.feeds = False
+        """Something is piped, or read from a process."""
+        self.redirections: list[tuple[Command, str, Word]] = []
+        """Whose, how, and to or from where; for a here-document its text."""
         self._slots = 0
-        self._here_documents: list[tuple[str, bool, bool]] = []
+        self._here_documents: list[tuple[str, bool, Word]] = []
 
     def read_commands(self, closer: str) -> None:
         """Reads commands up to `closer`, which is left to the caller."""
@@ -120,6 +127,8 @@ class Script(Lexer):
                 self._read_redirection(command, found[0])
             elif found := OPERATOR.match(self.script, self.i):
                 self.take(len(found[0]))
+                self.feeds |= found[0] in {"|", "|&"} and not pattern
+                self.at_once |= found[0] in {"|", "|&", "&"} and not pattern
                 if not pattern:
                     command = self._end(command)
                 pattern = pattern or (cases > 0 and found[0] in {";;", ";&", ";;&"})
@@ -128,6 +137,7 @@ class Script(Lexer):
                     cases, pattern = cases - 1, False
             else:
                 word = self.read_word()
+                self.has_loop |= not command and word.text in {"for", "while", "until", "select"}
                 if command or word.text not in {*_PREFIXES, "esac"}:
                     command.append(word)
                 cases -= not command and word.text == "esac"
@@ -202,8 +212,8 @@ class Script(Lexer):
             if c in ";&|<>(" and self.script[self.i : self.i + 2] not in {"<(", ">("}:
                 raise ShellError("an array holds an operator")
             item = self.read_word()
-            if VALUE in item.text.split("]")[0] and item.text.startswith("["):
-                raise ShellError("a value can't be an array's index, which bash evaluates")
+            if item.has_value:
+                raise ShellError("a value can't stand in an array, whose index bash evaluates; use words")
             if item.text.startswith("["):
                 self.evaluated.append(("an array's index", item.names))
             owner.nested |= item.has_value
@@ -216,9 +226,10 @@ class Script(Lexer):
         self.take(len(operator))
         self.skip()
         if operator in {"<<", "<<-"}:
-            self._read_here_document(operator == "<<-")
+            self._read_here_document(command, operator == "<<-")
             return
         target = self.read_word(pattern=True)
+        self.redirections.append((command, operator, target))
         if operator == "<<<":
             self.inputs.append(target)
             return
@@ -232,17 +243,18 @@ class Script(Lexer):
                 first = next(piece for piece in self.pieces[target.at :] if isinstance(piece, Slot))
                 first.opens_path = True
 
-    def _read_here_document(self, dash: bool) -> None:
+    def _read_here_document(self, command: Command, dash: bool) -> None:
         start = self.i
         delimiter = self.read_word(pattern=True)
         if delimiter.has_value or EXPANDED in delimiter.text or start == self.i:
             raise ShellError("a here-document needs a plain word as its delimiter")
-        self._here_documents.append((delimiter.text, dash, self.script[start : self.i] == delimiter.text))
+        body = Word(literal=self.script[start : self.i] != delimiter.text)
+        self._here_documents.append((delimiter.text, dash, body))
+        self.redirections.append((command, "<<", body))
 
     def _read_here_document_bodies(self) -> None:
         while self._here_documents:
-            delimiter, dash, expands = self._here_documents.pop(0)
-            body = Word(literal=not expands)
+            delimiter, dash, body = self._here_documents.pop(0)
             self.inputs.append(body)
             while True:
                 if self.i >= len(self.script):
@@ -254,8 +266,9 @@ class Script(Lexer):
                 if (line.lstrip("\t") if dash else line) == delimiter:
                     break
                 body.text += line + "\n"
-            if expands:
+            if not body.literal:
                 body.names = find_names(body.text)
+                body.runs = "$(" in body.text or "`" in body.text
                 self.verbatim.append(body.text)
                 if re.search(r"\$[\[({]|`", body.text):
                     self.evaluated.append(("a here-document", body.names))
@@ -293,6 +306,7 @@ class Script(Lexer):
             return True
         if self.script.startswith(("<(", ">("), self.i):
             word.nested |= self._read_enclosed(2)
+            word.runs = self.feeds = self.at_once = True
             word.text += EXPANDED
             return True
         return super().read_part(word)
@@ -366,6 +380,7 @@ class Script(Lexer):
             word.text += EXPANDED
         elif self.script.startswith("$(", self.i):
             word.nested |= self._read_enclosed(2)
+            word.runs = True
             word.text += EXPANDED
         elif self.script.startswith("${", self.i):
             self._read_braces(word, quote)
@@ -387,6 +402,7 @@ class Script(Lexer):
             raise ShellError('a single quote in "${ }" has two readings; use a variable for it')
         word.names |= set(re.findall(r"\w+|[@*]", inside))
         word.text += EXPANDED
+        word.runs |= "$(" in inside or "`" in inside
         self.verbatim.append(inside)
         if default := _DEFAULT.fullmatch(inside):
             word.defaults += (default[1],)
@@ -437,6 +453,7 @@ class Script(Lexer):
         self.evaluated.append(("backticks", find_names(self.script[self.i : end])))
         self.verbatim.append(self.script[self.i : end + 1])
         self.take(end + 1 - self.i)
+        word.runs = True
         word.text += EXPANDED
 
     def _line_end(self) -> int:

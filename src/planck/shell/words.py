@@ -57,6 +57,8 @@ class Word(msgspec.Struct):
     """A placeholder stands inside a substitution of this word."""
     names: set[str] = set()
     """Variables that the author expands in it."""
+    runs: bool = False
+    """The output of a command is part of it."""
     defaults: tuple[str, ...] = ()
     """What `${x:-...}` in it would give."""
 

@@ -1,0 +1,195 @@
+"""Where interpreters of other languages have their program: in a word, a file, or what they are fed with."""
+
+import re
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from planck.shell.launch import basename
+from planck.shell.words import EXPANDED, VALUE, Word
+
+_LETTERS: Mapping[str, str] = {
+    **dict.fromkeys(("python", "pypy", "expect", "guile", "psql", "duckdb", "vim", "vi", "nvim", "ex"), "c"),
+    **dict.fromkeys(("ruby", "lua", "luajit", "Rscript", "R", "osascript", "mysql", "mariadb", "dc"), "e"),
+    **dict.fromkeys(
+        ("elixir", "racket", "clojure", "groovy", "ghc", "scala", "tclsh", "irb", "ed", "m4"), "e"
+    ),
+    **dict.fromkeys(("node", "nodejs", "bun", "deno"), "ep"),
+    **dict.fromkeys(("perl", "julia"), "eE"),
+    "php": "rBRE",
+    "octave": "",
+    "gdb": "",
+    "emacs": "",
+    "mongosh": "",
+    "redis-cli": "",
+}
+"""The short options of each that take a program."""
+_LONG = re.compile(
+    r"--?(?:eval|print|exec|execute|command|cmd|ex|eval-expression|expression|run|source)(?:=|\Z)"
+)
+_GUARDED = frozenset({"python", "pypy", "perl", "ruby", "node", "nodejs"})
+"""Those of which `--` ends the options: a value behind it is never taken for one."""
+_ENDS_OPTIONS = frozenset({"python", "pypy"})
+"""Those that take no more options behind a program."""
+_CLIENTS = frozenset({"psql", "mysql", "mariadb", "duckdb", "mongosh", "redis-cli"})
+_TEXT_FIRST = frozenset({"awk", "gawk", "mawk", "nawk", "sed", "gsed"})
+_VALUED = {"awk": "Fv", "gawk": "Fvl", "mawk": "Fv", "nawk": "Fv", "sed": "l", "gsed": "l"}
+
+
+class Program(msgspec.Struct):
+    texts: list[Word] = []
+    """Words that are evaluated."""
+    files: list[Word] = []
+    """Names of files that are."""
+    reads_input: bool = False
+    guard: Word | None = None
+    """The first value among the operands: `--` must stand before it."""
+
+
+def is_interpreter(word: Word) -> bool:
+    name = _name(word)
+    return name in _LETTERS or name in _TEXT_FIRST or name == "sqlite3"
+
+
+def find_program(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
+    """Says what the command's program evaluates, also where expansions turn out to be empty."""
+    found = _find(words, is_tainted)
+    if any(word.text.startswith(EXPANDED) for word in words[1:]):
+        left = [msgspec.structs.replace(word, text=word.text.lstrip(EXPANDED)) for word in words[1:]]
+        bare = _find(
+            [words[0], *(w for w, old in zip(left, words[1:], strict=True) if w.text or not old.may_vanish)],
+            is_tainted,
+        )
+        found.texts += bare.texts
+        found.files += bare.files
+        found.reads_input |= bare.reads_input
+    return found
+
+
+def _find(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
+    name = _name(words[0])
+    if name in _TEXT_FIRST:
+        return _find_text_first(name, words, is_tainted)
+    if name == "sqlite3":
+        return _find_sql(words, is_tainted)
+    found = Program(texts=[], files=[])
+    i = 1
+    while i < len(words):
+        word, i = words[i], i + 1
+        if word.text == "--":
+            break
+        if not word.text.startswith("-") or word.text == "-":
+            if word.text.startswith("+") and name in {"vim", "vi", "nvim", "ex"}:
+                found.texts.append(word)
+                continue
+            i -= 1
+            break
+        if name in {"python", "pypy"} and re.fullmatch(r"-[A-Za-z]*m", word.text):
+            return found  # a module, and its own words
+        text, i = _read_option(name, word, words, i)
+        if text is not None:
+            found.texts.append(text)
+            if name in _ENDS_OPTIONS:
+                return found
+        elif is_tainted(word):
+            found.texts.append(word)
+    operands = words[i:]
+    if name in _CLIENTS:
+        return _find_client(name, words, found)
+    guarded = words[:i][-1].text == "--"
+    if not found.texts:
+        found.files += operands[:1]
+        found.reads_input = not operands or operands[0].text == "-" or operands[0].may_vanish
+    first = operands[0] if operands else None
+    if first is not None and first.text[:1] == VALUE and not guarded:
+        if name in _GUARDED:
+            found.guard = first
+        elif not found.texts:
+            found.texts.append(first)
+    return found
+
+
+def _find_client(name: str, words: list[Word], found: Program) -> Program:
+    """A client of a database: options stand anywhere, and operands are no scripts."""
+    found.texts = [
+        text
+        for i, word in enumerate(words[1:], 2)
+        if (text := _read_option(name, word, words, i)[0]) is not None
+    ]
+    found.reads_input = not found.texts
+    return found
+
+
+def _name(word: Word) -> str:
+    name = basename(word)
+    return name if name in {"sqlite3", "m4"} else name.rstrip("0123456789.") or name
+
+
+def _read_option(name: str, word: Word, words: list[Word], i: int) -> tuple[Word | None, int]:
+    """Returns the program that an option takes, if it does, and where to go on."""
+    if not word.text.startswith("-"):
+        return None, i
+    if long := _LONG.match(word.text):
+        glued = long[0].endswith("=")
+        return (word, i) if glued else (words[i] if i < len(words) else None, i + 1)
+    if word.text.startswith("--"):
+        return None, i
+    at = next((k for k, letter in enumerate(word.text) if k and letter in _LETTERS[name]), 0)
+    if not at:
+        return None, i
+    if at + 1 < len(word.text):
+        return word, i
+    return (words[i] if i < len(words) else None), i + 1
+
+
+def _find_text_first(name: str, words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
+    """`awk` and `sed`: the first operand is the program, unless an option brings one."""
+    found = Program(texts=[], files=[])
+    operands: list[Word] = []
+    i, later_options, ended = 1, False, False
+    while i < len(words):
+        word, i = words[i], i + 1
+        if ended or not word.text.startswith("-") or word.text == "-":
+            operands.append(word)
+            ended = ended or "awk" in name  # only sed looks for options behind its operands
+            continue
+        later_options = bool(operands)
+        ended = word.text == "--"
+        if re.fullmatch(r"-[nsiErzu]*[ef]|--(?:expression|file|source|include|exec)", word.text):
+            from_file = word.text[-1] == "f" or word.text == "--file"
+            given = words[i : i + 1]
+            found.texts += given if not from_file or any(is_tainted(file) for file in given) else []
+            found.files += given if from_file else []
+            i += 1
+        elif re.match(r"-[ef]|--(?:expression|file|source|include|exec)=", word.text):
+            found.texts.append(word)
+        elif word.text[1:] in tuple(_VALUED[name]):
+            i += 1
+        elif is_tainted(word) and not re.match(r"-[iFv]|--(?:in-place|field-separator|assign)", word.text):
+            found.texts.append(word)
+    if not found.texts and not found.files:
+        found.texts += operands[:1]
+        operands = operands[1:]
+    found.reads_input = any(file.text == "-" for file in found.files)
+    tainted = [word for word in operands if word.text[:1] == VALUE]
+    if tainted and not later_options and not ended and "sed" in name:
+        found.guard = tainted[0]
+    return found
+
+
+def _find_sql(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
+    found = Program(texts=[], files=[])
+    operands: list[Word] = []
+    i = 1
+    while i < len(words):
+        word, i = words[i], i + 1
+        if not word.text.startswith("-"):
+            operands.append(word)
+        elif word.text.lstrip("-") in {"cmd", "init", "separator", "nullvalue", "newline", "mmap", "vfs"}:
+            found.texts += words[i : i + 1]
+            i += 1
+        elif is_tainted(word):
+            found.texts.append(word)
+    found.texts += operands[1:]
+    found.reads_input = len(operands) < 2
+    return found
