@@ -97,6 +97,11 @@ def _decisions() -> None:
             {"command": " | ".join(["grep -v 'a b'"] * 5)},
         ),
     }
+    cases["bash, 10 rules, as models write it"] = (
+        "bash",
+        Effect.COMMAND,
+        {"command": "CI=1 npm run lint 2>&1 | tail -5"},
+    )
     for name, (tool, effect, args) in cases.items():
         begun = time.process_time()
         for _ in range(2000):

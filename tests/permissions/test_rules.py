@@ -180,6 +180,7 @@ def test_tools_are_named_or_matched_by_pattern() -> None:
         ({"tool": "bash", "command": "git", "decision": "allow", "not_match": ["git push"]}, "matches"),
         ({"tool": "bash", "command": "a | b", "decision": "allow"}, "not the beginning of one plain command"),
         ({"tool": "bash", "command": "rm *", "decision": "deny"}, "not the beginning of one plain command"),
+        ({"tool": "bash", "command": "make x=~", "decision": "allow"}, "not the beginning of one plain"),
         ({"tool": "write", "command": "x", "decision": "allow"}, "only bash"),
         ({"tool": "bash", "decision": "maybe"}, "decision"),
         ({"tool": "bash", "decision": "deny", "unconfined": True}, "only `allow`"),

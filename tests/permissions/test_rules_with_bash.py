@@ -136,6 +136,29 @@ HIDDEN += [
 PREFIXES = ["git status", "git log -1", "ls", "echo", "make all", "CI=1 pytest", "printf %s", "ls 2>&1 |"]
 
 
+TRICKS = [
+    *[
+        "printf -v 'a[$(evil)]' x",
+        "[ -v 'a[$(evil)]' ]",
+        "test -v 'a[$(evil)]'",
+        "trap evil EXIT",
+        "eval evil",
+    ],
+    *["hash -p BIN/evil ls; ls", "unset 'a[$(evil)]'", "let 'a[$(evil)]'", "compgen -C evil", "xargs evil"],
+    *["printf %n PATH; ls", "env evil", "timeout 5 evil", "find . -exec evil ;", "bash -c evil", "nice evil"],
+    *["export PATH=/; ls", "declare 'a[$(evil)]=1'", "wait -p 'a[$(evil)]' %1", "command evil", "exec evil"],
+    *[
+        "source BIN/evil",
+        "mapfile -C evil -c 1 a",
+        "echo evil | bash",
+        "env -S evil",
+        "jobs -x evil",
+        "setsid evil",
+    ],
+]
+"""Commands that start more than their first word says."""
+
+
 def random_command(source: random.Random) -> str:
     parts = [random_simple(source)]
     while source.random() < 0.35:
@@ -148,7 +171,9 @@ def random_simple(source: random.Random) -> str:
     parts = []
     if source.random() < 0.15:
         parts += [f"{source.choice(NAMES)}={source.choice(VALUES)}"]
-    if source.random() < 0.5:
+    if source.random() < 0.08:
+        parts += [source.choice(TRICKS)]
+    elif source.random() < 0.5:
         parts += [source.choice(PREFIXES)]
     else:
         parts += [source.choice(ALLOWED)]
@@ -253,7 +278,7 @@ def check_allowing(oracle: Oracle, count: int, seed: int) -> int:
     source = random.Random(seed)
     allowed = 0
     for number in range(count):
-        command = random_command(source)
+        command = random_command(source).replace("BIN", str(oracle.bin))
         if apply_rules(rules, "bash", {"command": command}).decision is not Decision.ALLOW:
             continue
         allowed += 1
