@@ -1,7 +1,9 @@
 """Doubles of the ports: a clock that stands still, ids that count, a journal that a test may stand in."""
 
+import asyncio
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from planck.records.events import Event, View
 from planck.toolkit.journal import Entry, Journal
@@ -16,12 +18,15 @@ class FixedClock:
     def monotonic(self) -> float:
         return 0.0
 
+    async def within(self, future: asyncio.Future[Any], seconds: float, key: str) -> bool:
+        return bool((await asyncio.wait({future}, timeout=seconds))[0])
+
 
 class CountedIds:
     def __init__(self) -> None:
         self._count = itertools.count(1)
 
-    def new(self) -> str:
+    def new(self, cause: str = "") -> str:
         return f"{next(self._count):016x}"
 
 

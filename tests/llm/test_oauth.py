@@ -11,6 +11,7 @@ import pytest
 from planck.llm.oauth import AuthError, Client, Grant, Invitation, accept, invite, renew
 from planck.llm.transport import HttpTransport
 from planck.records.outcome import ErrorKind
+from tests.ports import FixedClock
 from tests.wire.server import Asked, Reply, WireServer, json_reply
 
 INVITED = {
@@ -35,7 +36,7 @@ async def transport() -> AsyncIterator[HttpTransport]:
     await transport.aclose()
 
 
-class Waiting:
+class Waiting(FixedClock):
     """A clock that only sleeping moves."""
 
     def __init__(self) -> None:

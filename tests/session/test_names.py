@@ -7,7 +7,7 @@ class Counting:
     def __init__(self) -> None:
         self.number = 0
 
-    def new(self) -> str:
+    def new(self, cause: str = "") -> str:
         self.number += 0x1234567
         return f"{self.number:016x}"
 

@@ -134,4 +134,6 @@ async def _close_in_a_turn() -> None:
     async with asyncio.timeout(60):
         await crew.aclose()
     assert isinstance(crew.journal, FullFrom)
-    assert crew.journal.refused == 2, "that it was halted, and the end of the turn"
+    assert crew.journal.refused == 3, (
+        "that it was halted, the end of the turn, and that once more after its restart"
+    )

@@ -324,7 +324,13 @@ async def _ended_while_sending() -> None:
             return Say(calls=[delegate("bob"), ask("bob"), target("destroy_agent", "bob")])
         return "ok"
 
-    crew = Crew(script, "bob", journal=Tripping)
+    class Slow(JournalProxy):
+        async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+            if any(isinstance(entry.fact, Envelope) for entry in entries):
+                await asyncio.sleep(1)
+            return await super().record_all(entries, barrier=barrier)
+
+    crew = Crew(script, "bob", journal=Slow)
     await crew.start()
     await crew.run()
     ends = [fact for fact in crew.recorded("tool_end") if isinstance(fact, ToolEnd)]

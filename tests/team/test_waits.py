@@ -24,31 +24,32 @@ def _reaches(edges: set[tuple[str, str]], start: str, goal: str) -> bool:
 
 def test_an_edge_is_refused_exactly_when_it_would_close_a_ring() -> None:
     choose = random.Random(7)
-    waits, edges = Waits(), list[tuple[str, str]]()
-    for _ in range(20_000):
+    waits, edges = Waits(), list[tuple[str, str, str]]()
+    for number in range(20_000):
         if edges and choose.random() < 0.45:
-            waiter, on = edges.pop(choose.randrange(len(edges)))
-            waits.done(waiter, on=on)
+            *_, id = edges.pop(choose.randrange(len(edges)))
+            waits.done(id)
             continue
         waiter, on = (str(choose.randrange(9)) for _ in range(2))
-        ring = waits.waiting(waiter, on=on)
-        assert bool(ring) is (waiter == on or _reaches(set(edges), on, waiter))
+        ring = waits.waiting(waiter, on=on, id=str(number))
+        assert bool(ring) is (waiter == on or _reaches({(a, b) for a, b, _ in edges}, on, waiter))
         if ring:
             assert ring[0] == ring[-1] == waiter
             assert ring[1] == on
         else:
-            edges.append((waiter, on))
+            edges.append((waiter, on, str(number)))
     assert len(waits) == len(edges)
 
 
 def test_parallel_asks_of_one_agent_are_edges_of_their_own() -> None:
     waits = Waits()
-    assert waits.waiting("a", on="b") == ()
-    assert waits.waiting("a", on="c") == ()
-    assert waits.waiting("a", on="b") == ()
-    waits.done("a", on="b")
-    assert waits.waiting("b", on="a") == ("b", "a", "b")
-    assert waits.waiting("c", on="a") == ("c", "a", "c")
+    assert waits.waiting("a", on="b", id="1") == ()
+    assert waits.waiting("a", on="c", id="2") == ()
+    assert waits.waiting("a", on="b", id="3") == ()
+    waits.done("1")
+    waits.done("1")
+    assert waits.waiting("b", on="a", id="4") == ("b", "a", "b")
+    assert waits.waiting("c", on="a", id="5") == ("c", "a", "c")
 
 
 @pytest.mark.parametrize("size", range(2, 11))

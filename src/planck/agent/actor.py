@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from planck.agent.agent import Activity, Agent
+from planck.agent.agent import Agent
 from planck.agent.turn import run_turn
 from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
 from planck.records.history import end_interrupted
@@ -32,6 +32,8 @@ class Actor:
         self.agent = agent
         self.opening: Envelope | None = None
         """What started the turn in flight."""
+        self.stopping = False
+        """The turn in flight was told to end, and has not ended yet."""
         self._barrier = barrier
         self._mail = asyncio.Event()
         self._work: asyncio.Task[str] | None = None
@@ -55,14 +57,22 @@ class Actor:
         self._mail.clear()
         await self._mail.wait()
 
-    def accept(self, envelope: Envelope) -> None:
-        """Take a recorded envelope; its turn comes in order of arrival."""
+    def accept(self, envelope: Envelope, *, held: bool = False) -> None:
+        """Take a recorded envelope; its turn comes in order of arrival, once it is not held any more."""
+        if held:
+            self.agent.held.add(envelope.id)
         self.agent.history.apply(envelope)
         self._mail.set()
+
+    def release(self, id: str) -> None:
+        if id in self.agent.held:
+            self.agent.held.remove(id)
+            self._mail.set()
 
     def abort(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """Cancel the turn in flight, if any. Queued prompts stay queued."""
         if self._work:
+            self.stopping = True
             self._abort_as = status
             self._work.cancel()
 
@@ -71,11 +81,12 @@ class Actor:
 
         A cancellation stops the turn, and is raised again once it stands still.
         """
-        while not self.agent.history.unread:
+        while (opening := self.agent.choose_opening()) is None:
             await self.wait_for_new_mail()
-        opening = self.opening = next(iter(self.agent.history.unread.values()))
+        self.opening = opening
+        self.stopping = False
         self._abort_as = TurnStatus.INTERRUPTED
-        self._work = asyncio.create_task(self._run(opening))  # noqa: TID251 - awaited below
+        self._work = asyncio.create_task(self._take_up(opening))  # noqa: TID251 - awaited below
         try:
             await asyncio.wait({self._work})
         except asyncio.CancelledError:
@@ -83,13 +94,14 @@ class Actor:
             await asyncio.wait({self._work})
             raise
 
-    async def _run(self, opening: Envelope) -> str:
+    async def _take_up(self, opening: Envelope) -> str:
         # Here, and not in the turn: what it begins with, and says so, is what the model is shown.
         await self.agent.tools.wait_for_listings()
-        return await run_turn(self.agent, opening)
+        # It may have been taken back since.
+        return await run_turn(self.agent, opening) if self.agent.can_begin(opening) else ""
 
     def conclude(self) -> Ended | None:
-        """Returns how the turn ended; None between turns, and while it works.
+        """Returns how the turn ended; None between turns, while it works, and where none had begun.
 
         Called once a turn, and without an await before `record_end`.
         """
@@ -97,7 +109,10 @@ class Actor:
             return None
         status, text, error = self._outcome(self._work)
         facts: list[View] = []
-        if self.opening.id in self.agent.history.unread:  # stopped before it could record its start
+        if not self.agent.history.in_turn:  # stopped before it could record its start
+            if not self.agent.can_begin(self.opening):
+                self._work = self.opening = None
+                return None
             facts += self.agent.begin_turn(self.opening)
         facts += [end_interrupted(call) for call in self.agent.history.open_calls]
         facts += self.agent.settle(self.agent.tally)
@@ -112,8 +127,6 @@ class Actor:
             await self.agent.scribe.record(*ended.facts, also=also, barrier=self._barrier)
         finally:
             self._work = self.opening = None
-            self.agent.activity = Activity.IDLE
-            self.agent.current_tools = ()
 
     def _outcome(self, work: "asyncio.Task[str]") -> tuple[TurnStatus, str, Err | None]:
         if work.cancelled():

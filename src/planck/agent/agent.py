@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from enum import StrEnum
+from itertools import takewhile
 from typing import Literal, Protocol
 
 import msgspec
@@ -19,7 +20,6 @@ from planck.records.events import (
     Delivery,
     Envelope,
     ErrorData,
-    Kind,
     ModelChanged,
     ToolEnd,
     ToolsChanged,
@@ -31,9 +31,10 @@ from planck.records.events import (
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, ToolCall, size
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.ports import Ids
+from planck.records.ports import Ids, Schedule
 from planck.records.specs import AgentSpec, Limits
 from planck.records.usage import Tally, Usage
+from planck.toolkit.clock import InOrder
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
@@ -65,6 +66,7 @@ class Kit(msgspec.Struct, frozen=True):
     tools: ToolSet
     runner: Runner
     preparation: Preparation
+    schedule: Schedule = InOrder()
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -87,8 +89,8 @@ class Agent:
         self.scribe = scribe
         self.ids = ids
         self.bounds = bounds
-        self.activity = Activity.IDLE
-        self.current_tools: tuple[str, ...] = ()
+        self.held: set[str] = set()
+        """Mail that no turn may begin with yet: not safe from a power cut, or being taken back."""
         self.usage = Usage()
         self.turn_usage = Usage()
         self.tally = Tally()
@@ -97,6 +99,18 @@ class Agent:
         """Answers of this turn that were too large, or brought too many calls."""
         self.repeats = Repeats()
         self._system_text = ""
+        self._begun = ""
+
+    @property
+    def activity(self) -> Activity:
+        """What the log says that it does."""
+        if not self.history.in_turn:
+            return Activity.IDLE
+        return Activity.EXECUTING_TOOLS if self.history.open_calls else Activity.STREAMING
+
+    @property
+    def current_tools(self) -> tuple[str, ...]:
+        return tuple(call.name for call in self.history.open_calls) if self.history.in_turn else ()
 
     @property
     def id(self) -> str:
@@ -157,8 +171,9 @@ class Agent:
 
     def begin_turn(self, opening: Envelope) -> tuple[View, ...]:
         """The facts of a new turn: it began, and it consumed what started it."""
-        self.scribe.turn += 1
-        self.activity = Activity.STREAMING  # from here on, also while mail joins or room is made
+        if self._begun != opening.id:  # the first try's facts may have been refused
+            self._begun = opening.id
+            self.scribe.turn += 1
         self.turn_usage = Usage()
         self.turn_text = ""
         self.excesses = 0
@@ -237,9 +252,6 @@ class Agent:
             await self.scribe.record(
                 _tool_end(msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()))
             )
-        self.current_tools = self.current_tools[1:]
-        if not self.current_tools:
-            self.activity = Activity.STREAMING
 
     async def add_tool(self, tool: Tool) -> None:
         """From the next step on; the name must be free. Whoever holds it may pass it on."""
@@ -263,9 +275,21 @@ class Agent:
 
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""
-        ids = tuple(e.id for e in self.history.unread.values() if e.kind is Kind.RESPONSE)
+        ids = tuple(envelope.id for envelope in self.kit.schedule.choose_joining(self._ready()))
         if ids:
             await self.scribe.record(Delivery(ids=ids, state="delivered"))
+
+    def choose_opening(self) -> Envelope | None:
+        """Returns what the next turn works on; None: nothing is there to be worked on yet."""
+        return self.kit.schedule.choose_opening(self._ready())
+
+    def can_begin(self, opening: Envelope) -> bool:
+        return opening.id in self.history.unread and opening.id not in self.held
+
+    def _ready(self) -> list[Envelope]:
+        """In order of arrival; what is held holds what came after it."""
+        unread = self.history.unread.values()
+        return list(takewhile(lambda envelope: envelope.id not in self.held, unread))
 
 
 class Repeats:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from planck.agent.agent import Activity, Agent
+from planck.agent.agent import Agent
 from planck.llm.provider import ProviderError
 from planck.records.events import Envelope
 from planck.records.messages import AssistantMessage, StopReason, assign_ids
@@ -54,14 +54,12 @@ async def _ask_model(agent: Agent) -> AssistantMessage:
     async with aclosing(agent.seat.provider.stream(agent.request())) as stream:
         async for item in stream:
             if isinstance(item, AssistantMessage):
-                return assign_ids(item, [agent.ids.new() for _ in item.tool_calls])
+                return assign_ids(item, [agent.ids.new(agent.id) for _ in item.tool_calls])
             agent.hear(item)
     raise ProviderError(ErrorKind.STREAM_CUT, "the model's stream ended without a message")
 
 
 async def _run_tools(agent: Agent, calls: Sequence[ReadCall]) -> None:
-    agent.activity = Activity.EXECUTING_TOOLS
-    agent.current_tools = tuple(read.call.name for read in calls)
     async with aclosing(agent.kit.runner.run(calls)) as results:
         async for finished in results:
             await agent.record_result(finished)

@@ -125,7 +125,7 @@ class AgentGate:
             return await self._deny(ctx, tool, verdict.why, verdict)
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
-        question = ask_for_call(gate.ids.new(), self, tool, args, verdict, gate.place)
+        question = ask_for_call(gate.ids.new(ctx.call_id), self, tool, args, verdict, gate.place)
         await self._scribe.record(request_fact(question, ctx.call_id), barrier=True)
         answer = await gate.approvals.ask(question)
         if not answer.allow:

@@ -66,6 +66,7 @@ class History:
         """Envelopes that were recorded and not yet consumed, in order of arrival."""
         self.turn_at = 0
         """Where the messages of the newest turn begin."""
+        self.in_turn = False
         self._open: list[_Open] = []
         self._wire_ids: set[str] = set()
         self._wire: dict[str, list[bytes]] = {}
@@ -88,6 +89,7 @@ class History:
                 for id in fact.ids:
                     self.unread.pop(id, None)
             case TurnStart():
+                self.in_turn = True
                 self.close_open_calls()
                 self.turn_at = len(self.messages)
             case AssistantSaid():
@@ -98,6 +100,7 @@ class History:
                 shown = f"{fact.output}\n{fact.notice}" if fact.notice else fact.output
                 self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images))
             case TurnEnd():
+                self.in_turn = False
                 self.close_open_calls()
             case Compacted():
                 self._replace(fact.messages)

@@ -1,8 +1,14 @@
-"""The ports that every layer may take: time, identity, and what may not be written down."""
+"""The ports that every layer may take: time, identity, what is worked on next, what may not be written down.
 
-from collections.abc import Callable
+Live the first three are a line each; a replay takes their answers from a log.
+"""
+
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # a port brings nothing along
+    from planck.records.events import Envelope
 
 
 class Clock(Protocol):
@@ -11,10 +17,26 @@ class Clock(Protocol):
 
     def monotonic(self) -> float: ...
 
+    async def within(self, future: Any, seconds: float, key: str) -> bool:
+        """Waits for a future of the loop, which goes on if the time is up: False.
+
+        `key`: what the log knows it by.
+        """
+
 
 class Ids(Protocol):
-    def new(self) -> str:
-        """16 lower-case hex digits, never the same twice in a process."""
+    def new(self, cause: str = "") -> str:
+        """16 lower-case hex digits, never the same twice in a process; `cause`: the id of what led to it."""
+
+
+class Schedule(Protocol):
+    """Of the mail that is ready, in order of arrival: what is worked on now."""
+
+    def choose_opening(self, ready: "Sequence[Envelope]") -> "Envelope | None":
+        """Returns what opens the next turn; None: nothing does yet."""
+
+    def choose_joining(self, ready: "Sequence[Envelope]") -> "Sequence[Envelope]":
+        """Returns what joins the running turn at its next step."""
 
 
 class Keys(Protocol):

@@ -40,7 +40,7 @@ class SessionJournal:
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         ts = self._clock.now()
         drafts = [self._draft(ts, entry.agent_id, entry.turn, entry.fact) for entry in entries]
-        events = await self._store.append(drafts)
+        events = await self._store.append(drafts, _Effects(entries))
         if barrier:
             await self._store.barrier()
         return events
@@ -123,6 +123,20 @@ class SessionJournal:
         if self._redactor and not isinstance(delta, PIECES):
             data = self._redactor()(data)
         self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, msgspec.Raw(data)))
+
+
+class _Effects:
+    """What one commit changes besides the log."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+
+    def on_commit(self, events: Sequence[Event]) -> None:
+        for entry in self._entries:
+            if entry.follower is not None:
+                entry.follower.apply(entry.fact)
 
 
 def _drop_stale(subscription: Subscription, after: int) -> None:

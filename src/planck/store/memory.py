@@ -22,7 +22,7 @@ class MemoryStore:
         self.damage: Err | None = None
         self._closed = False
 
-    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+    async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         if self._closed:
             raise StoreError(ErrorKind.LOG_WRITE_FAILED, "the session is closed; open it again to go on")
         first = len(self._events) + 1
@@ -31,6 +31,8 @@ class MemoryStore:
             for seq, draft in enumerate(drafts, first)
         ]
         self._events += events
+        if then:
+            then.on_commit(events)
         if self._listener:
             self._listener.on_commit(events)
         return events

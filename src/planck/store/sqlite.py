@@ -95,9 +95,9 @@ class SqliteStore(SqliteReader):
         make_private(path.parent)
         return _open_writer(path, durability, disk or Disk(), takeover=takeover)
 
-    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+    async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         self._check_writable()
-        batch = _Batch(drafts)
+        batch = _Batch(drafts, then)
         self._queue.append(batch)
         # One commit for all that is handed in during this iteration of the loop, by the first who did:
         # a callback and a future for it would be one more iteration, 3 us of 34.
@@ -217,6 +217,8 @@ class SqliteStore(SqliteReader):
             failure = e
         for batch in queue:
             batch.failure = failure
+            if batch.then and not failure:
+                batch.then.on_commit(batch.events)
             if self._listener and not failure:
                 self._listener.on_commit(batch.events)
             if batch.committed and not batch.committed.done():
@@ -257,7 +259,7 @@ class NewerLog(SqliteReader):
         super().__init__(path, connection, disk)
         self.damage = self._newer = describe_newer(path, read_version(connection))
 
-    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+    async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
     def keep(self, blob: bytes) -> str:
@@ -276,10 +278,11 @@ class NewerLog(SqliteReader):
 class _Batch:
     """What one caller handed in, and what became of it."""
 
-    __slots__ = ("committed", "drafts", "events", "failure")
+    __slots__ = ("committed", "drafts", "events", "failure", "then")
 
-    def __init__(self, drafts: Sequence[Draft]) -> None:
+    def __init__(self, drafts: Sequence[Draft], then: CommitListener | None) -> None:
         self.drafts = drafts
+        self.then = then
         self.events: list[Event] = []
         self.failure: StoreError | None = None
         self.committed: asyncio.Future[None] | None = None

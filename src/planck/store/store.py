@@ -41,8 +41,10 @@ class CommitListener(Protocol):
 
 
 class Store(LogReader, Protocol):
-    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+    async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         """Numbers and commits the batch, all or nothing; returns once it survives the death of the process.
+
+        `then` hears of this batch alone, before whoever watches.
 
         A batch handed in is committed even if the caller is cancelled meanwhile; a failure to do so stands in
         the place of the cancellation.

@@ -2,19 +2,20 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from planck.agent.actor import Ended
 from planck.records.events import USER, Delivery, Envelope, Kind, Origin, View, Wait
-from planck.records.outcome import Err, ErrorKind, Ok
+from planck.records.history import INTERRUPTED
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.member import Member
-from planck.team.settlement import Answer, Settlement, answer_ask, join_settlements, report_task
+from planck.team.settlement import answer_ask, report_task
 from planck.team.waits import Waits
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
@@ -56,7 +57,7 @@ class Mail:
         self._limits = limits
         self._members = members
         self._answers: dict[str, asyncio.Future[Outcome]] = {}
-        self._posting: Counter[str | None] = Counter()
+        self.posting: Counter[str | None] = Counter()
         """Asks and tasks by root that are being recorded now: they count before anybody sees them."""
         self._answered: set[str] = set()
         """Asks at hand that `send_response` has answered: the end of the turn does not answer them again."""
@@ -70,7 +71,7 @@ class Mail:
 
         What a hook or the runtime says in the user's place goes on with the user's newest message.
         """
-        id = self._ids.new()
+        id = self._ids.new(origin.value)
         envelope = Envelope(
             id=id,
             kind=Kind.RESPONSE if steer else Kind.PROMPT,
@@ -80,29 +81,29 @@ class Mail:
             root=id if origin is Origin.USER else self._newest_root or id,
             origin=origin,
         )
-        return await self._post(envelope, target, barrier=True)
+        return await self._post(_Posting(self, envelope, target, held=True), barrier=True)
 
     async def ask(
         self, caller: Member, target: Member, question: str, timeout: float, call_id: str | None = None
     ) -> Outcome:
         """Returns the target's answer to this question, or why there is none; in time, whatever it does."""
-        ring = self.waits.waiting(caller.id, on=target.id)
-        if ring:
-            return self._refuse_ring(ring)
+        if caller.actor.stopping:  # the fact that says so is handed in: from there on it waits for nobody
+            return INTERRUPTED
         deadline = add_seconds(self._clock.now(), timeout)
         made = self._make_envelope(Kind.ASK, caller, target, question, call_id=call_id)
         envelope = replace(made, deadline=deadline)
+        ring = self.waits.waiting(caller.id, on=target.id, id=envelope.id)
+        if ring:
+            return self._refuse_ring(ring)
+        posting = _Posting(self, envelope, target)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._answers[envelope.id] = answer
         wait = Wait(on=target.id, message_id=envelope.id, deadline=deadline, call_id=call_id)
         try:
-            refused = await self._post(
-                envelope, target, also=[Entry(caller.id, caller.actor.agent.turn, wait)]
-            )
+            refused = await self._post(posting, also=[Entry(caller.id, caller.actor.agent.turn, wait)])
             if refused:
                 return answer.result() if answer.done() else refused
-            await asyncio.wait({answer}, timeout=timeout)
-            if answer.done():
+            if await self._clock.within(answer, timeout, envelope.id):
                 return answer.result()
             return Err(
                 ErrorKind.TIMEOUT,
@@ -110,15 +111,16 @@ class Mail:
                 {"timeout_ms": round(timeout * 1000)},
             )
         finally:
-            self.waits.done(caller.id, on=target.id)
+            self.waits.done(envelope.id)
             del self._answers[envelope.id]
-            if not answer.done():
+            if posting.recorded and not answer.done():
                 await self._expire(envelope, target)
 
     async def delegate(
         self, caller: Member, target: Member, task: str, call_id: str | None = None
     ) -> Err | None:
-        return await self._post(self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id), target)
+        envelope = self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id)
+        return await self._post(_Posting(self, envelope, target))
 
     async def respond(
         self, caller: Member, text: str, delegator_id: str, call_id: str | None = None
@@ -132,61 +134,74 @@ class Mail:
         if receiver is None or receiver is caller:
             return NO_DELEGATOR
         envelope = self._make_envelope(Kind.RESPONSE, caller, receiver, text, answers=task, call_id=call_id)
-        return await self._post(envelope, receiver) or Ok({"output": "Response sent."})
+        return await self._post(_Posting(self, envelope, receiver)) or Ok({"output": "Response sent."})
 
-    def settle_turn(self, member: Member, ended: Ended) -> Settlement:
-        """Returns what the end of a turn owes: an ask its answer, a task its report."""
+    def apply(self, fact: View) -> None:
+        """Takes in a fact of the log: a letter reaches its receiver, nobody waits for one that is settled."""
+        match fact:
+            case Envelope():
+                self.hand_over(fact)
+            case Delivery():
+                self.ledger.apply(fact)
+                for id in fact.ids:
+                    self.waits.done(id)
+
+    def settle_turn(self, member: Member, ended: Ended) -> tuple[Entry, ...]:
+        """Returns what the end of a turn owes: an ask its answer, a task its report.
+
+        They take effect with the commit of that end; one that fails pays nothing.
+        """
         opening = ended.opening
         if opening.kind is Kind.ASK:
             if opening.id in self._answered:
                 self._answered.discard(opening.id)
-                return Settlement()
-            answered = Delivery(ids=(opening.id,), state="answered")
-            return Settlement(
-                (Entry(member.id, member.actor.agent.turn, answered),),
-                (Answer(opening.id, answer_ask(member, ended)),),
-            )
+                return ()
+            return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
         if opening.kind is Kind.TASK and opening.id in self.ledger.open:
-            return self._report(member, opening, report_task(member, ended))
-        return Settlement()
+            return (self._report(member, opening, report_task(member, ended)),)
+        return ()
 
-    def settle_unfinished(self, member: Member, opening: Envelope, why: str) -> Settlement:
+    def settle_unfinished(self, member: Member, opening: Envelope, why: str) -> tuple[Entry, ...]:
         """Returns the same for an envelope that its receiver will not finish."""
         if opening.kind is Kind.ASK:
             gone = Err(ErrorKind.TARGET_GONE, f"{member.name} {why}")
-            return Settlement(dues=(Answer(opening.id, gone),))
+            return (self._settle_ask(member, opening, "dead", gone),)
         if opening.kind is Kind.TASK and opening.id in self.ledger.open:
-            return self._report(member, opening, f"The task was not finished: {member.name} {why}.")
-        return Settlement()
+            return (self._report(member, opening, f"The task was not finished: {member.name} {why}."),)
+        return ()
 
-    def settle_unread(self, member: Member, why: str) -> Settlement:
+    def settle_unread(self, member: Member, why: str) -> tuple[Entry, ...]:
         """Returns the same for everything in the mailbox of an agent that ends."""
         unread = member.actor.agent.history.unread.values()
-        return join_settlements(self.settle_unfinished(member, envelope, why) for envelope in unread)
+        return tuple(due for envelope in unread for due in self.settle_unfinished(member, envelope, why))
 
-    def notify(self, sender: Member, receiver: Member, text: str) -> Settlement:
+    def notify(self, sender: Member, receiver: Member, text: str) -> Entry:
         """Returns a response that nobody asked for: what a delegator must know of its worker."""
-        return self._owe(self._make_envelope(Kind.RESPONSE, sender, receiver, text))
+        return Entry(receiver.id, 0, self._make_envelope(Kind.RESPONSE, sender, receiver, text), self)
 
-    @contextmanager
-    def pay_after_commit(self, settlement: Settlement) -> Iterator[None]:
-        """Tell whoever waits, once the commit inside is durable; a commit that failed pays nothing."""
-        try:
-            yield
-        except asyncio.CancelledError:
-            self._pay(settlement)  # the journal commits what it took, whoever still waits for it
-            raise
-        self._pay(settlement)
+    def stop_waiting(self, member: Member) -> None:
+        """Expect no answer to what its turn asked: it is being stopped, and no await may come before that."""
+        for id in self.waits.of(member.id):
+            self.waits.done(id)
+            self.ledger.open.pop(id, None)
 
-    def _pay(self, settlement: Settlement) -> None:
-        for due in settlement.dues:
-            match due:
-                case Answer():
-                    self._resolve(due.ask_id, due.outcome)
-                case Envelope():
-                    self._hand_over(due)
-                case Delivery():
-                    self.ledger.apply(due)
+    def hand_over(self, envelope: Envelope, *, held: bool = False) -> bool:
+        """Give a recorded envelope to its receiver; False where that ended meanwhile."""
+        self.ledger.apply(envelope)
+        if envelope.kind is Kind.ASK and envelope.id not in self.waits:  # its asker was stopped since
+            self.ledger.open.pop(envelope.id)
+        self._follow_root(envelope)
+        target = self._members.get(envelope.receiver)
+        if target:
+            target.actor.accept(envelope, held=held)
+        return target is not None
+
+    def resolve(self, ask_id: str, outcome: Outcome) -> None:
+        """Tell whoever waits for the answer to a question; nobody may."""
+        self.ledger.open.pop(ask_id, None)
+        answer = self._answers.get(ask_id)
+        if answer and not answer.done():
+            answer.set_result(outcome)
 
     def remember(self, facts: Iterable[View]) -> None:
         """Rebuild from the log what is still expected of whom."""
@@ -208,36 +223,46 @@ class Mail:
             self.ledger.apply(expired)
             await member.actor.agent.scribe.record(expired)
 
-    def _report(self, member: Member, task: Envelope, text: str) -> Settlement:
+    def _settle_ask(
+        self, member: Member, ask: Envelope, state: Literal["answered", "dead"], outcome: Outcome
+    ) -> Entry:
+        settled = Delivery(ids=(ask.id,), state=state)
+        return Entry(member.id, member.actor.agent.turn, settled, _Answer(self, outcome))
+
+    def _report(self, member: Member, task: Envelope, text: str) -> Entry:
         receiver = self._members.get(task.sender)
         if receiver is None:
             dead = Delivery(ids=(task.id,), state="dead")
-            return Settlement((Entry(member.id, member.actor.agent.turn, dead),), (dead,))
-        return self._owe(self._make_envelope(Kind.RESPONSE, member, receiver, text, answers=task))
-
-    def _owe(self, envelope: Envelope) -> Settlement:
-        return Settlement((Entry(envelope.receiver, 0, envelope),), (envelope,))
+            return Entry(member.id, member.actor.agent.turn, dead, self)
+        report = self._make_envelope(Kind.RESPONSE, member, receiver, text, answers=task)
+        return Entry(receiver.id, 0, report, self)
 
     async def _post(
-        self, envelope: Envelope, target: Member, *, also: Sequence[Entry] = (), barrier: bool = False
+        self, posting: "_Posting", *, also: Sequence[Entry] = (), barrier: bool = False
     ) -> Err | None:
+        envelope, target = posting.envelope, posting.target
         refused = self._refuse(envelope, target)
         if refused:
             return refused
+        dead = Delivery(ids=(envelope.id,), state="dead")
         # No await since the check: of many that are sent at once only as many pass as the limits allow.
-        asked = envelope.kind in (Kind.ASK, Kind.TASK)
-        self._posting[envelope.root] += asked
-        target.incoming += 1
+        posting.begin()
         try:
-            await self._journal.record_all([Entry(target.id, 0, envelope), *also], barrier=barrier)
+            await self._journal.record_all([Entry(target.id, 0, envelope, posting), *also], barrier=barrier)
+        except PlanckError:
+            if posting.arrived:  # in the log, but its sender is told that it was not taken
+                with suppress(PlanckError):
+                    await target.actor.agent.scribe.record(dead)
+            raise
         except asyncio.CancelledError:
-            self._hand_over(envelope)  # the journal commits what it took: it is sent, whoever still waits
+            if posting.recorded and not posting.arrived:  # the end of its receiver settles it
+                self.ledger.open.pop(envelope.id, None)
             raise
         finally:
-            target.incoming -= 1
-            self._posting[envelope.root] -= asked
-        if not self._hand_over(envelope):
-            await self._journal.record(target.id, 0, Delivery(ids=(envelope.id,), state="dead"))
+            posting.end()
+        if not posting.arrived:
+            gone = Err(ErrorKind.TARGET_GONE, "the agent ended before it read the question")
+            await self._journal.record_all([Entry(target.id, 0, dead, _Answer(self, gone))])
             return GONE
         return None
 
@@ -270,7 +295,7 @@ class Mail:
         return Err(ErrorKind.LIMIT_EXCEEDED, text, details)
 
     def _count(self, root: str | None) -> int:
-        return self.ledger.sent[root] + self._posting[root]
+        return self.ledger.sent[root] + self.posting[root]
 
     def _refuse_ring(self, ring: tuple[str, ...]) -> Err:
         names = [self._members[id].name if id in self._members else id for id in ring]
@@ -280,19 +305,6 @@ class Mail:
             "Use send_response or delegate_task to communicate without blocking.",
             {"cycle": list(ring)},
         )
-
-    def _hand_over(self, envelope: Envelope) -> bool:
-        """Give a recorded envelope to its receiver; False where that ended meanwhile."""
-        self.ledger.apply(envelope)
-        self._follow_root(envelope)
-        target = self._members.get(envelope.receiver)
-        if target:
-            target.actor.accept(envelope)
-        else:
-            self._resolve(
-                envelope.id, Err(ErrorKind.TARGET_GONE, "the agent ended before it read the question")
-            )
-        return target is not None
 
     def _follow_root(self, fact: View) -> None:
         if isinstance(fact, Envelope) and fact.sender == USER:
@@ -305,29 +317,26 @@ class Mail:
         self._answered.add(ask.id)  # a second call of the same step must not be told that it was sent
         try:
             answered = Delivery(ids=(ask.id,), state="answered", call_id=call_id)
-            await self._journal.record(caller.id, caller.actor.agent.turn, answered)
-        except asyncio.CancelledError:
-            self._resolve(ask.id, Ok({"output": text}))  # the journal commits what it took
-            raise
-        except BaseException:
+            # With the hand-in: what this agent hands in next comes after it in the log, and closes no ring.
+            self.waits.done(ask.id)
+            effect = _Answer(self, Ok({"output": text}))
+            await self._journal.record_all([Entry(caller.id, caller.actor.agent.turn, answered, effect)])
+        except PlanckError:
             self._answered.discard(ask.id)
+            if not answer.done():  # still waited for: a ring that closed meanwhile ends by its deadline
+                self.waits.waiting(ask.sender, on=caller.id, id=ask.id)
             raise
-        self._resolve(ask.id, Ok({"output": text}))
         return Ok({"output": "Response sent."})
-
-    def _resolve(self, ask_id: str, outcome: Outcome) -> None:
-        self.ledger.open.pop(ask_id, None)
-        answer = self._answers.get(ask_id)
-        if answer and not answer.done():
-            answer.set_result(outcome)
 
     async def _expire(self, ask: Envelope, target: Member) -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""
-        self.ledger.open.pop(ask.id, None)
-        if ask.id in target.actor.agent.history.unread:
-            expired = Delivery(ids=(ask.id,), state="expired")
-            target.actor.agent.history.apply(expired)
-            await self._journal.record(target.id, 0, expired)
+        expired = Delivery(ids=(ask.id,), state="expired")
+        self.ledger.apply(expired)
+        target.actor.agent.held.add(ask.id)  # its turn must not begin before that is in the log
+        try:
+            await self._journal.record_all([Entry(target.id, 0, expired, target.actor.agent.history)])
+        finally:
+            target.actor.release(ask.id)
 
     def _make_envelope(
         self,
@@ -339,7 +348,7 @@ class Mail:
         answers: Envelope | None = None,
         call_id: str | None = None,
     ) -> Envelope:
-        id = self._ids.new()
+        id = self._ids.new(call_id or (answers.id if answers else sender.id))
         correlation = answers.id if answers else id if kind in (Kind.ASK, Kind.TASK) else None
         return Envelope(
             id=id,
@@ -354,3 +363,49 @@ class Mail:
             root=(answers or sender).root or self._newest_root,
             origin=Origin.PLANCK,
         )
+
+
+class _Posting:
+    """One envelope on its way into the log, and from there to its receiver."""
+
+    def __init__(self, mail: Mail, envelope: Envelope, target: Member, *, held: bool = False) -> None:
+        """`held`: in its place in the mailbox from the commit on, but not worked on before the barrier."""
+        self.envelope = envelope
+        self.target = target
+        self.recorded = False
+        self.arrived = False
+        """At its receiver, which may end before."""
+        self._mail = mail
+        self._held = held
+
+    def begin(self) -> None:
+        self._count(1)
+
+    def apply(self, fact: View) -> None:
+        self.recorded = True
+        self._count(-1)
+        self.arrived = self._mail.hand_over(self.envelope, held=self._held)
+
+    def end(self) -> None:
+        if not self.recorded:
+            self._count(-1)
+        self.target.actor.release(self.envelope.id)
+
+    def _count(self, more: int) -> None:
+        self.target.incoming += more
+        if self.envelope.kind in (Kind.ASK, Kind.TASK):
+            self._mail.posting[self.envelope.root] += more
+
+
+class _Answer:
+    """The one outcome of an ask, which reaches whoever waits with the fact that settles it."""
+
+    def __init__(self, mail: Mail, outcome: Outcome) -> None:
+        self._mail = mail
+        self._outcome = outcome
+
+    def apply(self, fact: View) -> None:
+        self._mail.apply(fact)
+        if isinstance(fact, Delivery):
+            for id in fact.ids:
+                self._mail.resolve(id, self._outcome)

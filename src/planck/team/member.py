@@ -12,7 +12,7 @@ class Member:
         """0 for those the session began with."""
         self.idle_since = since
         self.incoming = 0
-        """Envelopes for it that are being recorded now."""
+        """Envelopes for it that were handed to the log and are not in it yet."""
         self.crashes: list[float] = []
         """When it crashed, of late."""
         self.log_refused = False

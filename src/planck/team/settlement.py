@@ -1,38 +1,10 @@
-"""What the end of a turn, or of an agent, owes to those who wait: facts for its commit, then their effect."""
-
-from collections.abc import Iterable
-
-import msgspec
+"""What those who wait are told of the end of a turn."""
 
 from planck.agent.actor import Ended
-from planck.records.events import Delivery, Envelope, TurnStatus
+from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.team.member import Member
-from planck.toolkit.journal import Entry
 from planck.toolkit.tool import Outcome
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """The one outcome of an ask, for whoever waits for it."""
-
-    ask_id: str
-    outcome: Outcome
-
-
-class Settlement(msgspec.Struct, frozen=True):
-    """Recorded in one commit with the end that it belongs to, then paid once; never paid if that failed."""
-
-    entries: tuple[Entry, ...] = ()
-    dues: tuple[Answer | Envelope | Delivery, ...] = ()
-    """In the order in which they take effect: answers reach their askers, envelopes their receivers."""
-
-
-def join_settlements(settlements: Iterable[Settlement]) -> Settlement:
-    all_of_them = list(settlements)
-    return Settlement(
-        tuple(entry for one in all_of_them for entry in one.entries),
-        tuple(due for one in all_of_them for due in one.dues),
-    )
 
 
 def answer_ask(member: Member, ended: Ended) -> Outcome:

@@ -92,7 +92,7 @@ async def spawn(
     skills, no_skills = _split_grants(args.get("skills", ()), grants.skills)
     parent = caller.spec.authority
     spec = AgentSpec(
-        id=caller.actor.agent.ids.new(),
+        id=caller.actor.agent.ids.new(ctx.call_id or caller.id),
         type=args["type"],
         name=args["name"],
         role="worker",

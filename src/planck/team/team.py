@@ -25,7 +25,6 @@ from planck.team import names
 from planck.team.mail import Mail
 from planck.team.member import Member
 from planck.team.restore import BuildAgent, RestoredAgent, restore_agent
-from planck.team.settlement import Settlement, join_settlements
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Tool
 
@@ -137,7 +136,7 @@ class Team:
     ) -> None:
         """Stop their turns in flight, if any; `by` None: the user does. Queued prompts stay queued."""
         for member in targets:
-            member.actor.abort()
+            self._abort(member)
         await self._record_control("interrupt", [member.id for member in targets], by=by, call_id=call_id)
 
     def interrupt_all(self) -> None:
@@ -150,7 +149,7 @@ class Team:
         # Also whoever waits for mail: the end of another's turn sends some, and would wake it.
         resting = [self._cancel(member) for member in self.members if not member.actor.working]
         for member in self.members:
-            member.actor.abort(status)
+            self._abort(member, status)
         await self._record_control("halt", [self.id], status)
         for task in resting:
             await self._await_end(task)
@@ -173,10 +172,16 @@ class Team:
         if self._members.pop(member.id, None) is None:
             return
         member.end_reason = why
+        self.mail.stop_waiting(member)
         # A task of its own: whoever destroys may itself be stopped, and the end must still be recorded.
         chore = self._do(self._record_destroyed(member, why))
         await self._record_control("destroy", [member.id], by=by, call_id=call_id)
         await asyncio.shield(chore)
+
+    def _abort(self, member: Member, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
+        if member.actor.working:
+            self.mail.stop_waiting(member)
+            member.actor.abort(status)
 
     def _do(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         chore = asyncio.create_task(work)  # noqa: TID251 - awaited in aclose
@@ -206,21 +211,18 @@ class Team:
 
     async def _record_destroyed(self, member: Member, why: str) -> None:
         await self._await_end(self._cancel(member))
-        settlement = self.mail.settle_unread(member, why)
-        entries = list(settlement.entries)
+        entries = list(self.mail.settle_unread(member, why))
         if dead := tuple(member.actor.agent.history.unread):
             entries.append(Entry(member.id, 0, Delivery(ids=dead, state="dead")))
         entries.append(Entry(member.id, 0, AgentEnded(status="destroyed", reason=why)))
-        with self.mail.pay_after_commit(settlement):
-            await self._journal.record_all(entries)
+        await self._journal.record_all(entries)
 
     async def aclose(self) -> None:
         """Stop driving, the youngest first; a turn in flight is recorded as interrupted."""
         if self._chores:
             await asyncio.wait(self._chores)
         if any(member.actor.working for member in self.members):
-            self._halted = True
-            await self._record_control("halt", [self.id])
+            await self.halt(TurnStatus.INTERRUPTED)
         for member in reversed(self.members):
             await self._await_end(self._cancel(member))
         self._halted = True
@@ -280,9 +282,7 @@ class Team:
         finally:
             # A cancelled turn, too, is recorded with what it owes before the cancellation goes on.
             if ended := actor.conclude():
-                settlement = self.mail.settle_turn(member, ended)
-                with self.mail.pay_after_commit(settlement):
-                    await actor.record_end(ended, settlement.entries)
+                await actor.record_end(ended, self.mail.settle_turn(member, ended))
         member.log_refused = False
 
     async def _recover(self, member: Member, crash: Exception) -> bool:
@@ -342,10 +342,9 @@ class Team:
     ) -> None:
         """Record the end of the turn that a crash cut: its calls, itself, what somebody expected of it."""
         facts, opening = [*crashes, *restored.end_cut_turn()], restored.opening
-        settlement = self.mail.settle_unfinished(member, opening, why) if opening else Settlement()
-        with self.mail.pay_after_commit(settlement):
-            if facts or settlement.entries:
-                await restored.agent.scribe.record(*facts, also=settlement.entries)
+        owed = self.mail.settle_unfinished(member, opening, why) if opening else ()
+        if facts or owed:
+            await restored.agent.scribe.record(*facts, also=owed)
 
     async def _fail(self, member: Member, crash: Exception) -> None:
         err = crash.err if isinstance(crash, PlanckError) else None
@@ -360,14 +359,13 @@ class Team:
         member.end_reason = why
         del self._members[member.id]
         self._tasks.pop(member.id, None)
-        unread, notice = self.mail.settle_unread(member, why), Settlement()
-        reported = [due.receiver for due in unread.dues if isinstance(due, Envelope)]
+        entries = list(self.mail.settle_unread(member, why))
+        reported = [due.fact.receiver for due in entries if isinstance(due.fact, Envelope)]
+        entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
         if delegator and delegator.id not in reported:
-            notice = self.mail.notify(member, delegator, f"{member.name} {why}.")
-        ended = Entry(member.id, 0, AgentEnded(status="failed", reason=why))
-        with self.mail.pay_after_commit(join_settlements([unread, notice])):
-            crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
-            await self._journal.record_all([crashed, *unread.entries, ended, *notice.entries])
+            entries.append(self.mail.notify(member, delegator, f"{member.name} {why}."))
+        crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
+        await self._journal.record_all([crashed, *entries])
 
 
 def _describe_crash(crash: Exception) -> ErrorEvent:

@@ -1,9 +1,13 @@
-"""The real clock and the real source of ids."""
+"""The real clock, the real source of ids, and mail in its order."""
 
+import asyncio
 import os
 import time
+from collections.abc import Sequence
+from typing import Any
 
-from planck.records.ports import Clock, Ids
+from planck.records.events import Envelope, Kind
+from planck.records.ports import Clock, Ids, Schedule
 
 
 class SystemClock:
@@ -21,10 +25,23 @@ class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()  # noqa: TID251 - the adapter behind the port
 
+    async def within(self, future: asyncio.Future[Any], seconds: float, key: str) -> bool:
+        return bool((await asyncio.wait({future}, timeout=seconds))[0])
+
 
 class RandomIds:
-    def new(self) -> str:
+    def new(self, cause: str = "") -> str:
         return os.urandom(8).hex()
 
 
-_: tuple[type[Clock], type[Ids]] = (SystemClock, RandomIds)
+class InOrder:
+    """Each opens a turn of its own as it came; only responses, which steering is too, join one."""
+
+    def choose_opening(self, ready: Sequence[Envelope]) -> Envelope | None:
+        return ready[0] if ready else None
+
+    def choose_joining(self, ready: Sequence[Envelope]) -> Sequence[Envelope]:
+        return [envelope for envelope in ready if envelope.kind is Kind.RESPONSE]
+
+
+_: tuple[type[Clock], type[Ids], type[Schedule]] = (SystemClock, RandomIds, InOrder)

@@ -8,12 +8,21 @@ import msgspec
 from planck.records.events import Event, ToolProgress, View
 
 
+class Follower(Protocol):
+    def apply(self, fact: View) -> None:
+        """Takes in a fact that is in the log now; it awaits nothing and does not fail."""
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A fact and whose it is."""
+    """A fact, whose it is, and the state that it changes in the very step that commits it.
+
+    So what lives is always the fold of the log, and two facts take effect in the log's own order.
+    """
 
     agent_id: str | None
     turn: int
     fact: View
+    follower: Follower | None = None
 
 
 class Journal(Protocol):
@@ -26,7 +35,7 @@ class Journal(Protocol):
         """
 
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
-        """The same for facts of several agents: one commit, all or nothing."""
+        """The same for facts of several agents: one commit, all or nothing; then their followers know."""
 
     def keep(self, blob: bytes) -> str:
         """Returns the name for a fact to refer to these bytes by; they are stored with it at the latest."""
@@ -51,6 +60,9 @@ class Unrecorded:
         return []
 
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+        for entry in entries:
+            if entry.follower is not None:
+                entry.follower.apply(entry.fact)
         return []
 
     def keep(self, blob: bytes) -> str:

@@ -1,7 +1,6 @@
 """One agent's way to write: what it records is durable first and history second."""
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from planck.records import codec
 from planck.records.events import View
@@ -25,14 +24,9 @@ class Scribe:
         self._tools: tuple[Sequence[ToolSpec], str] = ((), "")
 
     async def record(self, *facts: View, also: Sequence[Entry] = (), barrier: bool = False) -> None:
-        """Make the facts durable, in one commit with other agents' facts; then they are history."""
-        entries = [Entry(self.agent_id, self.turn, fact) for fact in facts]
-        try:
-            await self._journal.record_all([*entries, *also], barrier=barrier)
-        except asyncio.CancelledError:
-            self._apply(facts)  # the journal commits what it took, whoever still waits for it
-            raise
-        self._apply(facts)
+        """Make the facts durable, in one commit with other agents' facts; in that step they are history."""
+        entries = [Entry(self.agent_id, self.turn, fact, self.history) for fact in facts]
+        await self._journal.record_all([*entries, *also], barrier=barrier)
 
     def keep_system(self, text: str) -> str:
         """Keeps a system prompt in the log; returns the name by which a fact may refer to it."""
@@ -57,7 +51,3 @@ class Scribe:
 
     def _keep(self, blob: bytes) -> str:
         return self._journal.keep(blob)
-
-    def _apply(self, facts: Iterable[View]) -> None:
-        for fact in facts:
-            self.history.apply(fact)

@@ -177,8 +177,7 @@ class Executor:
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._run_guarded(tool, args, ctx))
         try:
-            done, _ = await asyncio.wait({task}, timeout=tool.timeout)
-            if done:
+            if await self._clock.within(task, tool.timeout, ctx.call_id):
                 return task.result()
         except asyncio.CancelledError:
             await self._stop(task, tool)
