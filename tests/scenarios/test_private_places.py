@@ -41,9 +41,8 @@ async def test_keys_and_conversations_are_private_whenever_they_are_written(base
     _write(user / ".claude/.credentials.json", "secret\n")
     for kept in ("skills", "agents", "commands"):
         _write(user / f".claude/{kept}/one.md", "readable\n")
-    look = {
-        "command": f"cd {base}; grep -rhs -e secret -e readable user kept | sort | uniq -c; ls user/.planck"
-    }
+    grep = "grep -rhs -e secret -e readable user kept | sort | uniq -c"
+    look = {"command": f"cd {base}; {grep}; ls user/.planck kept"}
     script = ScriptedProvider([[("bash", look)], "one", [("bash", look)], "two"])
     environ = {"HOME": str(user), "PATH": os.defpath}
     async with Planck(home=home, workspace=work, environ=environ, providers={"mine": script}) as planck:
@@ -61,4 +60,5 @@ async def test_keys_and_conversations_are_private_whenever_they_are_written(base
         assert "4 readable" in str(said), said
         assert "secret" not in str(said), said
         assert "config.json" not in str(said)
+        assert ".db" not in str(said), said
     assert (base / "kept").is_dir()
