@@ -180,7 +180,9 @@ async def test_no_command_prints_a_secret_of_the_configuration(tmp_path: Path) -
 
 async def test_a_file_s_text_does_not_act_on_the_terminal(tmp_path: Path) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x9b1m\u202e"
-    bench = Bench(tmp_path, "http://127.0.0.1:9", **{f"no{evil}key": 1, "default_team": f"team{evil}"})
+    folder = tmp_path / f"a{evil}b"  # a folder's name is somebody's text too
+    folder.mkdir()
+    bench = Bench(folder, "http://127.0.0.1:9", **{f"no{evil}key": 1, "default_team": f"team{evil}"})
     every = ("config show", "config explain", "config explain --json", "doctor", "doctor --json")
     for command, done in zip(every, await run_all(bench, every), strict=True):
         printed = done.out + done.err
