@@ -195,6 +195,8 @@ def starts_others(words: tuple[Word, ...]) -> bool:
     """Tells quickly whether there is more to a command than its words: a name that is expanded, or of which
     `find_launches` or `find_opacity` have something to say."""
     name = basename(words[0])
+    if options := _BY_OPTION.get(name):
+        return any(word.text.startswith(options) for word in words[1:])
     return not words[0].literal or name in _STARTERS or name.rstrip("0123456789.") in _OPAQUE
 
 
@@ -438,3 +440,9 @@ _SPECIAL: Mapping[str, Callable[[tuple[Word, ...]], Iterable[Launch]]] = {
     "coproc": _read_eval,
 }
 _STARTERS = frozenset({*_PREFIXES, *SHELLS, *_SPECIAL, *_RUNNERS, *SCRIPT_OPTIONS, *_AWKS, *_OPAQUE})
+_BY_OPTION: Mapping[str, tuple[str, ...]] = {
+    name: (*options, *(("-c", "foreach", "run") if name == "git" else ()))
+    for name, options in SCRIPT_OPTIONS.items()
+    if name == "git" or name not in {*_PREFIXES, *SHELLS, *_SPECIAL, *_RUNNERS, *_OPAQUE}
+}
+"""Programs that start others only if one of these words is there."""
