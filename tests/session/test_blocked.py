@@ -1,11 +1,15 @@
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
+from planck import Planck
 from planck.records.board import Board, fold_events
 from planck.records.ports import add_seconds
+from planck.session.archive import Archive
 from planck.session.blocked import why_blocked
 from planck.store.reader import SqliteReader
+from planck.testing.scripted import Say, ScriptedProvider
 from tests.teams import Brains, ask, delegate, open_planck, write_team
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
@@ -65,3 +69,32 @@ def test_an_idle_team_is_not_blocked() -> None:
     assert why_blocked(Board(), "2026-01-01T00:00:00.000Z") == [
         "nothing is blocked: every agent is idle and has read its messages"
     ]
+
+
+async def test_a_session_stands_as_its_log_and_its_process_say(tmp_path: Path) -> None:
+    """What a process left behind is not at work, however its log ends."""
+    stalled = asyncio.Event()
+    double = ScriptedProvider([Say(text="never", wait=stalled)])
+    home, work = tmp_path / "home", tmp_path / "work"
+    work.mkdir()
+    async with Planck(home, work, environ={}, providers={"double": double}) as planck:
+        session = await planck.start(model="double/m", name="fox")
+        await session.prompt("go")
+        async for event in session.events():
+            if event.type == "turn_start":
+                break
+        assert [info.state for info in planck.archive.sessions()] == ["running"]
+        (line,) = planck.archive.why_blocked("fox")
+        assert line.startswith("orchestrator waits for the model double/m since ")
+        left = tmp_path / "left"
+        left.mkdir(mode=0o700)
+        for file in planck.sessions_dir.glob("*.db*"):
+            if file.suffix != ".lock":
+                shutil.copy(file, left)
+        await session.stop()
+        await session.aclose()
+        assert [info.state for info in planck.archive.sessions()] == ["interrupted"]
+    dead = Archive(left, work)
+    assert [info.state for info in dead.sessions()] == ["interrupted"]
+    (line,) = dead.why_blocked("fox")
+    assert line.startswith("nothing moves: no process has this session open")

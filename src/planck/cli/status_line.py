@@ -58,6 +58,9 @@ class StatusLine:
         if row.status in ("idle", "ended"):
             return
         who = f"{row.name}: " if len(self._board.agents) > 1 else ""
+        if row.stopping:
+            yield f"{who}stops"
+            return
         asked = [question for question in self._board.questions if question.agent_id == row.id]
         if asked:
             yield f"{who}asks you about {asked[0].tool} {self._elapsed(asked[0].since)}"
@@ -71,7 +74,7 @@ class StatusLine:
         for call in running:
             yield f"{who}{' '.join(f'{call.name} {call.subject}'.split())} {self._elapsed(call.since)}"
         if not (asked or row.waits or running):
-            yield f"{who}{'stops' if row.stopping else self._passing.get(row.id, 'thinking')}"
+            yield f"{who}{self._passing.get(row.id, 'thinking')}"
 
     def _name(self, id: str) -> str:
         row = self._board.agent(id)

@@ -1,0 +1,47 @@
+"""What the terminal's one line says, from the logs of tests/logs."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from planck.cli.status_line import StatusLine
+from planck.headless import SessionEvent
+from planck.records import codec
+from planck.records.events import Event
+
+LOGS = Path(__file__).parents[1] / "logs"
+
+NOW = {
+    "two-asks-one-answered": "lead: waits for bob 0 s · bob: thinking",
+    "open-question": "asks you about write 0 s",
+    "open-task": "lead: thinking · bob: list_dir 0 s",
+    "stopping": "lead: stops · bob: stops",
+    "solo": "",
+    "resumed": "",
+}
+
+
+def follow(name: str) -> StatusLine:
+    session: Any = SimpleNamespace(members=())
+    line = StatusLine(session)
+    for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
+        line.follow(SessionEvent(codec.decode_as(event, Event), "s"))
+    return line
+
+
+@pytest.mark.parametrize("name", NOW)
+async def test_the_line_says_what_each_agent_does_now(name: str) -> None:
+    assert follow(name).tick()[2:] == NOW[name]
+
+
+async def test_a_delta_tells_until_the_next_fact() -> None:
+    line, (first, *_) = follow("open-task"), (LOGS / "open-task.ndjson").read_bytes().splitlines()
+    lead = codec.decode((LOGS / "open-task.json").read_bytes())["agents"][0]["id"]
+    fact = {**codec.decode(first), "agent_id": lead}
+    delta = {**fact, "seq": None, "type": "text_delta", "data": {"text": "w"}}
+    line.follow(SessionEvent(codec.decode_as(codec.encode(delta), Event), "s"))
+    assert "lead: writing" in line.tick()
+    line.follow(SessionEvent(codec.decode_as(codec.encode({**fact, "type": "later"}), Event), "s"))
+    assert "lead: thinking" in line.tick()
