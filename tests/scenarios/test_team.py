@@ -181,20 +181,18 @@ async def test_an_interrupted_target_answers_interrupted_and_stays_alive(tmp_pat
 
 async def test_an_ask_ends_at_its_deadline_and_a_late_answer_is_dropped(tmp_path: Path) -> None:
     late = asyncio.Event()
-    brains = Brains(
-        {
-            "lead": [
-                chat.calls(ask("bob", timeout_ms=100)),
-                chat.calls(ask("bob", "again")),
-                chat.text("ok"),
-            ],
-            "bob": [
-                Reply([late, *chat.text("late").pieces]),
-                chat.text("in time"),
-            ],
-        }
-    )
-    asyncio.get_running_loop().call_later(0.4, late.set)
+
+    def lead(messages: list[dict[str, Any]]) -> Reply:
+        match len(tool_outputs(messages)):
+            case 0:
+                return chat.calls(ask("bob", timeout_ms=100))
+            case 1:
+                late.set()  # it has been told that there is no answer
+                return chat.calls(ask("bob", "again"))
+        return chat.text("ok")
+
+    bob = [Reply([late, *chat.text("late").pieces]), chat.text("in time")]
+    brains = Brains({"lead": lead, "bob": bob})
     await run_team(tmp_path, brains)
     outputs = tool_outputs(brains.last("lead"))
     assert outputs[0].startswith("timeout: bob did not answer within 0.1 s")
