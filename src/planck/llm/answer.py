@@ -20,7 +20,7 @@ _MOST_PARTS = 65_536
 """A stream of empty ones must come to an end too."""
 _HEAD_BYTES = 65_536
 """What is kept of an answer that is too large: enough to see what it was, and little enough to go on with."""
-_MORE_CALLS = 8
+_MORE_CALLS = 2
 """Times the calls that may run: as many are read, so that each gets its result; nobody reads 60,000."""
 _BYTES_PER_TOKEN = 4
 
