@@ -6,13 +6,13 @@ from typing import Any
 
 from planck.agent.agent import Agent, Kit
 from planck.llm.provider import Request
-from planck.records.events import Envelope, ToolEnd, ToolStart, TurnStart, View, view
+from planck.records.events import Envelope, Event, ToolEnd, ToolStart, TurnStart, View, view
 from planck.records.messages import AssistantMessage
 from planck.records.specs import AgentSpec, Limits
 from planck.team.team import Team
 from planck.testing.scripted import Say
-from planck.toolkit.journal import Journal
-from tests.ports import CountedIds, FixedClock
+from planck.toolkit.journal import Entry, Journal
+from tests.ports import CountedIds, FixedClock, JournalProxy
 from tests.teams import Crew, ask
 from tests.virtual_time import run_virtual
 
@@ -121,4 +121,35 @@ async def _scheduled() -> None:
     turns = [fact for event in crew.events() if event.agent_id == "bob" and (fact := view(event))]
     opened = [fact.message_id for fact in turns if isinstance(fact, TurnStart)]
     assert opened == [tasks[1]], "the other one joined"
+    await crew.aclose()
+
+
+class Detached(JournalProxy):
+    """Commits a moment later, also what a caller handed in who does not wait for it any more."""
+
+    async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
+        inner = super().record_all(entries, barrier=barrier)
+
+        async def commit() -> list[Event]:
+            await asyncio.sleep(1)
+            return await inner
+
+        return await asyncio.shield(asyncio.get_running_loop().create_task(commit()))
+
+
+def test_a_sender_that_is_gone_before_its_message_is_in_the_log_leaves_nothing_counted() -> None:
+    run_virtual(_gone_sender())
+
+
+async def _gone_sender() -> None:
+    crew = Crew(lambda request: "ok", "bob", journal=Detached)
+    await crew.start()
+    lead = crew.team.orchestrator
+    sending = asyncio.get_running_loop().create_task(crew.team.mail.prompt(lead, "go"))
+    await asyncio.sleep(0.5)
+    sending.cancel()
+    await asyncio.sleep(5)
+    async with asyncio.timeout(60):
+        await crew.team.wait_until_settled()
+    assert (lead.incoming, lead.actor.agent.turn) == (0, 1)
     await crew.aclose()

@@ -377,19 +377,27 @@ class _Posting:
         """At its receiver, which may end before."""
         self._mail = mail
         self._held = held
+        self._under_way = False
 
     def begin(self) -> None:
+        self._under_way = True
         self._count(1)
 
     def apply(self, fact: View) -> None:
         self.recorded = True
-        self._count(-1)
-        self.arrived = self._mail.hand_over(self.envelope, held=self._held)
+        held = self._held and self._under_way  # whoever would release it may have gone
+        self._settle()
+        self.arrived = self._mail.hand_over(self.envelope, held=held)
 
     def end(self) -> None:
-        if not self.recorded:
-            self._count(-1)
+        self._settle()
         self.target.actor.release(self.envelope.id)
+
+    def _settle(self) -> None:
+        """Count it no more, once; its sender may be gone before it is in the log."""
+        if self._under_way:
+            self._under_way = False
+            self._count(-1)
 
     def _count(self, more: int) -> None:
         self.target.incoming += more
