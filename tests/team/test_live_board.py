@@ -115,7 +115,11 @@ class SlowCommits(JournalProxy):
         self._queue.append((entries, done))
         if self._worker is None or self._worker.done():
             self._worker = loop.create_task(self._commit_all())
-        return await asyncio.shield(done)
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await asyncio.wait({done})  # as a journal promises: the cancellation comes after the commit
+            raise
 
     async def _commit_all(self) -> None:
         while self._queue:
