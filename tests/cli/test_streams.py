@@ -15,6 +15,7 @@ PRINTS: dict[str, tuple[str, ...]] = {
     "chat": ("hello",),
     "run": ("run", "hello"),
     "demo": ("demo",),
+    "setup": ("setup", "--help"),
     "tools": ("tools", "list"),
     "sessions": ("sessions", "list"),
     "teams": ("teams", "list"),
