@@ -37,8 +37,8 @@ Brain = Sequence[Reply] | Callable[[list[dict[str, Any]]], Reply]
 
 
 class Brains:
-    """The script of a wire server: each agent by its name (which our prompt and `spawned`'s begin with), or
-    by how its system prompt begins."""
+    """The script of a wire server: each agent by its name (which the base and `spawned`'s prompt begin with),
+    or by how a part of its system prompt begins."""
 
     def __init__(self, brains: Mapping[str, Brain]) -> None:
         self._brains = brains
@@ -59,8 +59,9 @@ class Brains:
         return brain[number] if number < len(brain) else chat.text(f"{name} has no more to say")
 
     def _who(self, system: str) -> str:
-        begins = {name: (f"You are {name},", f"be {name}\n", name) for name in self._brains}
-        return next(name for name in begins if f"{system}\n".startswith(begins[name]))
+        parts = [f"{part}\n" for part in system.split("\n\n")]
+        begins = {name: (f"# You\nYou are {name},", f"be {name}\n", name) for name in self._brains}
+        return next(name for part in parts for name in begins if part.startswith(begins[name]))
 
     def last(self, name: str) -> list[dict[str, Any]]:
         """What an agent was shown in its newest request."""

@@ -82,7 +82,7 @@ def test_the_hops_of_one_prompt_are_those_of_the_page(
 
 async def test_the_hops_of_an_ask_are_those_of_the_page(tmp_path: Path) -> None:
     def answer(request: Request) -> Say:
-        asked = len(request.history.messages) == 1 and request.system.startswith("be lead")
+        asked = len(request.history.messages) == 1 and request.system.endswith("be lead")
         question = {"identifier": "w", "identifier_type": "name", "question": "?"}
         return Say(calls=[("ask_agent", question)]) if asked else Say(text="done")
 

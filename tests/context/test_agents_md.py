@@ -3,9 +3,20 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from planck.context.agents_md import find_instructions
+from planck.context import agents_md
+
+
+def find_instructions(cwd: Path, workspace: Path, *, nearest: bool = False) -> agents_md.Instructions:
+    """As an agent finds them, without the headings where there is one text alone."""
+    found = agents_md.find_instructions(cwd, workspace, nearest=nearest)
+    if len(found.paths) != 1 or not found.text:
+        return found
+    heading = f"# Project instructions ({found.paths[0]})\n\n"
+    assert found.text.startswith(heading)
+    return msgspec.structs.replace(found, text=found.text.removeprefix(heading))
 
 
 def put(path: Path, text: str) -> Path:
@@ -25,10 +36,10 @@ def test_the_nearest_counts_up_to_the_first_folder_with_git(tmp_path: Path, git_
     put(repo / "AGENTS.md", "of the repository")
     assert find_instructions(cwd, cwd).text == "of the repository"
     put(repo / "a" / "AGENTS.md", "nearer")
-    assert find_instructions(cwd, cwd).text == "nearer"
+    assert find_instructions(cwd, cwd, nearest=True).text == "nearer"
 
 
-def test_without_git_the_walk_ends_at_the_workspace(tmp_path: Path) -> None:
+def test_without_git_none_above_the_workspace_counts(tmp_path: Path) -> None:
     put(tmp_path / "AGENTS.md", "planted above")
     workspace = tmp_path / "work"
     cwd = workspace / "deep" / "er"
@@ -42,7 +53,7 @@ def test_without_git_the_walk_ends_at_the_workspace(tmp_path: Path) -> None:
 def test_a_chain_goes_from_the_root_to_here(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     first, last = put(tmp_path / "AGENTS.md", "root rule"), put(tmp_path / "a" / "AGENTS.md", "own rule")
-    found = find_instructions(tmp_path / "a", tmp_path, chain=True)
+    found = find_instructions(tmp_path / "a", tmp_path)
     assert found.paths == (first, last)
     assert found.text.index("root rule") < found.text.index("own rule")
 
@@ -65,7 +76,7 @@ def test_a_chain_keeps_to_64_kib_and_the_nearest_is_whole(tmp_path: Path) -> Non
     (tmp_path / ".git").mkdir()
     put(tmp_path / "AGENTS.md", "far " * 20_000)
     put(tmp_path / "a" / "AGENTS.md", "near " * 10_000)
-    text = find_instructions(tmp_path / "a", tmp_path, chain=True).text
+    text = find_instructions(tmp_path / "a", tmp_path).text
     assert len(text.encode()) < 65_536 + 500
     assert text.count("near ") == 9_999
 

@@ -188,10 +188,15 @@ async def test_an_agent_sees_its_instructions_and_skills_anew_at_every_turn(tmp_
             (bench.home / "config.json").write_text(json.dumps({**settings, "agents_md": "off"}))
             await session.run("c")
     systems = [asked.json["messages"][0]["content"] for asked in server.asked]
-    assert systems[0].startswith("Rule one.\n\nYou are ")
-    assert systems[1].startswith("Rule two, longer.\n\nYou are ")
+    path = bench.work / "AGENTS.md"
+    base, _, rest = systems[0].partition("\n\n# Project instructions ")
+    assert base.startswith("# You\nYou are ")
+    assert rest == f"({path})\n\nRule one."
+    assert systems[1].startswith(
+        f"{base}\n\n# Project instructions ({path})\n\nRule two, longer.\n\nSkills: "
+    )
     assert systems[1].endswith("\n- fresh (project): New here.")
-    assert systems[2].startswith("You are ")
+    assert systems[2].startswith(f"{base}\n\nSkills: ")
 
 
 async def test_a_config_that_became_wrong_leaves_the_last_good_one(

@@ -93,12 +93,12 @@ async def test_an_example_folder_loads_and_works_unchanged(tmp_path: Path) -> No
     )
     brains = Brains(
         {
-            "House rules.\n\nYou delegate.": [
+            "orchestrator": [
                 chat.calls(("delegate_task", task)),
                 chat.text("Waiting."),
                 chat.text("Done."),
             ],
-            "House rules.\n\nYou build.": [calls, chat.text("13 bytes, and kind.")],
+            "Builder": [calls, chat.text("13 bytes, and kind.")],
         }
     )
     async with WireServer(brains) as server:
@@ -119,7 +119,7 @@ async def test_an_example_folder_loads_and_works_unchanged(tmp_path: Path) -> No
         )
         heads = [asked.headers for asked in server.asked]
     assert (done.code, done.err, done.result["text"]) == (0, "", "Done.")
-    outputs = [m["content"] for m in brains.last("House rules.\n\nYou build.") if m["role"] == "tool"]
+    outputs = [m["content"] for m in brains.last("Builder") if m["role"] == "tool"]
     assert [output.strip() for output in outputs] == ["13", "Be kind."]
     assert not [head for head in heads if "canary" in str(head)]
     systems = [asked.json["messages"][0]["content"] for asked in server.asked]

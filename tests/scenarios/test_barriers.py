@@ -29,7 +29,7 @@ async def test_a_prompt_a_decision_and_the_orchestrator_s_turn_are_synced_and_a_
         synced.append(testimony.seq if testimony else 0)
 
     def answer(request: Request) -> Any:
-        if request.system.startswith("be bob"):
+        if request.system.endswith("be bob"):
             return "bob's answer"
         witnessed()
         worker = {"type": "bob", "name": "bob", "system_prompt": "be bob", "description": "helps"}

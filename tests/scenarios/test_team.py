@@ -16,6 +16,7 @@ from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
 LEAD = {"type": "orchestrator", "name": "lead", "tools": ["bash"]}
+SECTIONS = ["# You", "# Environment", "# How to work", "# Team"]
 WORKERS = ({"type": "orchestrator", "name": "lead"}, {"type": "builder", "name": "bob"})
 
 
@@ -391,7 +392,7 @@ async def test_spawns_that_are_refused(tmp_path: Path, change: dict[str, str], o
     assert tool_outputs(brains.last("lead"))[0].startswith(output)
 
 
-async def test_the_system_prompt_is_agents_md_the_prompt_and_the_skills_and_nothing_else(
+async def test_the_system_prompt_is_base_agents_md_the_prompt_and_the_skills_and_nothing_else(
     tmp_path: Path,
 ) -> None:
     skill = tmp_path / "work" / ".planck" / "skills" / "tidy"
@@ -407,17 +408,21 @@ async def test_the_system_prompt_is_agents_md_the_prompt_and_the_skills_and_noth
         }
     )
     await run_team(tmp_path, brains, lead)
-    systems = sorted({text for text in brains.systems if text.startswith("be ")})
-    assert systems[0] == "be dora"
-    prompt, blank, skills = systems[1].split("\n", 2)
-    assert (prompt, blank) == ("be eve", "")
+    of_dora, of_eve = (next(t for t in brains.systems if f"\n\nbe {name}" in t) for name in ("dora", "eve"))
+    base, _, rest = of_dora.partition("\n\nbe dora")
+    assert [line for line in base.splitlines() if line.startswith("# ")] == SECTIONS
+    assert rest == ""
+    base, _, skills = of_eve.partition("\n\nbe eve\n\n")
+    assert base.startswith('# You\nYou are eve, a coding agent of the team "t" in Planck. You work for lead.')
     assert skills.startswith("Skills: ")
     assert "tidy" in skills
 
     (tmp_path / "work" / "AGENTS.md").write_text("House rules.\n")
-    again = Brains({"House rules.": [chat.text("ok")]})
-    await run_team(tmp_path, again, {"type": "orchestrator", "name": "lead", "system_prompt": "You lead."})
-    assert again.systems == ["House rules.\n\nYou lead."]
+    again = Brains({"# Project": [chat.text("ok")]})
+    alone = {"type": "orchestrator", "name": "lead", "system_prompt": "You lead.", "base_prompt": False}
+    await run_team(tmp_path, again, alone)
+    path = tmp_path / "work" / "AGENTS.md"
+    assert again.systems == [f"# Project instructions ({path})\n\nHouse rules.\n\nYou lead."]
 
 
 async def test_neither_itself_nor_the_orchestrator_can_be_destroyed(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Preparation:
         skills = resources.skills_of(self._spec)
         if skills and self._tools.get(self._load_skill.name) is None:
             self._tools.add(self._load_skill)  # what the prompt names can be had
-        system = resources.build_system(self._spec, self._tools.names(), skills.values())
+        system = resources.build_system(self._spec, skills.values())
         return Prepared(system, self._tools)
 
     def _take_files(self) -> None:

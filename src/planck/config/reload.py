@@ -65,22 +65,17 @@ class Resources:
     def _load(self, state: TrustState) -> Loaded:
         return configuration.load(self.home, self.workspace, self._environ, self._flags, state)
 
-    def build_system(self, spec: AgentSpec, tools: Collection[str], known: Collection[Skill]) -> str:
+    def build_system(self, spec: AgentSpec, known: Collection[Skill]) -> str:
         """Returns the system layer of an agent, by the files as they are and the last `refresh`."""
-        return build_system_prompt(
-            spec.name,
-            str(self.workspace),
-            spec.system_prompt,
-            tools,
-            agents_md=self.instructions(spec.cwd).text,
-            skills=skills.describe_skills(list(known)),
-        )
+        told = self.instructions(spec.cwd).text
+        described = skills.describe_skills(list(known))
+        return build_system_prompt(spec.base, told, spec.system_prompt, described)
 
     def instructions(self, cwd: str = "") -> agents_md.Instructions:
         """Returns what AGENTS.md says to an agent that starts in that folder of the workspace."""
         start = self.workspace / cwd
         kept = self._instructions.setdefault(cwd, _Kept(lambda: self._find_instructions(start)))
-        places = agents_md.list_places(start, self.workspace)
+        places = agents_md.list_places(start, self.workspace, self.home)
         return kept.get((self.config.agents_md, stamps(places)))
 
     def skills(self) -> Catalog:
@@ -129,7 +124,7 @@ class Resources:
         mode = self.config.agents_md
         if mode == "off":
             return agents_md.Instructions("")
-        return agents_md.find_instructions(start, self.workspace, chain=mode == "chain")
+        return agents_md.find_instructions(start, self.workspace, self.home, nearest=mode == "nearest")
 
     def _config_stamps(self) -> tuple[Any, ...]:
         files = self._config_files

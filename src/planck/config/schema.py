@@ -89,8 +89,10 @@ class Config(msgspec.Struct, frozen=True):
     hooks: Annotated[dict[str, Any], Meta(description="commands that run at events of a session")] = {}
     agents_md: Annotated[
         Literal["nearest", "chain", "off"],
-        Meta(description="which AGENTS.md a prompt carries: the nearest, all from the root to here, or none"),
-    ] = "nearest"
+        Meta(
+            description="which AGENTS.md a prompt carries: all from the git root down, the nearest, or none"
+        ),
+    ] = "chain"
     permissions: Annotated[Permissions, Meta(description="what may be done without a question")] = (
         Permissions()
     )

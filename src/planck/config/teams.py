@@ -38,6 +38,7 @@ class MemberEntry(msgspec.Struct, frozen=True):
     tools: list[str] = []
     skills: list[str] = []
     compactor: str = ""
+    base_prompt: bool = True
 
 
 class TeamFile(msgspec.Struct, frozen=True):
@@ -111,6 +112,8 @@ def load_team(
             skills=tuple(entry.skills),
             delegator_id="" if entry.type == "orchestrator" else orchestrator_id,
             compactor=entry.compactor,
+            team=file.name or path.parent.name,
+            base_prompt=entry.base_prompt,
         )
         for entry, model in members
     ]

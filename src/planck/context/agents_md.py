@@ -20,21 +20,32 @@ class Instructions(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-def find_instructions(cwd: Path, workspace: Path, *, chain: bool = False) -> Instructions:
-    """Reads the nearest file up to the end of the walk, or (`chain`) all of them, the outermost first."""
+def find_instructions(
+    cwd: Path, workspace: Path, home: Path | None = None, *, nearest: bool = False
+) -> Instructions:
+    """Reads the user's own of the home, then those from the git root down to `cwd`, or the nearest of these.
+
+    Without a git root none above the workspace counts. Where all are too long together, the user's own and
+    the nearest stay whole longest.
+    """
     notices: list[str] = []
-    texts: list[tuple[Path, str]] = []
     left = MAX_BYTES
+    # A link of the user's own may lead anywhere: dotfiles do.
+    own = _read(home, Path(home.anchor), home, left, notices) if home else None
+    left -= _size(own)
     top = _find_top(cwd, workspace)
+    texts: list[tuple[Path, str]] = []
     for folder in _walk_up(cwd, top):
-        read = _read(folder, top, workspace, left, notices)
-        if read is None:
-            continue
-        texts.insert(0, read)
-        left -= len(read[1].encode())
-        if not chain or left <= 0:
+        if left <= 0 or (own and folder == home):
             break
-    headed = [f"Instructions from {path}:\n\n{text}" if chain else text for path, text in texts if text]
+        if read := _read(folder, top, workspace, left, notices):
+            texts.insert(0, read)
+            left -= _size(read)
+            if nearest:
+                break
+    if own:
+        texts.insert(0, own)
+    headed = [f"# Project instructions ({path})\n\n{text}" for path, text in texts if text]
     return Instructions("\n\n".join(headed), tuple(path for path, _ in texts), tuple(notices))
 
 
@@ -53,11 +64,12 @@ def prepend_agents_md(system_prompt: str | None, cwd: str | os.PathLike[str]) ->
     return prompt
 
 
-def list_places(cwd: Path, workspace: Path) -> Iterator[Path]:
+def list_places(cwd: Path, workspace: Path, home: Path) -> Iterator[Path]:
     """Yields every place that decides what is found, for whoever watches for a change."""
     for folder in _walk_up(cwd, _find_top(cwd, workspace)):
         yield folder / ".git"
         yield from (folder / name for name in NAMES)
+    yield from (home / name for name in NAMES)
 
 
 def _find_top(cwd: Path, workspace: Path) -> Path:
@@ -66,6 +78,10 @@ def _find_top(cwd: Path, workspace: Path) -> Path:
         if os.path.lexists(folder / ".git"):
             return folder
     return workspace if workspace in (cwd, *cwd.parents) else cwd
+
+
+def _size(read: tuple[Path, str] | None) -> int:
+    return len(read[1].encode()) if read else 0
 
 
 def _walk_up(cwd: Path, top: Path) -> Iterator[Path]:

@@ -1,5 +1,6 @@
 """What a session will be made of, before its log is there: what is wrong with it shows here."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.rules import RuleBook
+from planck.context.prompt import Place
 from planck.headless.kit import SessionTools
 from planck.peers.peers import Peers
 from planck.permissions.approver import Approvals, Approver
@@ -24,6 +26,7 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec
 from planck.toolkit.tool import Tool
 from planck.workspace import sandbox
+from planck.workspace.containment import bash
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -86,6 +89,23 @@ class SessionPlan:
             rules=self._rules.digest(),
             sandbox="off" if mode is Mode.FULL else sandbox.name_installed(),
             catalog=models.catalog_date(),
+        )
+
+    async def look_around(self) -> Place:
+        """Returns what agents that start now are told of where they are."""
+        from planck.workspace import checkout
+
+        project, clock = self.runtime.project, self.runtime.clock
+        found = await checkout.look(project.workspace, project.environ)
+        system = os.uname()
+        return Place(
+            workspace=str(project.workspace),
+            platform=f"{system.sysname} {system.machine}",
+            shell=Path(bash()).name,
+            date=clock.now()[:10],
+            git=found.describe() if found else "",
+            mode=self.ceiling.mode,
+            person=self.runtime.approver is not None,
         )
 
     def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:

@@ -179,10 +179,11 @@ class Planck:
         options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
+        place = await plan.look_around()
         logs = self._logs
         log = logs.create(id, name, self.config.durability) if stored else logs.create_in_memory(id, name)
         with log.close_on_failure():
-            wired = SessionWiring(plan, log.journal)
+            wired = SessionWiring(plan, log.journal, place, roster=specs)
             started = SessionStarted(
                 id=log.id,
                 name=log.name,
@@ -216,7 +217,9 @@ class Planck:
                 self._refuse_stranger(log)
             options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
-            wired = SessionWiring(plan, log.journal, self._providers.resolve(model) if model else None)
+            place = await plan.look_around()
+            other = self._providers.resolve(model) if model else None
+            wired = SessionWiring(plan, log.journal, place, orchestrator_model=other)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
             session = await resume_session(log, resumed, wired.team)
         opened = self._track(OpenSession(session, wired, self._providers, self._clock))

@@ -1,11 +1,13 @@
 """Builds the agents of one session: each room gets what it needs from the others."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from planck.agent.agent import Agent, Kit
 from planck.config.models import available
+from planck.context.prompt import Place, compose_base
 from planck.headless.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.plan import SessionPlan
 from planck.headless.seats import Seats
@@ -29,11 +31,22 @@ class SessionWiring:
     """Builds the agents of one session; its team drives them."""
 
     def __init__(
-        self, plan: SessionPlan, journal: Journal, orchestrator_model: ModelSpec | None = None
+        self,
+        plan: SessionPlan,
+        journal: Journal,
+        place: Place,
+        *,
+        roster: Sequence[AgentSpec] = (),
+        orchestrator_model: ModelSpec | None = None,
     ) -> None:
-        """`orchestrator_model` stands in the place of the one in the log, whose provider may be gone."""
+        """`roster`: the members that a new session begins with, who know of each other from the start.
+
+        `orchestrator_model` stands in the place of the one in the log, whose provider may be gone.
+        """
         runtime, options = plan.runtime, plan.options
         self._plan = plan
+        self._place = place
+        self._roster = tuple(roster)
         self._runtime = runtime
         self._journal = journal
         self._orchestrator_model = orchestrator_model
@@ -80,6 +93,9 @@ class SessionWiring:
         scribe = Scribe(journal, spec.id)
         tools = ToolSet(self._tools_of(spec))
         plan.tools.apply_changes(spec.id, tools)
+        if spec.base_prompt and not spec.base:
+            base = compose_base(spec, self._others(spec), self._place, tools)
+            spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
         gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
@@ -92,6 +108,12 @@ class SessionWiring:
     def change_tool(self, agent_id: str, name: str, tool: Tool | None) -> None:
         """Keeps that a program gave an agent a tool, or (None) took one away."""
         self._plan.tools.change(agent_id, name, tool)
+
+    def _others(self, spec: AgentSpec) -> list[AgentSpec]:
+        """Whom an agent that starts now is told of."""
+        begin = any(one.id == spec.id for one in self._roster)
+        members = self._roster if begin else [member.spec for member in self.team.members]
+        return [one for one in members if one.id != spec.id]
 
     def _lineage(self, spec: AgentSpec) -> str:
         """Who asks: its name, and whom it works for."""

@@ -66,6 +66,10 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """How its history is made to fit: `summary` (default), `digest` (no model call), `off`."""
     authority: Authority | None = None
     """As granted at the start; None: the session's."""
+    team: str = ""
+    base_prompt: bool = True
+    base: str = ""
+    """What it was told of itself, the others and the place when it started: kept, and never made again."""
 
 
 _Count = Annotated[int, Meta(ge=1)]

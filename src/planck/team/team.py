@@ -92,7 +92,7 @@ class Team:
             self.granted[spec.id] = tuple(tools)
         member = self._admit(self._build(spec, self._journal), depth)
         try:
-            await self._journal.record(spec.id, 0, AgentStarted(agent=spec, call_id=call_id))
+            await self._journal.record(spec.id, 0, AgentStarted(agent=member.spec, call_id=call_id))
         except asyncio.CancelledError:
             self._start(member)  # the journal commits what it took: it has started, whoever still waits
             raise
