@@ -356,6 +356,48 @@ async def test_no_folder_is_made_behind_a_link_into_a_protected_one(room: Room) 
     assert tree(room.ws) == before
 
 
+OBEYED = {
+    "hooks/pre-commit": "[core]\nhooksPath = hooks # ours\n",
+    "not/there/pre-commit": "[core]\nhooksPath = not/there\n",
+    ".husky/pre-commit": "[core]\nhooksPath = .husky/_\n",
+    "team": "[include]\npath = ../team\n",
+    "sub/mon.sh": '[core]\nfsmonitor = "sh ./sub/mon.sh"\n',
+    "linked/check": "",
+    "to-linked/check": "",
+    "store/config": "",
+    "store/hooks/update": "",
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("path", OBEYED)
+async def test_what_the_users_git_would_obey_is_refused_as_git_itself_is(
+    name: str, path: str, room: Room
+) -> None:
+    for folder in (".git/hooks", "linked", "store/objects", "store/refs", "store/hooks"):
+        (room.ws / folder).mkdir(parents=True)
+    (room.ws / "store/HEAD").touch()
+    (room.ws / ".git/HEAD").touch()
+    (room.ws / ".git/config").write_text(OBEYED[path])
+    (room.ws / ".git/hooks/pre-commit").symlink_to("../../linked/check")
+    (room.ws / "to-linked").symlink_to("linked")
+    before = tree(room.ws)
+    assert kind(await room.call(name, {"path": path, **WRITERS[name]})) == "protected_path"
+    assert tree(room.ws) == before
+    assert kind(await room.call("write", {"path": "linked/other", "content": "x"})) == "ok"
+    free = Room(room.ws.parent, room.builtin(protected=False))
+    assert kind(await free.call("write", {"path": path, "content": "y"})) == "ok"
+
+
+async def test_a_folder_without_git_does_not_become_a_repository_by_itself(room: Room) -> None:
+    for path in ("refs/heads/x", "config", "HEAD", "sub/objects/x", "sub/refs/x"):
+        assert kind(await room.call("write", {"path": path, "content": "x"})) == "ok"
+    assert kind(await room.call("write", {"path": "objects/x", "content": "x"})) == "protected_path"
+    assert not (room.ws / "objects").exists()
+    assert kind(await room.call("write", {"path": "sub/HEAD", "content": "x"})) == "ok"  # of its own making
+    assert kind(await room.call("write", {"path": "sub/config", "content": "x"})) == "protected_path"
+
+
 async def test_mode_full_may_write_protected_paths(tmp_path: Path) -> None:
     room = Room(tmp_path)
     free = Room(tmp_path, room.builtin(protected=False))

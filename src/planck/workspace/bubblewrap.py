@@ -99,13 +99,15 @@ class Bubblewrap:
             stubs.release()
             raise
         words += ("--seccomp", str(calls), "--")
-        return Wrapped(tuple(words), self.level, stubs.release, (calls,), check, guard.note())
+        return Wrapped(tuple(words), self.level, guard.release, (calls,), check, guard.note())
 
     def _protect(self, root: str, names: Sequence[str], guard: Guard) -> None:
         key = (root, tuple(names))
         nested = self._nested.setdefault(key, Nested(*key))
         for name in names:
             guard.protect(f"{root}/{name}")
+        if ".git" in names:
+            guard.protect_around(root)
         found = nested.look()
         for place in found.unseen:
             guard.close(place)

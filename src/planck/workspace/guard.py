@@ -9,15 +9,18 @@ import re
 import shlex
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths import is_inside
-from planck.workspace.repository import places_of
+from planck.workspace.repository import has_git, is_git_folder, places_of
 from planck.workspace.sandbox import SandboxError
 from planck.workspace.stubs import Stubs, is_stub
 
 MAX_MOUNTS = 200
 """Of one command; each is 0.2 ms, and more the more there are."""
+_OBEYED = ("HEAD", "config", "config.worktree", "commondir", "hooks")
+"""What git obeys of a repository's own folder."""
 _ITSELF, _READ_ONLY = "--bind", "--ro-bind"
 
 
@@ -29,6 +32,8 @@ class Guard:
         self._absent: set[str] = set()
         self._closed: set[str] = set()
         """Read-only with everything in them: what they hold can't be protected one by one."""
+        self._plain: list[str] = []
+        """Roots that are no repositories."""
         self._pinned: list[str] = []
         self._too_full: list[str] = []
 
@@ -50,7 +55,9 @@ class Guard:
             if path not in self._places:
                 self._places.add(path)
                 if path.endswith("/.git"):
-                    self._protect_named_by(path)
+                    self._protect_named_by(path, os.path.dirname(path))
+                elif os.path.lexists(f"{path}/HEAD"):  # a bare repository, whatever its name is
+                    self._protect_named_by(path, path)
         else:
             raise _protection_error(path, "it is no file and no folder")
 
@@ -65,6 +72,31 @@ class Guard:
             self._closed.add(folder)
             if target != path and self._is_below_a_root(target):
                 self.protect_nested(target)
+
+    def protect_around(self, root: str) -> None:
+        """Protects what a repository that the root lies in would take from it, and one that it is itself."""
+        around = root
+        while (above := os.path.dirname(around)) != around:
+            around = above
+            if os.path.lexists(git := f"{around}/.git"):
+                self._protect_named_by(git, around)
+        if has_git(root):
+            return
+        if not is_git_folder(root):
+            self._plain.append(root)
+            return
+        for name in _OBEYED:
+            self.protect(f"{root}/{name}")
+        self._protect_named_by(root, root)
+
+    def release(self) -> None:
+        """A root that was no repository is none after the command: git takes any folder with `HEAD`,
+        `objects` and `refs` for one, and a stub in their place would be seen by every `ls`."""
+        for root in self._plain:
+            if is_git_folder(root) and not has_git(root):
+                with suppress(OSError):
+                    os.rename(f"{root}/HEAD", f"{root}/HEAD.of-no-repository")
+        self._stubs.release()
 
     def close(self, folder: str) -> None:
         """Makes it read-only with everything in it, because there is too much in it, and says so."""
@@ -110,10 +142,11 @@ class Guard:
         names = ", ".join(repr(os.path.basename(folder)) for folder in self._too_full)
         return f"[sandbox: {names} can't be written here: too many folders to look for repositories in]"
 
-    def _protect_named_by(self, git: str) -> None:
-        for place in places_of(git, os.path.dirname(git), self._roots):
-            if os.path.isdir(os.path.dirname(place)):
-                self.protect_nested(place)
+    def _protect_named_by(self, git: str, worktree: str) -> None:
+        for place in places_of(git, worktree, self._roots):
+            while not os.path.isdir(above := os.path.dirname(place)) and is_inside(above, self._roots):
+                place = above  # nobody makes it without this one
+            self.protect_nested(place)
 
     def _find_parents(self) -> set[str]:
         found: set[str] = set()

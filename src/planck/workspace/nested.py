@@ -85,11 +85,10 @@ class Nested:
                     name = entry.name
                     if name in names:
                         named.append(entry.path)
-                    elif entry.is_dir(follow_symlinks=False):
+                        continue
+                    git += name in _GIT_FOLDER  # each may be a link
+                    if entry.is_dir(follow_symlinks=False):
                         (large if name in _LAST else folders).append(entry.path)
-                        git += name in _GIT_FOLDER
-                    elif name == "HEAD":
-                        git += 1
         except OSError:
             pass  # a link, a file, or gone by now
         if inside and git == len(_GIT_FOLDER):

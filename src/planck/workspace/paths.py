@@ -73,11 +73,13 @@ class Root:
             if name in ("", ".", "..") or relative.endswith("/"):
                 raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
             self._refuse_protected(relative, path)
+            self._refuse_obeyed(os.path.normpath(self.path / relative), path)  # before a folder is made
             fd = self._open_parent(root, parent or ".", path, create)
         try:
             self._refuse_protected(_real_relative(fd, self.path, parent, name), path)
             self._refuse_masked(fd, path, name)
             self._require_writable(fd, path)
+            self._refuse_obeyed(f"{self.place(fd, parent)}/{name}", path)
             yield Slot(fd, name, path, self)
         finally:
             os.close(fd)
@@ -200,6 +202,16 @@ class Root:
                 ErrorKind.PROTECTED_PATH,
                 f"{path!r} is under {name!r}, which only the user changes (permission mode `full`)",
                 {"protected": name},
+            )
+
+    def _refuse_obeyed(self, place: str, path: str) -> None:
+        from planck.workspace.repository import is_obeyed  # only where something is written
+
+        if self._protected and is_obeyed(place, str(self.path)):
+            raise WorkspaceError(
+                ErrorKind.PROTECTED_PATH,
+                f"{path!r} is run or obeyed by the user's git, which only the user changes (mode `full`)",
+                {"protected": path},
             )
 
     def _refuse_masked(self, fd: int, path: str, name: str = "") -> None:
