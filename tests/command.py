@@ -43,7 +43,11 @@ class Bench:
         (self.home / "config.json").write_text(json.dumps(settings))
 
     async def start(
-        self, *args: str, env: dict[str, str] | None = None, before: tuple[str, ...] = ()
+        self,
+        *args: str,
+        env: dict[str, str] | None = None,
+        before: tuple[str, ...] = (),
+        cwd: Path | None = None,
     ) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             *before,
@@ -51,7 +55,7 @@ class Bench:
             "-m",
             "planck",
             *args,
-            cwd=self.work,
+            cwd=cwd or self.work,
             env={**PLAIN, "PLANCK_HOME": str(self.home), **(env or {})},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -64,8 +68,9 @@ class Bench:
         stdin: bytes = b"",
         env: dict[str, str] | None = None,
         before: tuple[str, ...] = (),
+        cwd: Path | None = None,
     ) -> Done:
-        return await finish(await self.start(*args, env=env, before=before), stdin)
+        return await finish(await self.start(*args, env=env, before=before, cwd=cwd), stdin)
 
 
 async def finish(process: asyncio.subprocess.Process, stdin: bytes = b"") -> Done:

@@ -4,11 +4,11 @@ import argparse
 import asyncio
 import sys
 from getpass import getpass
-from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.place import find_place
 from planck.headless import Auth, Planck
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    async with Planck(workspace=Path(options.directory)) as planck:
+    async with Planck(workspace=find_place(options)) as planck:
         if options.action == "status":
             return _status(planck.auth.status(), options.json)
         if not options.provider:

@@ -3,11 +3,11 @@
 import argparse
 import json
 import sys
-from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.headless import Origin, Planck, explain_config, set_user_value, show_config
+from planck.cli.place import open_project
+from planck.headless import Origin, explain_config, set_user_value, show_config
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -15,7 +15,7 @@ from planck.records.visible import make_plain
 def run(options: argparse.Namespace) -> int:
     if options.action == "set":
         return _set(options)
-    loaded = Planck(workspace=Path(options.directory), trust=options.trust).resources.loaded
+    loaded = open_project(options).resources.loaded
     for notice in loaded.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
     if options.action == "show":
@@ -34,7 +34,7 @@ def _set(options: argparse.Namespace) -> int:
         raise UsageError(
             ErrorKind.INVALID_ARGS, "name a key and a value, as in `planck config set default_model sonnet`"
         )
-    path = set_user_value(Planck(workspace=Path(options.directory)).home, options.key, options.value)
+    path = set_user_value(open_project(options).home, options.key, options.value)
     print(f"{make_plain(options.key)} is set in {make_plain(str(path))}.", file=sys.stderr)
     return 0
 

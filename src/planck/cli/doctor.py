@@ -4,15 +4,16 @@ import argparse
 import asyncio
 
 from planck.cli.output import print_json
+from planck.cli.place import open_project
 from planck.cli.terminal import Terminal
-from planck.headless import Exit, Project, run_checks
+from planck.headless import Exit, run_checks
 from planck.records.visible import make_plain
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
 
 def run(options: argparse.Namespace) -> int:
-    checks = asyncio.run(run_checks(Project(workspace=options.directory, trust=options.trust)))
+    checks = asyncio.run(run_checks(open_project(options)))
     failed = any(check.state == "error" for check in checks)
     if options.json:
         print_json({"ok": not failed, "checks": checks})

@@ -4,11 +4,11 @@ import argparse
 import asyncio
 import sys
 from importlib import import_module
-from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.options import EXAMPLES
 from planck.cli.output import print_json
+from planck.cli.place import open_project, say_place
 from planck.headless import PeerReport, Planck, Project, add_server, list_servers, remove_server
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def open_with_notices(options: argparse.Namespace) -> Planck:
-    planck = Planck(workspace=Path(options.directory), trust=options.trust)
+    planck = Planck.of(open_project(options))
     for notice in planck.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
     return planck
@@ -114,10 +114,9 @@ def show_reports(reports: list[PeerReport], as_json: bool) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from planck.headless import Workbench
 
-    workspace = Path(options.directory).absolute()
-    if not workspace.is_dir():
-        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
-    bench = Workbench(Project(workspace=workspace, trust=options.trust), options.permission_mode)
+    project = open_project(options)
+    say_place(project)
+    bench = Workbench(project, options.permission_mode)
     # By name, as the dispatcher does: a frontend of its own, of which this one knows nothing.
     frontend = import_module("planck.mcp_server.serve")
     return int(asyncio.run(frontend.run(bench, options.http, options.token)))

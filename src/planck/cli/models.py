@@ -3,9 +3,9 @@
 import argparse
 import asyncio
 import sys
-from pathlib import Path
 
 from planck.cli.output import print_json
+from planck.cli.place import find_place
 from planck.headless import ModelRow, Planck
 from planck.records.visible import fit_line, make_plain
 
@@ -15,7 +15,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _list(options: argparse.Namespace) -> int:
-    async with Planck(workspace=Path(options.directory)) as planck:
+    async with Planck(workspace=find_place(options)) as planck:
         rows = await planck.list_models(everything=options.all)
         date = planck.catalog_date
     if options.json:
@@ -41,7 +41,7 @@ def _line(row: ModelRow) -> str:
 
 
 async def _test(options: argparse.Namespace) -> int:
-    async with Planck(workspace=Path(options.directory)) as planck:
+    async with Planck(workspace=find_place(options)) as planck:
         tested = await planck.try_model(options.model)
     if options.json:
         print_json(tested, indent=None)

@@ -27,10 +27,24 @@ def _command(example: str) -> Callable[[_Add], _Add]:
 
 def _shared(parser: argparse.ArgumentParser, *, trust: str = "", json: str = "") -> None:
     """Adds what many commands take, each with its help."""
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    _place(parser)
     for name, text in (("--trust", trust), ("--json", json)):
         if text:
             parser.add_argument(name, action="store_true", help=text)
+
+
+def _place(parser: argparse.ArgumentParser) -> None:
+    """Adds what says where the work is done; `cli/place` reads it."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "-C",
+        dest="directory",
+        type=_given,
+        default=None,
+        metavar="DIR",
+        help="the workspace; default: the git root above the current folder, else the folder",
+    )
+    where.add_argument("--here", action="store_true", help="the current folder is the workspace")
 
 
 def _subcommand(commands: Any, name: str, help: str, example: str) -> argparse.ArgumentParser:
@@ -58,7 +72,7 @@ def _session(parser: argparse.ArgumentParser) -> None:
     """Adds what decides which session a prompt goes to, and what that session may do."""
     parser.add_argument("-m", "--model", default="", help="an alias of the config, or PROVIDER/MODEL")
     parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="a team of `planck teams list`")
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    _place(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
@@ -171,7 +185,7 @@ def _undo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the newest"
     )
-    parser.add_argument("-C", dest="directory", default=".", metavar="DIR", help="the workspace")
+    _place(parser)
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 

@@ -2,10 +2,10 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.place import open_project, say_place
 from planck.cli.typed import ask
 from planck.headless import Planck
 from planck.records.outcome import ErrorKind
@@ -13,10 +13,9 @@ from planck.records.visible import make_plain
 
 
 def run(options: argparse.Namespace) -> int:
-    workspace = Path(options.directory).absolute()
-    if not workspace.is_dir():
-        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
-    planck = Planck(workspace=workspace, trust=getattr(options, "trust", False))
+    project = open_project(options)
+    say_place(project)
+    planck = Planck.of(project)
     match options.action:
         case "explain":
             return _explain(planck, options)

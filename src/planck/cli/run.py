@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
+from planck.cli.place import find_place, name_place
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
 from planck.records.events import TurnStatus
@@ -43,11 +43,12 @@ def refuse(args: Sequence[str], err: Err) -> int:
     """Reports a command line that can't be read as a result, in the format that it asks for."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--output-format", default="text")
-    parser.add_argument("-C", dest="directory", default=".")
+    parser.add_argument("-C", dest="directory", default=None)
+    parser.add_argument("--here", action="store_true")
     try:
         options = parser.parse_known_args(args)[0]
     except argparse.ArgumentError:
-        options = argparse.Namespace(output_format="text", directory=".")
+        options = argparse.Namespace(output_format="text", directory=None, here=False)
     options.begun = options.no_session = False
     return _report_unbegun(options, make_failure(err, Exit.USAGE))
 
@@ -65,7 +66,7 @@ def _stop(code: Exit, number: int, frame: object) -> NoReturn:
 
 def _report_unbegun(options: argparse.Namespace, result: RunResult) -> int:
     if options.output_format == "stream-json" and not options.begun:
-        workspace = str(Path(options.directory).absolute())
+        workspace = name_place(options)
         nothing = {"model": "", "tools": [], "agents": [], "version": planck.__version__}
         _write(
             encode_frame(
@@ -132,10 +133,7 @@ async def _on_terminal(
 
 
 def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None" = None) -> Planck:
-    workspace = Path(options.directory).absolute()
-    if not workspace.is_dir():
-        raise UsageError(ErrorKind.NOT_FOUND, f"{str(workspace)!r} is no directory; -C takes the workspace")
-    planck_ = Planck(workspace=workspace, trust=options.trust, approver=approver)
+    planck_ = Planck(workspace=find_place(options), trust=options.trust, approver=approver)
     for notice in planck_.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
     return planck_

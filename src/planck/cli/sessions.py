@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
+from planck.cli.place import find_place
 from planck.headless import Archive, Planck, SessionDetail, SessionInfo
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -19,7 +20,7 @@ from planck.records.visible import fit_line, make_plain
 def run(options: argparse.Namespace) -> int:
     if options.action == "replay":
         raise UsageError(ErrorKind.NOT_FOUND, "`planck sessions replay` is not built yet; try `show`")
-    archive = Planck(workspace=Path(options.directory)).archive
+    archive = Planck(workspace=find_place(options)).archive
     if options.action not in ("list", "tree") and not options.what:
         raise UsageError(
             ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} calm-fox"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.mcp import open_with_notices, show_reports, try_peers
+from planck.cli.options import SIDECAR
+from planck.headless import Project
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -15,11 +17,16 @@ from planck.records.visible import make_plain
 def run(options: argparse.Namespace) -> int:
     match options.action:
         case "new":
-            return _new(Path(options.path))
+            return _new(_find_folder(options.path))
         case "run":
             return _run(options)
         case _:
             return _status(options)
+
+
+def _find_folder(path: str) -> Path:
+    """The usual one is the project's, wherever in it the user stands."""
+    return Path(os.path.relpath(Project().workspace / SIDECAR)) if path == SIDECAR else Path(path)
 
 
 def _new(folder: Path) -> int:
@@ -41,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
     more = (
         () if options.http is None else (str(options.http), str(pipe_secret(options.token or make_token())))
     )
-    argv = asyncio.run(prepare_sidecar(Path(options.path).absolute(), progress, *more))
+    argv = asyncio.run(prepare_sidecar(_find_folder(options.path).absolute(), progress, *more))
     sys.stderr.flush()
     os.execv(argv[0], argv)
     raise AssertionError

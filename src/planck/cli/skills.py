@@ -2,17 +2,17 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
-from planck.headless import Planck, Skill, read_skill
+from planck.cli.place import open_project
+from planck.headless import Skill, read_skill
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
 
 def run(options: argparse.Namespace) -> int:
-    catalog = Planck(workspace=Path(options.directory)).resources.skills()
+    catalog = open_project(options).resources.skills()
     if options.action == "show":
         if options.name not in catalog.skills:
             raise UsageError(

@@ -2,17 +2,17 @@
 
 import argparse
 import asyncio
-from pathlib import Path
 
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
+from planck.cli.place import open_project
 from planck.headless import Planck, create_team, find_team, list_teams, read_team, read_team_text
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
 
 def run(options: argparse.Namespace) -> int:
-    planck = Planck(workspace=Path(options.directory), trust=options.trust)
+    planck = Planck.of(open_project(options))
     if options.action == "list":
         return _list(planck, options.json)
     if not options.team:

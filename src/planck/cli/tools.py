@@ -3,22 +3,22 @@
 import argparse
 import asyncio
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from planck.headless import Inventory, Project, ToolBox
+from planck.cli.place import open_project, say_place
+from planck.headless import Inventory, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, Ok
 from planck.records.visible import spell_out
 
 
 def run(options: argparse.Namespace) -> int:
-    workspace = Path(options.directory).absolute()
-    if not workspace.is_dir():
-        return _fail(f"not_found: {str(workspace)!r} is no directory; -C takes the workspace", 2)
-    box = ToolBox(Project(workspace=workspace, trust=options.trust))
+    project = open_project(options)
+    if options.action == "call":
+        say_place(project)  # paths of its arguments are relative to it
+    box = ToolBox(project)
     match options.action:
         case "list":
             return _list(asyncio.run(box.list_all()), options.json)

@@ -4,9 +4,9 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from planck.cli.errors import UsageError
+from planck.cli.place import find_place, say_place
 from planck.cli.typed import ask
 from planck.headless import Exit, Plan, Planck, Selection
 from planck.records.outcome import ErrorKind
@@ -18,7 +18,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _undo(options: argparse.Namespace) -> int:
-    async with Planck(workspace=Path(options.directory)) as planck:
+    async with Planck(workspace=find_place(options)) as planck:
+        say_place(planck.project)
         id = options.resume or planck.archive.newest_id()
         with planck.hold(id) as session:
             plan = session.undo_plan(Selection(options.agent, options.turn, options.call))

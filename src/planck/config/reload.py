@@ -24,10 +24,18 @@ class Resources:
     """Owns the configuration in force; a file that became wrong leaves the last good values."""
 
     def __init__(
-        self, home: Path, workspace: Path, environ: Mapping[str, str], flags: Mapping[str, Any], trust: Trust
+        self,
+        home: Path,
+        workspace: Path,
+        here: Path,
+        environ: Mapping[str, str],
+        flags: Mapping[str, Any],
+        trust: Trust,
     ) -> None:
         self.home = home
         self.workspace = workspace
+        self.here = here
+        """The folder that the user stands in: the workspace, or one below it."""
         self._environ = environ
         self._flags = flags
         self._trust = trust
@@ -72,8 +80,8 @@ class Resources:
         return build_system_prompt(spec.base, told, spec.system_prompt, described)
 
     def instructions(self, cwd: str = "") -> agents_md.Instructions:
-        """Returns what AGENTS.md says to an agent that starts in that folder of the workspace."""
-        start = self.workspace / cwd
+        """Returns what AGENTS.md says to an agent that starts in that folder of the workspace, or here."""
+        start = self.workspace / cwd if cwd else self.here
         kept = self._instructions.setdefault(cwd, _Kept(lambda: self._find_instructions(start)))
         places = agents_md.list_places(start, self.workspace, self.home)
         return kept.get((self.config.agents_md, stamps(places)))

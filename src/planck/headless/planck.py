@@ -93,10 +93,10 @@ class Planck:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know of files that were left out, wholly or in part."""
+        """What the user should know of the place, and of files that were left out, wholly or in part."""
         untrusted = () if self.resources.loaded.trusted else (self.trust.state.notice,)
         return (
-            *(notice for notice in untrusted if notice),
+            *(notice for notice in (self.project.place_notice, *untrusted) if notice),
             *self.resources.loaded.notices,
             *self.resources.instructions().notices,
             *self.peers.plan.notices,

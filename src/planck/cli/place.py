@@ -1,0 +1,39 @@
+"""Where a command works: what -C and --here say."""
+
+import argparse
+import os
+import sys
+
+from planck.cli.errors import UsageError
+from planck.headless import Project
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.visible import make_plain
+
+
+def find_place(options: argparse.Namespace) -> str | None:
+    """Returns the folder that was named, None: the project around the current folder."""
+    if options.here:
+        return "."
+    named: str | None = options.directory
+    if named is not None and not os.path.isdir(named):
+        raise UsageError(ErrorKind.NOT_FOUND, f"{named!r} is no directory; -C takes the workspace")
+    return named
+
+
+def open_project(options: argparse.Namespace) -> Project:
+    """Returns the project that a command is about."""
+    return Project(workspace=find_place(options), trust=getattr(options, "trust", False))
+
+
+def name_place(options: argparse.Namespace) -> str:
+    """Returns the workspace for a result that no session is behind; what was named where there is none."""
+    try:
+        return str(open_project(options).workspace)
+    except PlanckError:
+        return options.directory or ""
+
+
+def say_place(project: Project) -> None:
+    """Tells a user who stands in a folder below it which workspace it is."""
+    if project.place_notice:
+        print(f"planck: {make_plain(project.place_notice)}", file=sys.stderr)
