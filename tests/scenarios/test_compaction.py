@@ -16,18 +16,18 @@ WINDOW = 128_000
 
 async def test_a_long_turn_goes_on_after_it_filled_the_window(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
+    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 800)
     shown: list[int] = []
 
     def answer(request: Request) -> Any:
         if "memory of a coding agent" in request.system:
             return "I read big.txt several times."
         shown.append(request.history.tokens(5000))
-        if len(shown) >= 20:
+        if len(shown) >= 40:
             return "done"
-        # A model that counts many more tokens than the bytes suggest.
+        # A model that counts many more tokens than the bytes suggest, and no more than there are bytes.
         return Say(
-            calls=[("read", {"path": "big.txt", "offset": len(shown)})], usage=Usage(shown[-1] + 25_000, 20)
+            calls=[("read", {"path": "big.txt", "offset": len(shown)})], usage=Usage(shown[-1] + 13_000, 20)
         )
 
     double = ScriptedProvider(answer)
@@ -49,7 +49,7 @@ async def test_a_long_turn_goes_on_after_it_filled_the_window(tmp_path: Path) ->
 
 async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 400)
+    (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 800)
     script = [
         *(Say(calls=[("read", {"path": "big.txt"})], usage=Usage(n * 16_000, 20)) for n in range(1, 8)),
         Say(text="done", usage=Usage(100, 5)),

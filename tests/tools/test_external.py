@@ -121,7 +121,7 @@ MALFORMED: dict[str, tuple[str | bytes, ErrorKind, str]] = {
     "an evaluated placeholder": (
         with_(command="eval {{x}}"),
         ErrorKind.INVALID_ARGS,
-        "TOOL.json at {path}: a value can't be an argument of 'eval'",
+        "TOOL.json at {path}: a value can't come to 'eval', which evaluates it; put it in a script",
     ),
     "a deep nest of substitutions": (
         with_(command="echo " + "$(" * 5_000 + "{{x}}"),

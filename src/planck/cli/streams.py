@@ -72,5 +72,8 @@ def _reserve(fd: int) -> None:
 def _wrap(raw: io.FileIO, like: "Any", *, line_buffering: bool = False) -> io.TextIOWrapper:
     encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "backslashreplace")
     return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=line_buffering
+        io.BufferedWriter(raw),
+        encoding=encoding,
+        errors=errors,
+        line_buffering=line_buffering or bool(like and like.write_through),  # PYTHONUNBUFFERED, python -u
     )
