@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from planck.shell.launch import basename, find_launches, is_evaluated
-from planck.shell.plain import Segment, segments
+from planck.shell.launch import basename, find_launches, is_evaluated, runs_language
+from planck.shell.plain import Segment, segments, sets_variables
 from planck.shell.words import EXPANDED, Word
 
 _VALUED = {
@@ -48,13 +48,16 @@ def vouches(words: Sequence[str], segment: Segment, allowed: Callable[[Segment],
         word.known and word.text == wanted for word, wanted in zip(segment, words, strict=False)
     ):
         return False
-    if len(segment) > len(words) and is_evaluated(segment):
+    if len(segment) > len(words) and (is_evaluated(segment) or runs_language(segment)):
+        return False
+    launches = find_launches(segment)
+    if any(sets_variables(segment[len(words) : launch.at]) for launch in launches):
         return False
     return all(
         launch.at < len(words)
         or (bool(launch.words) and launch.words[0].known and allowed(launch.words))
         or (launch.script is not None and _is_allowed_script(launch.script, allowed))
-        for launch in find_launches(segment)
+        for launch in launches
     )
 
 

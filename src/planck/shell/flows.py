@@ -109,6 +109,9 @@ class Written:
                 for word in words[1:]:
                     self._add(i, word)
 
+    def __bool__(self) -> bool:
+        return bool(self._files)
+
     def _add(self, place: int, target: Word) -> None:
         name = target.text.rpartition("=")[2].rpartition("/")[2]
         if target.known and name and not name.startswith("-"):

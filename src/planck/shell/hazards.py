@@ -4,6 +4,7 @@ An expanded variable is data to bash itself; these are the commands that look at
 them by way of the author's variables, a pipe, or a file that the same template writes.
 """
 
+import re
 from itertools import pairwise, takewhile
 
 from planck.shell.flows import (
@@ -17,9 +18,10 @@ from planck.shell.flows import (
     skip_assignments,
     unwrap,
 )
-from planck.shell.interpreters import find_program, is_interpreter
-from planck.shell.launch import SCRIPT_OPTIONS, SHELLS, basename, find_launches, stores
+from planck.shell.interpreters import find_program, is_interpreter, starts_what_it_reads
+from planck.shell.launch import basename, find_launches, find_marks, read_option, stores
 from planck.shell.script import Command, Script, Slot, find_names, read
+from planck.shell.starters import SCRIPT_OPTIONS, SHELLS
 from planck.shell.words import EXPANDED, VALUE, Quote, ShellError, Word
 
 RUN_A_PROGRAM = "nice -n 0 -- "
@@ -41,6 +43,7 @@ _EVALUATED_NAMES = frozenset(
     | {"GIT_SSH_COMMAND", "GIT_SSH", "GIT_EDITOR", "GIT_PAGER", "GIT_ASKPASS", "GIT_EXTERNAL_DIFF"}
     | {"GIT_SEQUENCE_EDITOR", "GIT_PROXY_COMMAND", "LESSOPEN", "LESSCLOSE", "BROWSER", "NODE_OPTIONS"}
     | {"PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "PYTHONPATH", "JAVA_TOOL_OPTIONS", "MAKEFLAGS"}
+    | {"GIT_CONFIG_PARAMETERS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR"}
     | {"GNUMAKEFLAGS", "RUSTC_WRAPPER", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "TAR_OPTIONS", "RSYNC_RSH"}
 )
 """Variables that a shell or a program evaluates, or that are integers: bash evaluates what is assigned."""
@@ -53,6 +56,15 @@ _RESHELLING = frozenset(
     | {"screen", "crontab", "expect", "hyperfine", "socat"}
 )
 """Programs that hand their words, or their input, to a shell."""
+_MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
+_FILES = {
+    **dict.fromkeys(("make", "gmake"), _MAKEFILES),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun"), ("package.json", ".npmrc")),
+    "git": (".gitconfig",),
+}
+"""Programs that take commands from files which they find by themselves."""
+_FED = -1
+"""`Word.at` of what xargs reads: as many words as it likes."""
 
 
 def check(script: Script) -> None:
@@ -94,7 +106,8 @@ class _Check:
     def _check_assignments(self, command: Command) -> None:
         for word in find_assignments(command):
             match = ASSIGNMENT.match(word.text)
-            if match and match[1] in _EVALUATED_NAMES and self.is_tainted(word):
+            evaluated = match and (match[1] in _EVALUATED_NAMES or match[1].startswith("GIT_CONFIG_"))
+            if match and evaluated and self.is_tainted(word):
                 raise ShellError(f"a value can't be assigned to {match[1]}, which is evaluated; {_WAY_OUT}")
         if any((match := ASSIGNMENT.match(word.text)) and VALUE in (match[2] or "") for word in command):
             raise ShellError("a value can't be an array's index, which bash evaluates")
@@ -103,6 +116,10 @@ class _Check:
         name = words[0]
         if name.nested:
             raise ShellError("the output of a command that sees a value can't name a command")
+        if name.names & self.outputs and self.written:
+            raise ShellError(f"a file that the template writes may name the command; {_WAY_OUT}")
+        if name.runs and self.feeds:
+            raise ShellError(f"a command that is found when it runs may evaluate its input; {_WAY_OUT}")
         self._refuse_naming(name)
         tainted = self.is_tainted(name)
         if not _is_unknown(name) or not (len(words) > 1 or tainted):
@@ -135,11 +152,20 @@ class _Check:
                 ):
                     self._check_interpreter(words[i:], place, command)
         for launch in find_launches(tuple(words)):
+            given = words[launch.at : launch.at + 1] if basename(words[0]) in SHELLS else words[launch.at :]
+            if launch.unknown and not all(self.is_text(word) for word in given):
+                raise ShellError(f"a value can't come to what {words[0].text!r} runs; {_WAY_OUT}")
+            if launch.script is not None and basename(words[0]) not in SHELLS:
+                self._check_inner(launch.script, [])
+            if launch.words and launch.words[0].at == _FED and launch.words[0].text == VALUE:
+                raise ShellError("what xargs reads can't name a program; name it plainly")
             if launch.words and launch.words[0].text:
                 inner = list(launch.words)
                 if basename(words[0]) == "xargs":  # what it is fed with may be a value
-                    inner[-1] = Word(VALUE, literal=False, at=-1)
-                    self._check_replaced(words, inner)
+                    inner[-1] = Word(VALUE, literal=False, at=_FED)
+                    self._check_replaced(words[1 : launch.at], words[launch.at :])
+                    if basename(inner[0]) in {"find", "fd"} or (inner[0].text == "git" and len(inner) == 2):
+                        raise ShellError(f"what xargs reads may be options of {inner[0].text!r} that run it")
                 self._refuse_naming(inner[0])
                 self.check_words(inner, place, command)
 
@@ -194,9 +220,11 @@ class _Check:
         name = basename(words[0])
         for i, word in enumerate(words[1:], 1):
             for option in (*SCRIPT_OPTIONS.get(name, ()), *_MORE_OPTIONS.get(name, ())):
-                glued = word.text.startswith(option) and word.text != option
+                glued = read_option(word.text, option)
+                if glued is None:
+                    continue
                 text = word if glued else words[i + 1] if i + 1 < len(words) else None
-                if text is not None and word.text.startswith(option) and not self.is_text(text):
+                if text is not None and not self.is_text(text):
                     raise ShellError(f"a value can't come to {option} of {name!r}, which runs it; {_WAY_OUT}")
         if name == "env" and (first := next(iter(_operands(words[1:])), None)) and first.text[:1] == VALUE:
             raise ShellError("a value can't stand where 'env' takes options or a program")
@@ -208,8 +236,19 @@ class _Check:
             self._check_interpreter(words, place, command)
         elif ("/" in words[0].text or name == "make") and self.written.has(words[0], place):
             raise ShellError(f"{words[0].text!r} may be a file that the template writes; {_WAY_OUT}")
-        if name in {"make", "gmake"} and self.written.has(Word("Makefile"), place):
-            raise ShellError(f"'make' may read a file that the template writes; {_WAY_OUT}")
+        self._check_files(name, words, place, command)
+
+    def _check_files(self, name: str, words: list[Word], place: int, command: Command) -> None:
+        """Checks the files that a program takes commands from: by its habit, or by its words."""
+        usual = [Word(file) for file in _FILES.get(name, ())]
+        named = [Word(re.sub("^-f|^.*=", "", word.text)) for word in words[1:] if word.known]
+        if name in _FILES or name in _RESHELLING:
+            for file in (*usual, *named):
+                if self.written.has(file, place):
+                    raise ShellError(f"{name!r} may read a file that the template writes; {_WAY_OUT}")
+        reads = any(file.text == "-" or file.text.startswith(("/dev/", "/proc/")) for file in named)
+        if name in {"make", "gmake"} and reads and self.feeds and not self._reads_own_input(command):
+            raise ShellError(f"{name!r} evaluates its input, and placeholders may reach it; {_WAY_OUT}")
 
     def _check_interpreter(self, words: list[Word], place: int, command: Command) -> None:
         program = find_program(words, self.is_tainted)
@@ -217,6 +256,9 @@ class _Check:
         for text in program.texts:
             if not self.is_text(text) or "{}" in text.text:
                 raise ShellError(f"a value can't stand in the program of {name!r}; {_WAY_OUT}")
+        given = any(self.is_tainted(word) for word in words) or self.feeds
+        if given and any(starts_what_it_reads(name, text) for text in program.texts):
+            raise ShellError(f"{name!r} runs what it reads, and placeholders may reach it; {_WAY_OUT}")
         for file in program.files:
             self._check_file(file, place, command)
         if program.reads_input and self.feeds and not self._reads_own_input(command):
@@ -249,11 +291,9 @@ class _Check:
             for t in own
         )
 
-    def _check_replaced(self, words: list[Word], inner: list[Word]) -> None:
+    def _check_replaced(self, options: list[Word], inner: list[Word]) -> None:
         """`xargs -I% sh -c 'echo %'`: what is read is put into the script."""
-        marks = [following.text for word, following in pairwise(words) if word.text in {"-I", "--replace"}]
-        marks += [word.text[2:] for word in words if word.text.startswith("-I") and len(word.text) > 2]
-        marks += [word.text[10:] for word in words if word.text.startswith("--replace=")]
+        marks = find_marks(tuple(options))
         evaluates = basename(inner[0]) in SHELLS or is_interpreter(inner[0])
         if evaluates and any(mark and mark in word.text for mark in marks for word in inner):
             raise ShellError("what xargs reads can't stand in a script; pass it as an argument")
@@ -331,12 +371,14 @@ class _Check:
         """Checks a script inside of the script, to which parameters and variables carry values. `named` is
         what `"$@"` would run in it: the author's own program, or a value."""
         inner = read(text, template=False)
+        inner.feeds |= self.feeds
         if inner.has_coproc or inner.defines_functions:
             raise ShellError(
                 f"functions in a script of sh -c, and placeholders, do not go together; {_WAY_OUT}"
             )
         carriers = find_carriers(inner, self.carriers | POSITIONAL)
-        runs_named = bool(named) and not _is_unknown(named[0])
+        moves = any(command[0].text in {"shift", "set"} for command in inner.commands)
+        runs_named = bool(named) and not _is_unknown(named[0]) and not moves
         for command in inner.commands:
             words = unwrap(command)
             words = words[1:] if words and words[0].text == "exec" else words
@@ -387,6 +429,8 @@ def _find_evaluating_uses(command: Command) -> list[tuple[str, set[str]]]:
         for word in command
         if (match := ASSIGNMENT.match(word.text)) and EXPANDED in (match[2] or "")
     ]
+    indices = [match[2] for word in command if (match := ASSIGNMENT.match(word.text)) and match[2]]
+    uses += [("an array's index", find_names(index)) for index in indices]
     words = unwrap(command)
     if not words:
         return uses

@@ -31,6 +31,8 @@ _GUARDED = frozenset({"python", "pypy", "perl", "ruby", "node", "nodejs"})
 """Those of which `--` ends the options: a value behind it is never taken for one."""
 _ENDS_OPTIONS = frozenset({"python", "pypy"})
 """Those that take no more options behind a program."""
+_COMMANDED = frozenset({"ed", "gdb", "ex"})
+"""Those that take commands from their input, whatever else they are given."""
 _CLIENTS = frozenset({"psql", "mysql", "mariadb", "duckdb", "mongosh", "redis-cli"})
 _TEXT_FIRST = frozenset({"awk", "gawk", "mawk", "nawk", "sed", "gsed"})
 _VALUED = {"awk": "Fv", "gawk": "Fvl", "mawk": "Fv", "nawk": "Fv", "sed": "l", "gsed": "l"}
@@ -100,6 +102,7 @@ def _find(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
     if not found.texts:
         found.files += operands[:1]
         found.reads_input = not operands or operands[0].text == "-" or operands[0].may_vanish
+    found.reads_input |= name in _COMMANDED
     first = operands[0] if operands else None
     if first is not None and first.text[:1] == VALUE and not guarded:
         if name in _GUARDED:
@@ -193,3 +196,63 @@ def _find_sql(words: list[Word], is_tainted: Callable[[Word], bool]) -> Program:
     found.texts += operands[1:]
     found.reads_input = len(operands) < 2
     return found
+
+
+_SED_ADDRESS = re.compile(
+    r"(?:[0-9]+|\$|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<d>.)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[IM]*)?"
+    r"(?:[~,][~+]?(?:[0-9]+|\$|/(?:[^/\\\n]|\\.)*/[IM]*))?\s*!?\s*",
+    re.DOTALL,
+)
+_SED_PLAIN = re.compile(r"[=dDgGhHnNpPxzlqQFvL]\s*[0-9]*")
+_SED_TO_LINE_END = re.compile(r"(?:[aic](?:\\\n)?(?:[^\n\\]|\\.)*|[:btTrRwW#][^\n;}]*)", re.DOTALL)
+
+
+def starts_what_it_reads(name: str, program: Word) -> bool:
+    """Tells whether a program of awk or sed hands what it reads to a shell."""
+    if "sed" in name:
+        return program.known and _sed_executes(_drop_option(program))
+    handed = r"""system\s*\(\s*(?!")|\|\s*"(?:/\w+)*/?(?:ba|da|z|k)?sh\b"""
+    return "awk" in name and re.search(handed, program.text) is not None
+
+
+def _drop_option(word: Word) -> str:
+    return re.sub(r"^(?:-[nsErzu]*e|--expression=)", "", word.text)
+
+
+def sed_starts_others(rest: tuple[Word, ...]) -> bool:
+    """Tells whether sed may start a program (`e`, `s/x/y/e`), or is told what to do by what is not here."""
+    found = find_program([Word("sed"), *rest], lambda word: not word.known)
+    opaque = any(
+        not word.known and (not word.quoted or word.text[:1] in f"${EXPANDED}") for word in found.texts
+    )
+    return bool(found.files) or opaque or any(_sed_executes(_drop_option(word)) for word in found.texts)
+
+
+def _sed_executes(text: str) -> bool:
+    """Reads a sed script; what can't be followed may do anything."""
+    i = 0
+    while i < len(text):
+        if text[i] in " \t\n;{}":
+            i += 1
+            continue
+        address = _SED_ADDRESS.match(text, i)
+        i = address.end() if address else i
+        if text[i : i + 1] in {"s", "y"}:
+            mark = re.escape(text[i + 1 : i + 2]) or "/"
+            part = rf"(?:\[(?:[^\]\n]|\\.)+\]|(?!{mark})[^\\]|\\.)*?{mark}"
+            whole = re.compile(rf"[sy]{mark}{part}{part}(?P<flags>[gpiImM0-9e]*)(?P<w>w[^\n]*)?", re.DOTALL)
+            found = whole.match(text, i)
+            if found is None or "e" in found["flags"]:
+                return True
+        else:
+            found = (
+                re.compile(r"\{").match(text, i)
+                or _SED_PLAIN.match(text, i)
+                or _SED_TO_LINE_END.match(text, i)
+            )
+            if found is None:
+                return i < len(text)
+        i = found.end()
+        if i < len(text) and text[i] not in " \t\n;{}#" and found[0] != "{":
+            return True
+    return False

@@ -9,38 +9,21 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
+from planck.shell.starters import (
+    AWKS,
+    OPAQUE,
+    PREFIXES,
+    RUNNERS,
+    SCRIPT_OPTIONS,
+    SEDS,
+    SHELLS,
+    WAYS_OUT,
+    WHOLE,
+    Prefix,
+)
 from planck.shell.words import EXPANDED, Word
 
-SHELLS = frozenset(
-    {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "rbash", "pwsh", "yash"}
-)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_OPAQUE = frozenset(
-    {"python", "pypy", "perl", "ruby", "node", "nodejs", "lua", "luajit", "php", "tclsh", "expect", "julia"}
-    | {"octave", "deno", "bun", "irb", "guile", "Rscript", "R", "osascript", "make", "gmake", "gdb", "lldb"}
-    | {
-        "vi",
-        "vim",
-        "nvim",
-        "ex",
-        "ed",
-        "emacs",
-        "m",
-        "dc",
-        "source",
-        ".",
-        "ssh",
-        "rsh",
-        "mosh",
-        "at",
-        "batch",
-    }
-    | {"crontab", "tmux", "screen", "parallel", "nsenter", "systemd-run", "enable", "bind", "socat"}
-)
-"""Programs that run a language of their own, a file, or commands elsewhere: nobody reads that here."""
-
-
-_AWKS = frozenset({"awk", "gawk", "mawk", "nawk"})
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -55,108 +38,6 @@ class Launch(msgspec.Struct, frozen=True):
     """Why nobody knows beforehand what it is."""
 
 
-class _Prefix(msgspec.Struct, frozen=True):
-    """How a program's own words end, behind which the command stands."""
-
-    valued: str = ""
-    """Short options whose value is a word of its own."""
-    long: frozenset[str] = frozenset()
-    operands: int = 0
-    assigns: bool = False
-
-
-def _long(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-_PREFIXES: Mapping[str, _Prefix] = {
-    **dict.fromkeys(
-        ("command", "builtin", "nohup", "setsid", "fakeroot", "eatmydata", "unbuffer"), _Prefix()
-    ),
-    **dict.fromkeys(
-        ("linux32", "linux64", "dbus-run-session", "torsocks", "catchsegv", "busybox"), _Prefix()
-    ),
-    "toybox": _Prefix(),
-    "exec": _Prefix("a"),
-    "time": _Prefix("fo", _long("format output")),
-    "nice": _Prefix("n", _long("adjustment")),
-    "ionice": _Prefix("cnpPu", _long("class classdata")),
-    "chrt": _Prefix("TPD", operands=1),
-    "taskset": _Prefix(operands=1),
-    "stdbuf": _Prefix("ioe", _long("input output error")),
-    "timeout": _Prefix("ks", _long("kill-after signal"), operands=1),
-    "env": _Prefix("uCa", _long("unset chdir argv0"), assigns=True),
-    "sudo": _Prefix(
-        "ugpChrtURTD", _long("user group prompt host role type other-user chroot chdir"), assigns=True
-    ),
-    "doas": _Prefix("uC"),
-    "pkexec": _Prefix(long=_long("user")),
-    "runuser": _Prefix("ugGw", _long("user group")),
-    "xargs": _Prefix(
-        "InPLdsEa", _long("replace max-args max-procs max-lines delimiter max-chars eof arg-file")
-    ),
-    "chroot": _Prefix(operands=1),
-    "unshare": _Prefix("RwSG"),
-    "setpriv": _Prefix(long=_long("reuid regid groups inh-caps bounding-set securebits")),
-    "strace": _Prefix("oepsuabEOSIPX"),
-    "ltrace": _Prefix("oepsunaAFl"),
-    "flock": _Prefix("wE", _long("wait timeout conflict-exit-code"), operands=1),
-    "watch": _Prefix("n", _long("interval")),
-    "script": _Prefix(),
-    "faketime": _Prefix(operands=1),
-    "prlimit": _Prefix(),
-    "numactl": _Prefix("CNmpil"),
-    "valgrind": _Prefix(),
-    "rlwrap": _Prefix(),
-    "entr": _Prefix(),
-    "xvfb-run": _Prefix("efnps"),
-    "proxychains": _Prefix("f"),
-    "firejail": _Prefix(),
-}
-_RUNNERS = {
-    "uv": "run",
-    "poetry": "run",
-    "pipenv": "run",
-    "pdm": "run",
-    "hatch": "run",
-    "conda": "run",
-    "bundle": "exec",
-    "mise": "exec",
-    "direnv": "exec",
-}
-"""Programs that start another only behind this word."""
-SCRIPT_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "su": ("-c", "--command", "--session-command"),
-    "runuser": ("-c", "--command", "--session-command"),
-    "sg": ("-c",),
-    "script": ("-c", "--command"),
-    "flock": ("-c", "--command"),
-    "compgen": ("-C",),
-    "complete": ("-C",),
-    "mapfile": ("-C",),
-    "readarray": ("-C",),
-    "env": ("-S", "--split-string"),
-    "tar": (
-        *("--to-command", "--checkpoint-action", "-I", "--use-compress-program", "--rsh-command", "-F"),
-        *("--info-script", "--new-volume-script"),
-    ),
-    "rsync": ("-e", "--rsh"),
-    "split": ("--filter",),
-    "sort": ("--compress-program",),
-    "scp": ("-S",),
-    "sftp": ("-S",),
-    "git": ("--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--extcmd"),
-    "rg": ("--pre",),
-    "npx": ("-c", "--call"),
-    "npm": ("-c", "--call"),
-    "nc": ("-e", "-c", "--exec", "--sh-exec"),
-    "ncat": ("-e", "-c", "--exec", "--sh-exec"),
-    "entr": ("-s",),
-    "nodemon": ("--exec", "-x"),
-    "fzf": ("--preview", "--bind"),
-    "man": ("-P", "--pager"),
-}
-"""Options of programs that take a command line, by which a program starts another."""
 _EVALUATES = frozenset(
     {"eval", "source", ".", "trap", "alias", "unalias", "enable", "hash", "bind", "complete", "compgen"}
     | {"compopt", "declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "unset"}
@@ -182,10 +63,12 @@ def find_launches(words: tuple[Word, ...]) -> list[Launch]:
     found = list(special(words)) if special else []
     if name in SHELLS:
         found += _read_shell(words)
-    elif name in _PREFIXES:
-        found += _read_prefix(words, _PREFIXES[name])
-    elif name in _RUNNERS and len(words) > 1 and words[1].text == _RUNNERS[name]:
-        found += _read_operands(words, 2, _Prefix())
+    elif name in PREFIXES:
+        found += _read_prefix(words, PREFIXES[name])
+    elif name in RUNNERS and (at := _find_runner(words, RUNNERS[name])):
+        found += _read_operands(words, at, Prefix())
+    elif name.startswith("ld-linux") or name == "ld.so":
+        found += _read_operands(words, 1, Prefix())
     if options := SCRIPT_OPTIONS.get(name):
         found += _read_options(words, options)
     return found
@@ -197,28 +80,40 @@ def starts_others(words: tuple[Word, ...]) -> bool:
     name = basename(words[0])
     if options := _BY_OPTION.get(name):
         return any(word.text.startswith(options) for word in words[1:])
-    return not words[0].literal or name in _STARTERS or name.rstrip("0123456789.") in _OPAQUE
+    return not words[0].literal or name in _STARTERS or _is_opaque(words[0])
 
 
-def _is_opaque(name: str) -> bool:
-    return name in _OPAQUE or name.rstrip("0123456789.") in _OPAQUE
+def _is_opaque(program: Word) -> bool:
+    name = basename(program)
+    return (
+        name in OPAQUE or name.rstrip("0123456789.") in OPAQUE or program.text.startswith(("/proc/", "/lib"))
+    )
 
 
 def find_opacity(words: tuple[Word, ...]) -> str:
     """Says why a command may start what no word of it names; empty where it can't."""
     name = basename(words[0])
-    if _is_opaque(name):
+    if _is_opaque(words[0]):
         return f"what {name!r} starts is not in its words"
     if name in SHELLS:
         return "" if _find_script(words) is not None else f"{name!r} runs a file or its input"
-    if name in _AWKS:
-        plain = all(word.known and not re.search(r"system|\||getline|@", word.text) for word in words)
-        return (
-            ""
-            if plain and not any(word.text.startswith("-f") for word in words)
-            else f"{name!r} can start programs"
-        )
+    if runs_language(words):
+        return f"{name!r} can start programs"
     return ""
+
+
+def runs_language(words: tuple[Word, ...]) -> bool:
+    """Tells whether a program that mostly reads text is told, in its own language, to start another."""
+    name, rest = basename(words[0]), words[1:]
+    if name in AWKS:
+        hidden = r"system|(?<!\|)\|(?!\|)|getline|@|--?(?:f|l|file|load|exec|include|i|E)(?:=|\Z)|-[flE]."
+        return any(not word.known or re.search(hidden, word.text) for word in rest)
+    if name in SEDS:
+        from planck.shell.interpreters import sed_starts_others
+
+        return sed_starts_others(rest)
+    way_out = WAYS_OUT.get(name)
+    return way_out is not None and any(way_out.match(word.text) for word in rest)
 
 
 def is_evaluated(words: tuple[Word, ...]) -> bool:
@@ -269,18 +164,18 @@ def _is_plain_set(texts: list[str]) -> bool:
     )
 
 
-def _read_prefix(words: tuple[Word, ...], prefix: _Prefix) -> Iterable[Launch]:
+def _read_prefix(words: tuple[Word, ...], prefix: Prefix) -> Iterable[Launch]:
     name = basename(words[0])
     if name == "command" and len(words) > 1 and re.fullmatch(r"-p?[vV]+", words[1].text):
         return ()  # it only says where a command is
     if name in {"flock", "script", "runuser"} and any(
-        w.text.startswith(("-c", "--command")) for w in words[1:]
+        read_option(w.text, option) is not None for w in words[1:] for option in ("-c", "--command")
     ):
         return ()  # its script is read as an option's value
     return _read_operands(words, 1, prefix)
 
 
-def _read_operands(words: tuple[Word, ...], i: int, prefix: _Prefix) -> Iterable[Launch]:
+def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[Launch]:
     """Skips a program's own words; what stands behind them is a command."""
     name = basename(words[0])
     left = prefix.operands
@@ -305,21 +200,53 @@ def _read_operands(words: tuple[Word, ...], i: int, prefix: _Prefix) -> Iterable
         return [Launch(len(words), unknown=f"{name!r} takes it from its input")] if name == "entr" else ()
     inner = words[i:]
     if name == "xargs":
-        inner = (*inner, Word(EXPANDED, literal=False))
+        inner = (*(_put_input(word, words[1:i]) for word in inner), Word(EXPANDED, literal=False))
     if name in {"watch", "entr"}:
         return [_script(i, words[i:]), Launch(i, inner)]
     return [Launch(i, inner)]
 
 
-def _takes_next(text: str, prefix: _Prefix) -> bool:
+def _find_runner(words: tuple[Word, ...], runners: tuple[str, ...]) -> int:
+    """Returns where the command of `uv run` begins; 0 where there is none. Its options may stand before."""
+    texts = [word.text for word in words]
+    last = len(texts) if texts[1:2] and texts[1].startswith("-") else 2
+    for i in range(1, last):
+        for runner in runners:
+            if texts[i : i + runner.count(" ") + 1] == runner.split():
+                return i + runner.count(" ") + 1
+    return 0
+
+
+def find_marks(options: tuple[Word, ...]) -> list[str]:
+    """Returns what `xargs -I` replaces with its input."""
+    marks = []
+    for i, word in enumerate(options):
+        for option, usual in (("-I", ""), ("-i", "{}"), ("--replace", "{}")):
+            given = read_option(word.text, option)
+            following = options[i + 1].text if option == "-I" and i + 1 < len(options) else usual
+            marks += [] if given is None else [given or following]
+    return [mark for mark in marks if mark]
+
+
+def _put_input(word: Word, options: tuple[Word, ...]) -> Word:
+    for mark in find_marks(options):
+        if mark in word.text:
+            text = word.text.replace(mark, EXPANDED)
+            word = Word(text, literal=False, quoted=word.quoted, nested=True, names=word.names)
+    return word
+
+
+def _takes_next(text: str, prefix: Prefix) -> bool:
     if text.startswith("--"):
-        return "=" not in text and text[2:] in prefix.long
+        return "=" not in text and any(name.startswith(text[2:]) for name in prefix.long)
     first = next((k for k, letter in enumerate(text[1:], 2) if letter in prefix.valued), 0)
     return first == len(text)
 
 
 def _read_shell(words: tuple[Word, ...]) -> Iterable[Launch]:
     at = _find_script(words)
+    if any(word.text.startswith(("--rc", "--init")) for word in words[1:]):
+        return [Launch(len(words) + 1, unknown=f"{basename(words[0])!r} is told to read a file first")]
     if at is not None:
         return [_script(at, words[at : at + 1])]
     operands = [word for word in words[1:] if not word.text.startswith(("-", "+"))]
@@ -349,15 +276,29 @@ def _script(at: int, words: Iterable[Word]) -> Launch:
     return Launch(at, unknown="a script that is put together when it runs")
 
 
+def read_option(text: str, option: str) -> str | None:
+    """Returns what is glued to an option, which may be abbreviated or stand among short ones: "" where its
+    value is the next word. None: this word is another."""
+    if option.startswith("--"):
+        name, equals, value = text.partition("=")
+        short = len(name) > 2 and option.startswith(name) and name not in WHOLE
+        return (value if equals else "") if short else None
+    if len(option) > 2:  # a word behind one dash, as in `go test -exec x`
+        return text[len(option) :].removeprefix("=") if text.startswith(option) else None
+    found = re.match(rf"-(?!-)[A-Za-z0-9]*?{option[1]}", text)
+    return text[found.end() :].removeprefix("=") if found else None
+
+
 def _read_options(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterable[Launch]:
     for i, word in enumerate(words[1:], 1):
         for option in options:
-            glued = word.text.startswith(f"{option}=" if option.startswith("--") else option)
-            if word.text == option and i + 1 < len(words):
-                yield _script(i + 1, words[i + 1 : i + 2])
-            elif glued and word.text != option:
-                text = word.text[len(option) :].removeprefix("=").removeprefix("exec=")
-                yield _script(i, [Word(text, literal=word.literal)])
+            text = read_option(word.text, option)
+            if text:
+                yield _script(i, [Word(text.removeprefix("exec="), literal=word.literal, names=word.names)])
+            elif text is not None and i + 1 < len(words):
+                following = words[i + 1]
+                value = following.text.removeprefix("exec=") if "action" in option else following.text
+                yield _script(i + 1, [Word(value, literal=following.literal)])
 
 
 def _read_eval(words: tuple[Word, ...]) -> Iterable[Launch]:
@@ -387,8 +328,8 @@ def _blank_braces(word: Word) -> Word:
 
 def _read_hash(words: tuple[Word, ...]) -> Iterable[Launch]:
     for i, word in enumerate(words[:-1]):
-        if word.text == "-p":
-            yield Launch(i + 1, words[i + 1 : i + 2])
+        if word.text.startswith("-p"):
+            yield Launch(i + 1, (Word(word.text[2:]),) if word.text[2:] else words[i + 1 : i + 2])
             yield Launch(i + 1, unknown="'hash -p' gives a program another name")
 
 
@@ -399,21 +340,75 @@ def _read_alias(words: tuple[Word, ...]) -> Iterable[Launch]:
             yield Launch(i, unknown="'alias' gives a command another name")
 
 
+_GIT_KEY = re.compile(
+    r"(?i)core\.(?:pager|editor|sshcommand|fsmonitor|askpass)|.*\.(?:external|textconv|cmd|command|clean"
+    r"|smudge|program|helper|driver|editor)|pager\..*"
+)
+_GIT_HIDDEN = re.compile(r"(?i)(?:core\.hookspath|include(?:if)?\..*|init\.templatedir)(?:=|\Z)")
+_GIT_SHORT = {"rebase": "-x", "difftool": "-x", "grep": "-O", "clone": "-u"}
+
+
 def _read_git(words: tuple[Word, ...]) -> Iterable[Launch]:
     """`-c alias.x='!rm'` and `-c core.pager=rm`: git hands the text to a shell."""
-    for i, word in enumerate(words[:-1]):
-        key, _, value = words[i + 1].text.partition("=")
-        runs = value.startswith("!") or re.fullmatch(
-            r"(?i)core\.(?:pager|editor|sshcommand|fsmonitor|askpass)|.*\.(?:external|textconv|cmd|command|clean"
-            r"|smudge|program|helper|driver|editor)|pager\..*",
-            key,
-        )
-        if word.text == "-c" and runs:
-            yield _script(i + 1, [Word(value.removeprefix("!"), literal=words[i + 1].literal)])
-    for i, word in enumerate(words[:-1]):
-        if word.text in {"foreach", "run"} and i and words[i - 1].text in {"submodule", "bisect"}:
-            rest = [k for k in range(i + 1, len(words)) if not words[k].text.startswith("--")]
+    texts = [word.text for word in words]
+    for i, word in enumerate(words[1:], 1):
+        text, following = word.text, texts[i + 1] if i + 1 < len(texts) else ""
+        if text == "-c" or (text.startswith("--c") and read_option(text, "--config") == ""):
+            yield from _read_setting(i + 1, *following.partition("=")[::2], words[i + 1 :])
+        elif text.startswith("--config="):
+            yield from _read_setting(i, *text[9:].partition("=")[::2], words[i:])
+        elif "config" in texts[1:i] and "." in text:
+            yield from _read_setting(i + 1, text, following, words[i + 1 :])
+        elif text.startswith("ext::"):
+            yield _script(i, [Word(text[5:], literal=word.literal)])
+        elif text.endswith("-filter") and i + 1 < len(words):
+            yield _script(i + 1, words[i + 1 : i + 2])
+        elif text.startswith(("--config-env", "--exec-path=", "--template", "--ext-d")):
+            yield Launch(i, unknown=f"what git takes by {text!r} is not in its words")
+        elif text in _GIT_SHORT:
+            for launch in _read_options(words[i:], (_GIT_SHORT[text],)):
+                yield msgspec.structs.replace(launch, at=launch.at + i)
+        elif text in {"foreach", "run"} and {"submodule", "bisect"} & set(texts[1:i]):
+            rest = [k for k in range(i + 1, len(words)) if not texts[k].startswith("--")]
             yield from [_script(rest[0], words[rest[0] :])] if rest else []
+
+
+def _read_setting(at: int, key: str, value: str, words: tuple[Word, ...]) -> Iterable[Launch]:
+    """A setting of git, some of which are command lines."""
+    if _GIT_HIDDEN.match(key):
+        yield Launch(at, unknown=f"{key!r} of git names files that it runs")
+    elif (
+        value.startswith("!")
+        or _GIT_KEY.fullmatch(key)
+        or (key.startswith("alias.") and words and not words[0].known)
+    ):
+        yield _script(at, [Word(value.removeprefix("!"), literal=bool(words) and words[0].literal)])
+
+
+def _read_ssh(words: tuple[Word, ...]) -> Iterable[Launch]:
+    """`-o ProxyCommand=x` is a command line."""
+    for i, word in enumerate(words[1:], 1):
+        given = read_option(word.text, "-o")
+        value = given or (words[i + 1].text if given == "" and i + 1 < len(words) else "")
+        if found := re.match(r"(?i)\w*command[= ]*", value):
+            yield _script(i if given else i + 1, [Word(value[found.end() :], literal=word.literal)])
+
+
+def _read_tar(words: tuple[Word, ...]) -> Iterable[Launch]:
+    """`tar cIf zstd x.tar`: letters without a dash take the words behind them in turn."""
+    letters = words[1].text if len(words) > 1 and words[1].text[:1] != "-" else ""
+    if re.search("[IF]", letters):
+        for i in range(2, min(len(words), 2 + len(re.findall("[IFfbCTXgHKLNV]", letters)))):
+            yield _script(i, words[i : i + 1])
+
+
+def _read_fd(words: tuple[Word, ...]) -> Iterable[Launch]:
+    for i, word in enumerate(words[1:], 1):
+        if re.fullmatch(r"-[A-Za-z]*[xX]|--exec(-batch)?", word.text):
+            yield Launch(i + 1, tuple(_blank_braces(inner) for inner in words[i + 1 :]))
+            return
+        if re.match(r"-[xX]|--exec(-batch)?=", word.text):
+            yield Launch(i, unknown="what 'fd' starts is not in its words")
 
 
 def _read_joined(words: tuple[Word, ...]) -> Iterable[Launch]:
@@ -435,14 +430,39 @@ _SPECIAL: Mapping[str, Callable[[tuple[Word, ...]], Iterable[Launch]]] = {
     "alias": _read_alias,
     "git": _read_git,
     "ssh": _read_joined,
+    "scp": _read_ssh,
+    "sftp": _read_ssh,
+    "tar": _read_tar,
+    "fd": _read_fd,
+    "fdfind": _read_fd,
     "parallel": _read_joined,
     "jobs": _read_jobs,
     "coproc": _read_eval,
 }
-_STARTERS = frozenset({*_PREFIXES, *SHELLS, *_SPECIAL, *_RUNNERS, *SCRIPT_OPTIONS, *_AWKS, *_OPAQUE})
+_STARTERS = frozenset(
+    {*PREFIXES, *SHELLS, *_SPECIAL, *RUNNERS, *SCRIPT_OPTIONS, *AWKS, *SEDS, *OPAQUE, *WAYS_OUT}
+    | {"export", "declare", "typeset", "readonly"}
+)
 _BY_OPTION: Mapping[str, tuple[str, ...]] = {
-    name: (*options, *(("-c", "foreach", "run") if name == "git" else ()))
-    for name, options in SCRIPT_OPTIONS.items()
-    if name == "git" or name not in {*_PREFIXES, *SHELLS, *_SPECIAL, *_RUNNERS, *_OPAQUE}
+    **{name: ("-",) for name in SCRIPT_OPTIONS if name not in {*PREFIXES, *SHELLS, *_SPECIAL, *OPAQUE}},
+    "npm": ("-", "exec", "x"),
+    "git": (
+        *(
+            "-c",
+            "-x",
+            "-O",
+            "-u",
+            "--up",
+            "--rec",
+            "--ex",
+            "--op",
+            "--con",
+            "--te",
+            "ext::",
+            "foreach",
+            "run",
+        ),
+        *("rebase", "difftool", "clone", "config", "filter-branch", "--index-filter", "--tree-filter"),
+    ),
 }
-"""Programs that start others only if one of these words is there."""
+"""Programs that start others only if a word begins so."""

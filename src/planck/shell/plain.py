@@ -65,6 +65,11 @@ def is_harmless_assignment(text: str) -> bool:
     return _HARMLESS_ASSIGNMENT.fullmatch(text) is not None
 
 
+def sets_variables(words: Segment) -> bool:
+    """Tells whether some of the words, as `env` and `sudo` have them, may change what runs."""
+    return any(ASSIGNMENT.match(word.text) and not is_harmless_assignment(word.text) for word in words)
+
+
 class _Plain(Lexer):
     def read_escape(self, word: Word) -> None:
         if self.script.startswith("\\\n", self.i):

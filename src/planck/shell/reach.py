@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from planck.shell.launch import Launch, find_launches, find_opacity, starts_others
+from planck.shell.launch import Launch, basename, find_launches, find_opacity, is_evaluated, starts_others
 from planck.shell.plain import ASSIGNMENT, MAX_LENGTH, Segment
 from planck.shell.script import Script, read, read_substitution
 from planck.shell.words import EXPANDED, ShellError, Word
@@ -16,7 +16,16 @@ MAX_DEPTH = 8
 MAX_COMMANDS = 500
 _SUBSTITUTION = re.compile(r"[$<>]\((?!\()|`(?:[^`\\]|\\.)*`", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_CHANGES_NAMES = re.compile(r"(?:PATH|BASH_ENV|ENV|LD_[A-Z_]+|IFS|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND)\+?=")
+_CHANGES_NAMES = re.compile(
+    r"(?:PATH|BASH_ENV|ENV|LD_[A-Z_]+|IFS|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|(?:BASH_CMDS|BASH_ALIASES)\[.*"
+    r"|BASH_FUNC_.*|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|\w+_OPTIONS|\w+OPTS?|MAKEFLAGS)\+?=",
+    re.DOTALL,
+)
+_COMMAND_LINES = re.compile(
+    r"(?:\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|_COMMAND|_RSH|_SSH|_WRAPPER|_DIFF)|SHELL|LESSOPEN|LESSCLOSE)="
+)
+"""Variables by which programs take a command line."""
+_ASSIGNING = frozenset({"env", "sudo", "doas", "export", "declare", "typeset", "readonly", "local"})
 
 
 class Reach(msgspec.Struct, frozen=True):
@@ -28,14 +37,17 @@ class Reach(msgspec.Struct, frozen=True):
 def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     """`parts` are the line's plain commands, where it has no others: most need no second look."""
     starters = [words for words in parts if starts_others(words)] if parts is not None else []
-    if parts is not None and not starters:
+    quotes_one = "$(" in command or "`" in command
+    if parts is not None and not starters and not (quotes_one and any(map(is_evaluated, parts))):
         return Reach(parts)
     survey = _Survey()
     if parts is None or not all(word.literal for words in starters for word in words):
         survey.add_script(command, 0)
         return Reach(tuple(survey.commands), survey.unknown)
-    for words in starters:
+    for words in parts if quotes_one else starters:
         survey.add_command(words, 0, {})
+    if quotes_one and any(map(is_evaluated, parts)):
+        survey.doubt_quoted([word for words in parts for word in words])
     return Reach((*parts, *survey.commands), survey.unknown)
 
 
@@ -60,6 +72,9 @@ class _Survey:
         constants = _find_constants(script.commands)
         for command in script.commands:
             self.add_command(tuple(command), depth, constants)
+        if script.evaluated or any(words and _evaluates(words) for words in script.commands):
+            self.doubt_quoted([word for words in script.commands for word in words])
+            self.doubt_quoted([Word(part) for part in script.verbatim if "'" in part and part[:2] != "${"])
         for part in script.verbatim:
             self._add_substitutions(part, depth)
         for given in script.inputs:
@@ -68,10 +83,14 @@ class _Survey:
     def add_command(self, words: Segment, depth: int, constants: dict[str, set[str]]) -> None:
         """Adds one command and what it starts."""
         count = next((i for i, word in enumerate(words) if not ASSIGNMENT.match(word.text)), len(words))
-        if any(_CHANGES_NAMES.match(word.text) for word in words[:count]):
-            self._doubt("an assignment changes what names mean")
+        sets = words if count < len(words) and basename(words[count]) in _ASSIGNING else words[:count]
+        for word in sets:
+            self._add_assignment(word, depth)
         words = words[count:]
-        if not words or depth > MAX_DEPTH or len(self.commands) > MAX_COMMANDS:
+        if not words:
+            return
+        if depth > MAX_DEPTH or len(self.commands) > MAX_COMMANDS:
+            self._doubt("it is too deep or too long to be followed")
             return
         self.commands.append(words)
         if not words[0].known:
@@ -81,6 +100,18 @@ class _Survey:
             self._add_launch(launch, depth, constants)
         if why := find_opacity(words):
             self._doubt(why)
+
+    def _add_assignment(self, word: Word, depth: int) -> None:
+        """Adds what a variable makes programs start."""
+        if _CHANGES_NAMES.match(word.text):
+            self._doubt("an assignment changes what names mean")
+        elif found := _COMMAND_LINES.match(word.text):
+            self.add_script(word.text[found.end() :].replace(EXPANDED, "$_"), depth + 1)
+
+    def doubt_quoted(self, words: Iterable[Word]) -> None:
+        """A quoted substitution is a text; but bash evaluates some texts, if they come to an index."""
+        if any("$(" in word.text or "`" in word.text for word in words):
+            self._doubt("a text that holds a substitution, and something that evaluates texts")
 
     def _add_launch(self, launch: Launch, depth: int, constants: dict[str, set[str]]) -> None:
         if launch.unknown:
@@ -130,6 +161,11 @@ class _Survey:
     def _doubt(self, why: str) -> None:
         if why not in self.unknown:
             self.unknown = f"{self.unknown}; {why}" if self.unknown else why
+
+
+def _evaluates(words: list[Word]) -> bool:
+    match = ASSIGNMENT.match(words[0].text)
+    return bool(match and match[1]) or is_evaluated(tuple(words))
 
 
 def _find_constants(commands: Iterable[list[Word]]) -> dict[str, set[str]]:

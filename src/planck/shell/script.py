@@ -147,6 +147,9 @@ class Script(Lexer):
                     case ["case", _, "in"]:
                         cases, pattern = cases + 1, True
                         command = self._end(command)
+                    case ["for" | "select", _, "do"]:
+                        command.pop()
+                        command = self._end(command)
                     case ["function", _]:
                         self.defines_functions = True
                         command.clear()
@@ -283,6 +286,8 @@ class Script(Lexer):
             if word.has_value:
                 raise ShellError("a value can't stand in [[ ]], which evaluates it; use [ ]")
             self.evaluated.append(("[[ ]]", word.names))
+            if "$(" in word.text or "`" in word.text:
+                self.verbatim.append(word.text)  # quoted, and yet evaluated behind `-v` and `-eq`
             if word.text == "]]":
                 return
 
@@ -471,4 +476,4 @@ def _find_evaluated(expansion: str) -> str:
 
 def find_names(text: str) -> set[str]:
     """Returns whatever could be a variable's name in a text that is a script or arithmetic."""
-    return set(re.findall(r"[A-Za-z_]\w*|(?<=\$)[0-9@*]|(?<=\$\{)[0-9@*]", text))
+    return set(re.findall(r"[A-Za-z_]\w*|(?<=\$)[0-9@*]|(?<=\$\{)[0-9@*]|(?<=\$\{[!#])[0-9@*]", text))
