@@ -55,6 +55,7 @@ async def test_a_folder_of_a_repository_works_in_its_root_and_finds_its_sessions
         first = await bench.run("run", "hello", "--name", "first", cwd=deep)
         assert (first.code, first.out) == (0, "one\n")
         assert f"works in {str(bench.work)!r}, the git root above this folder; --here" in first.err
+        assert "the user stands in `src/deep`" in str(server.asked[0].json["messages"][0])
         assert "Written for src." in str(server.asked[0].json["messages"][0])  # for who stands below it
         again = await bench.run("run", "again", "-c")
         assert (again.out, "works in" in again.err) == ("two\n", False)

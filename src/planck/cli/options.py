@@ -172,7 +172,9 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
 def _teams(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "check", "new"))
     parser.add_argument("team", nargs="?", default="", help="an alias, or a path")
-    parser.add_argument("-m", "--model", default="", metavar="PROVIDER/MODEL", help="new: its members' model")
+    parser.add_argument(
+        "-m", "--model", default="", help="new: its members' model, as for run; default: yours"
+    )
     _shared(parser, trust=_TRUST, json="for programs")
 
 

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
             return _show(planck, options.team, options.json)
         case "check":
             return _check(planck, options.team, options.json)
-    return _new(planck, options.team, options.model or planck.config.default_model)
+    return asyncio.run(_new(planck, options.team, options.model))
 
 
 def _list(planck: Planck, as_json: bool) -> int:
@@ -34,7 +34,7 @@ def _list(planck: Planck, as_json: bool) -> int:
         print(make_plain(f"{row.alias}  {', '.join(row.members)}"))
         print(f"    {fit_line(row.problem or row.description or row.path, 100)}")
     if not rows:
-        print("No teams. `planck teams new ALIAS -m PROVIDER/MODEL` makes one.")
+        print("No teams. `planck teams new ALIAS` makes one.")
     return 0
 
 
@@ -60,9 +60,10 @@ def _check(planck: Planck, team: str, as_json: bool) -> int:
     return 1 if problems else 0
 
 
-def _new(planck: Planck, alias: str, model: str) -> int:
-    if "/" not in model:
-        raise UsageError(ErrorKind.INVALID_ARGS, "say which model its members use: -m PROVIDER/MODEL")
-    path = create_team(planck.workspace / ".planck" / "teams", alias, model)
+async def _new(planck: Planck, alias: str, model: str) -> int:
+    """Without a model its members have the default, whichever that is when they start."""
+    async with planck:
+        found = await planck.model(model)
+    path = create_team(planck.workspace / ".planck" / "teams", alias, found if model else None)
     print(f'{path}\nTry it: planck run --team {alias} "..."')
     return 0

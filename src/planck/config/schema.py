@@ -40,7 +40,8 @@ class ProviderEntry(msgspec.Struct, frozen=True):
             msgspec.structs.force_setattr(self, "has_api_key", False)
 
 
-_Usd = Annotated[float, Meta(ge=0)]
+_Usd = Annotated[float, Meta(ge=0, le=1_000_000)]
+_Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 
 
 class PriceEntry(msgspec.Struct, frozen=True):
@@ -58,8 +59,10 @@ class ModelEntry(msgspec.Struct, frozen=True):
     provider: Annotated[str, Meta(description="a key of providers, or a provider type")]
     name: str = ""
     params: Annotated[dict[str, Any], Meta(description="sent with every request, e.g. temperature")] = {}
-    context_window: int = 0
-    max_output: int = 0
+    context_window: Annotated[_Tokens, Meta(description="in tokens; 0: as the catalog has it")] = 0
+    max_output: Annotated[
+        _Tokens, Meta(description="tokens that an answer may have; a budget holds so many; 0: as usual")
+    ] = 0
     price: Annotated[
         PriceEntry | None, Meta(description="in USD for a million tokens; a budget needs it to be known")
     ] = None

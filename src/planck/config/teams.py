@@ -28,8 +28,9 @@ class TeamFileError(PlanckError):
 
 class MemberEntry(msgspec.Struct, frozen=True):
     type: str
-    provider: str
-    model_id: str
+    provider: str = ""
+    model_id: str = ""
+    """Both or neither: a member that names no model has the orchestrator's, and that one the default."""
     name: str = ""
     description: str = ""
     base_url: str = ""
@@ -82,10 +83,25 @@ def _read(path: Path) -> bytes:
         raise TeamFileError(ErrorKind.READ_FAILED, f"cannot read {path}: {failure.strerror}") from None
 
 
+def needs_default(path: Path) -> bool:
+    """Whether the team's orchestrator names no model of its own."""
+    return any(
+        entry.type == "orchestrator" and not entry.provider for entry in _decode(path, TeamFile).members
+    )
+
+
 def load_team(
-    path: Path, resolve: ResolveMember, ids: Ids, *, may_set_addresses: bool = True
+    path: Path,
+    resolve: ResolveMember,
+    ids: Ids,
+    *,
+    lead: ModelSpec | None = None,
+    may_set_addresses: bool = True,
 ) -> list[AgentSpec]:
-    """Returns its members, the orchestrator first, prompts read; an untrusted team sets no address."""
+    """Returns its members, the orchestrator first, prompts read; an untrusted team sets no address.
+
+    `lead` is the orchestrator's model, whatever its entry says.
+    """
     file = _decode(path, TeamFile)
     problems = _check_members(file)
     if any(entry.base_url for entry in file.members) and not may_set_addresses:
@@ -96,8 +112,9 @@ def load_team(
         )
     if problems:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
-    members = [(_read_prompt(entry, path.parent), _resolve_model(entry, resolve)) for entry in file.members]
-    members.sort(key=lambda member: member[0].type != "orchestrator")
+    entries = sorted(file.members, key=lambda entry: entry.type != "orchestrator")
+    lead = lead or _resolve_own(entries[0], resolve)
+    members = [(_read_prompt(entry, path.parent), _resolve_model(entry, resolve, lead)) for entry in entries]
     orchestrator_id = ids.new()
     return [
         AgentSpec(
@@ -120,7 +137,7 @@ def load_team(
 
 
 def _check_members(file: TeamFile) -> list[str]:
-    """Returns what is wrong with the members as such: exactly one orchestrator, names unique."""
+    """Returns what is wrong with the members as such: one orchestrator, names unique, whole models."""
     problems = []
     orchestrators = sum(entry.type == "orchestrator" for entry in file.members)
     if orchestrators != 1:
@@ -129,6 +146,12 @@ def _check_members(file: TeamFile) -> list[str]:
     problems += [
         f"two members are named {name!r}" for name in sorted({n for n in names if names.count(n) > 1})
     ]
+    for entry in file.members:
+        who = entry.name or entry.type
+        if bool(entry.provider) is not bool(entry.model_id):
+            problems.append(f"{who}: provider and model_id go together; give both, or neither")
+        elif entry.base_url and not entry.provider:
+            problems.append(f"{who}: a base_url needs a provider and a model_id")
     return problems
 
 
@@ -150,8 +173,13 @@ def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
         ) from None
 
 
-def _resolve_model(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
-    model = resolve(entry.provider, entry.model_id, entry.base_url)
+def _resolve_own(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
+    return resolve(entry.provider, entry.model_id, entry.base_url)
+
+
+def _resolve_model(entry: MemberEntry, resolve: ResolveMember, lead: ModelSpec) -> ModelSpec:
+    inherits = entry.type == "orchestrator" or not entry.provider
+    model = lead if inherits else _resolve_own(entry, resolve)
     return msgspec.structs.replace(model, params={**model.params, **entry.opts}) if entry.opts else model
 
 
@@ -185,21 +213,31 @@ def check_team(
     path: Path,
     resolve: ResolveMember,
     *,
+    lead: ModelSpec | None,
     tools: Collection[str],
     skills: Collection[str],
     compactors: Collection[str],
 ) -> list[str]:
-    """Returns everything that would go wrong with the team; empty: it can start. Names are known ones."""
+    """Returns everything that would go wrong with the team; empty: it can start. Names are known ones.
+
+    `lead` is the model of an orchestrator that names none.
+    """
     compactors = {*BUILT_IN, *compactors}
     file = _decode(path, TeamFile)
     problems = _check_members(file)
+    head = next(
+        (entry for entry in file.members if entry.type == "orchestrator"), MemberEntry("orchestrator")
+    )
     for entry in file.members:
         who = entry.name or entry.type
         window = 0
+        named = entry if entry.provider else head
         try:
-            window = resolve(entry.provider, entry.model_id, entry.base_url).context_window
+            model = _resolve_own(named, resolve) if named.provider and named.model_id else lead
+            window = model.context_window if model else 0
         except PlanckError as failure:
-            problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.full_message}")
+            if named is entry:
+                problems.append(f"{who}: model {entry.provider}/{entry.model_id}: {failure.err.full_message}")
         problems += [_name_unknown(who, "tool", name, tools) for name in entry.tools if name not in tools]
         problems += [_name_unknown(who, "skill", name, skills) for name in entry.skills if name not in skills]
         if entry.compactor not in compactors:
@@ -218,16 +256,17 @@ _BYTES_PER_TOKEN = 4
 """A low estimate of what a token takes, so that only a prompt that surely does not fit is named."""
 
 
-def create_team(folder: Path, alias: str, model: str) -> Path:
-    """Writes a small working team to begin with; refuses to overwrite one."""
-    provider, _, model_id = model.partition("/")
+def create_team(folder: Path, alias: str, model: ModelSpec | None = None) -> Path:
+    """Writes a small working team to begin with, on that model or the default; refuses to overwrite one."""
+    if alias in ("", ".", "..") or "/" in alias or "\0" in alias:
+        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{alias!r} is no alias; use a plain name like crew")
     target = folder / alias
     if target.exists():
         raise TeamFileError(ErrorKind.NOT_UNIQUE, f"{target} already exists; choose another alias")
     (target / "prompts").mkdir(parents=True)
     for name, text in _PROMPTS.items():
         (target / "prompts" / f"{name}.md").write_text(text)
-    common = {"provider": provider, "model_id": model_id}
+    common = {"provider": model.provider, "model_id": model.id or model.model} if model else {}
     members = [
         {"type": name, "description": text, **common, "system_prompt": f"prompts/{name}.md", "tools": tools}
         for name, text, tools in _MEMBERS

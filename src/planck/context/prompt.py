@@ -26,6 +26,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where the agents of a session work, as it was when they started."""
 
     workspace: str
+    here: str
+    """The folder that the user stands in, from the workspace on; empty: the workspace."""
     platform: str
     shell: str
     date: str
@@ -97,6 +99,8 @@ def _introduce(spec: AgentSpec, others: Iterable[AgentSpec], delegator: str) -> 
 def _describe_place(spec: AgentSpec, place: Place, tools: ToolSet, delegator: str) -> str:
     said = _lines("modes")
     start = f"; you start in `{spec.cwd}`" if spec.cwd else ""
+    if place.here:
+        start += f"; the user stands in `{place.here}`"
     rows = [
         f"Workspace: `{place.workspace}`; paths are relative to it{start}.",
         f"{place.platform}, shell {place.shell}, date {place.date}.",

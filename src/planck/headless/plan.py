@@ -98,8 +98,10 @@ class SessionPlan:
         project, clock = self.runtime.project, self.runtime.clock
         found = await checkout.look(project.workspace, project.environ)
         system = os.uname()
+        below = os.path.relpath(project.here, project.workspace)
         return Place(
             workspace=str(project.workspace),
+            here="" if below == "." else below,
             platform=f"{system.sysname} {system.machine}",
             shell=Path(bash()).name,
             date=clock.now()[:10],

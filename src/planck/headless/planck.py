@@ -133,12 +133,19 @@ class Planck:
         self._check_open()
         plan = SessionPlan(self._runtime, "", self._spill("check"), Options())
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
+        lead, missing = None, list[str]()
+        if teams.needs_default(path):
+            try:
+                lead = await self.model()
+            except PlanckError as failure:
+                missing = [f"orchestrator: {failure.err.full_message}"]
 
         def problems(reports: list[PeerReport]) -> list[str]:
             offered = {name for report in reports for name in report.tools}
-            return teams.check_team(
+            return missing + teams.check_team(
                 path,
                 self._providers.resolve_member,
+                lead=lead,
                 tools={*plan.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
                 skills=set(self.resources.skills().skills),
                 compactors={name for report in reports for name in report.compactors},
@@ -249,12 +256,13 @@ class Planck:
         if team:
             path = teams.find_team(team, self.resources.team_dirs())
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
+            named = await self.model(model) if model or teams.needs_default(path) else None
             resolve = self._providers.resolve_member
-            members = teams.load_team(path, resolve, self._ids, may_set_addresses=not foreign)
+            members = teams.load_team(path, resolve, self._ids, lead=named, may_set_addresses=not foreign)
             lead, *others = members
             lead = msgspec.structs.replace(
                 lead,
-                model=self._providers.resolve(model) if model else lead.model,
+                model=named if model and named else lead.model,  # the flag's, without the entry's `opts`
                 tools=tuple(dict.fromkeys((*lead.tools, *plan.tools.own))),
             )
             return [lead, *others]
