@@ -56,6 +56,7 @@ async def test_each_message_wait_answer_and_start_names_its_call_and_the_users_m
     assert {(m["root"], m["origin"]) for m in others} == {(prompt["id"], "planck")}
     by_call = {m["call_id"]: m["kind"] for m in others}
     assert by_call == {
+        calls["spawn_agent"][0]: "response",  # to who was there before: that there is one more
         calls["ask_agent"][0]: "ask",
         calls["delegate_task"][0]: "task",
         calls["ask_agent"][1]: "ask",

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
+from planck.records.outcome import PlanckError
+from planck.session.undo import Selection
+from planck.toolkit.tool import Tool, ToolContext
 from planck.workspace import checkout
 from tests.teams import Brains, ask, facts, open_planck, spawned, write_team
 from tests.wire import chat
@@ -202,3 +206,97 @@ async def test_a_checkout_is_clean_or_dirty_and_runs_nothing_to_know_it(tmp_path
         look = await checkout.look(tmp_path, {}, patience=30)
         assert look == checkout.Checkout("branch `trunk`", dirty=None), more
     assert not (tmp_path / "ran").exists()
+
+
+WRITE = ("write", {"path": "a.txt", "content": "new"})
+
+
+def news(messages: list[dict[str, Any]]) -> list[str]:
+    return [m["content"] for m in messages if m["role"] == "user" and m["content"].startswith("[planck: ")]
+
+
+async def test_a_mode_that_changes_in_mid_session_holds_and_is_told(tmp_path: Path) -> None:
+    script = [chat.calls(WRITE), chat.text("denied"), chat.calls(WRITE), chat.text("written")]
+    brains = Brains({"lead": script, "bob": []})
+    async with WireServer(brains) as server:
+        planck = open_planck(tmp_path, server.url, permissions={"mode": "read-only"})
+        async with planck:
+            session = await planck.start(write_team(tmp_path / "team", {**LEAD, "tools": ["write"]}, BOB))
+            await session.run("go")
+            assert not (planck.workspace / "a.txt").exists()
+            with pytest.raises(PlanckError, match="is no permission mode"):
+                await session.change_mode("anything")
+            await session.change_mode("full")
+            await session.run("again")
+            assert (planck.workspace / "a.txt").read_text() == "new"
+            changed = [data for type, data in await facts(session) if type == "mode_changed"]
+            told = [d for t, d in await facts(session) if t == "message" and d["text"].startswith("[planck")]
+        async with open_planck(tmp_path, server.url, permissions={"mode": "workspace"}) as planck:
+            session = await planck.resume(session.id)
+            await session.run("and now")
+    assert changed == [{"mode": "full", "before": "read-only"}]
+    assert [(one["origin"], one["kind"]) for one in told] == [("planck", "response")] * 2
+    assert len(set(brains.systems)) == 1
+    first, second = news(brains.last("lead"))
+    assert "Permission mode `full`" in first
+    assert "Permission mode `workspace`" in second
+    assert [m["content"] for m in brains.last("lead") if m["role"] == "user"][-2:] == [second, "and now"]
+
+
+async def test_a_change_of_members_wakes_nobody_and_is_told_to_the_others(tmp_path: Path) -> None:
+    destroy = ("destroy_agent", {"identifier": "dora", "identifier_type": "name"})
+    lead = [chat.calls(spawned("dora")), chat.calls(destroy), chat.calls(ask("bob")), chat.text("done")]
+    brains = Brains({"lead": lead, "bob": [chat.text("here")], "dora": []})
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
+        session = await planck.start(write_team(tmp_path / "team", LEAD, BOB))
+        result = await session.run("go")
+    assert (result.text, [name for name, _ in brains.seen]) == ("done", ["lead"] * 3 + ["bob", "lead"])
+    assert news(brains.last("bob")) == [
+        "[planck: dora (type dora): the dora is in the team now.]",
+        "[planck: dora is not in the team any more.]",
+    ]
+    assert news(brains.last("lead")) == []
+
+
+@pytest.mark.parametrize("held", [False, True])
+async def test_an_undo_is_mentioned_in_the_next_request(tmp_path: Path, held: bool) -> None:
+    brains = Brains({"lead": [chat.calls(WRITE), chat.text("ok"), chat.text("I see")]})
+    team = write_team(tmp_path / "team", {**LEAD, "tools": ["write"]})
+    async with WireServer(brains) as server:
+        async with open_planck(tmp_path, server.url) as planck:
+            session = await planck.start(team)
+            await session.run("go")
+            if not held:
+                await session.undo(session.undo_plan(Selection()))
+                await session.run("what now?")
+        if held:
+            async with open_planck(tmp_path, server.url) as planck:
+                with planck.hold(session.id) as stored:
+                    await stored.undo(stored.undo_plan(Selection()))
+                session = await planck.resume(session.id)
+                await session.settled()
+                assert len(brains.seen) == 2
+                await session.run("what now?")
+    assert not (planck.workspace / "a.txt").exists()
+    *_, told, asked = [m["content"] for m in brains.last("lead") if m["role"] == "user"]
+    assert told.startswith("[planck: the user took back changes of 'a.txt'")
+    assert asked == "what now?"
+
+
+async def test_what_changes_within_a_turn_is_told_at_its_next_step(tmp_path: Path) -> None:
+    brains = Brains({})
+    sessions: list[OpenSession] = []
+
+    async def change(args: dict[str, Any], ctx: ToolContext) -> str:
+        await sessions[0].change_mode("workspace")
+        return "changed"
+
+    brains._brains = {"orchestrator": [chat.calls(("change", {})), chat.text("ok")]}
+    tool = Tool("change", "", {"type": "object", "properties": {}}, change)
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
+        sessions.append(await planck.start(tools=[tool]))
+        await sessions[0].run("go")
+    roles = [message["role"] for message in brains.last("orchestrator")]
+    assert roles == ["user", "assistant", "tool", "user"]
+    assert brains.last("orchestrator")[2]["content"] == "changed"
+    assert "Permission mode `workspace`" in news(brains.last("orchestrator"))[0]

@@ -115,6 +115,7 @@ class Actor:
                 return None
             facts += self.agent.begin_turn(self.opening)
         facts += [end_interrupted(call) for call in self.agent.history.open_calls]
+        facts += self.agent.take_news()
         facts += self.agent.settle(self.agent.tally)
         if error:
             facts.append(ErrorEvent(kind=error.kind, message=error.message, details=error.details))

@@ -99,6 +99,8 @@ class Agent:
         """Answers of this turn that were too large, or brought too many calls."""
         self.repeats = Repeats()
         self._system_text = ""
+        self._news: list[Envelope] = []
+        """What changed, not shown yet."""
         self._begun = ""
 
     @property
@@ -275,9 +277,22 @@ class Agent:
 
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""
-        ids = tuple(envelope.id for envelope in self.kit.schedule.choose_joining(self._ready()))
-        if ids:
-            await self.scribe.record(Delivery(ids=ids, state="delivered"))
+        facts = self.take_news()
+        if ids := tuple(envelope.id for envelope in self.kit.schedule.choose_joining(self._ready())):
+            facts.append(Delivery(ids=ids, state="delivered"))
+        if facts:
+            await self.scribe.record(*facts)
+
+    async def tell(self, news: Envelope) -> None:
+        """Show what changed without waking it: now, or at the next step, or with the end of the turn."""
+        self._news.append(news)
+        if self.activity is Activity.IDLE:
+            await self.scribe.record(*self.take_news())
+
+    def take_news(self) -> list[View]:
+        """The facts that show it; between turns, or where no call is open."""
+        news, self._news = self._news, []
+        return [*news, Delivery(ids=tuple(one.id for one in news), state="delivered")] if news else []
 
     def choose_opening(self) -> Envelope | None:
         """Returns what the next turn works on; None: nothing is there to be worked on yet."""

@@ -76,7 +76,7 @@ class Hooks:
         """`scribe` is the session's own: what a hook does wrong is told to the session's watchers."""
         workspace = project.workspace
         self._project = project
-        self._mode = mode
+        self.mode = mode
         self._told: set[str] = set()
         self._resources = project.resources
         self._workspace = workspace
@@ -163,7 +163,7 @@ class Hooks:
         argv = process.shell(f"{hook.command}\nexit $?")
         environment: Mapping[str, str] = self._environment
         rights = None
-        if self._mode is not Mode.FULL:
+        if self.mode is not Mode.FULL:
             replaceable, environment = look_at_hook(hook.command, self._project, environment)
             if replaceable:
                 from planck.config.rules import replaceable_rights

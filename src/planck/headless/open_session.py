@@ -11,7 +11,16 @@ from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
 from planck.headless.kit import check_tool
 from planck.headless.wiring import SessionWiring
-from planck.records.events import AgentStarted, Compacted, Origin, TurnStatus, view
+from planck.records.authority import Mode
+from planck.records.events import (
+    AgentStarted,
+    Compacted,
+    ModeChanged,
+    Origin,
+    SessionOptions,
+    TurnStatus,
+    view,
+)
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
@@ -108,6 +117,32 @@ class OpenSession:
         model = self._providers.resolve(name)
         await member.actor.agent.take_seat(self._wired.seats.seat_for(model, member.spec.compactor))
         return model
+
+    async def change_mode(self, mode: Mode | str) -> None:
+        """Give every agent, and those that come later, another permission mode; only a user may.
+
+        It holds from the next call on; each agent is told what it may do now.
+        """
+        session, before = self._session, self._wired.mode
+        self._wired.change_mode(mode)
+        if self._wired.mode is not before:
+            await session.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
+            await self._tell_mode("The user changed it: ")
+
+    async def tell_what_changed(self, before: SessionOptions | None) -> None:
+        """Tells the agents of a resumed session that their mode is another, or that a person is there now."""
+        if before and before.mode != self._wired.mode:
+            await self._session.journal.record(
+                None, 0, ModeChanged(mode=self._wired.mode, before=before.mode)
+            )
+            await self._tell_mode("The user changed it: ")
+        elif before and before.person is not None and before.person != self._wired.person:
+            await self._tell_mode("")
+
+    async def _tell_mode(self, why: str) -> None:
+        team = self._session.team
+        for member in team.members:
+            await team.mail.announce(why + self._wired.describe_mode(member.actor.agent.tools), [member])
 
     def _member(self, agent: str) -> Member:
         team = self._session.team
@@ -242,7 +277,11 @@ class OpenSession:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
         from planck.session import undo
 
-        return await undo.apply(plan, self._wired.workspace, RandomIds(), self._session.journal)
+        session = self._session
+        id = await undo.apply(plan, self._wired.workspace, RandomIds(), session.journal)
+        if text := undo.describe_undone(plan):
+            await session.team.mail.announce(text, session.team.members)
+        return id
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

@@ -60,14 +60,11 @@ class SessionPlan:
 
     def __init__(self, runtime: Runtime, session_id: str, spill: Path, options: Options) -> None:
         project, config, mode = runtime.project, runtime.project.config, options.mode
-        if mode and mode not in list(Mode):
-            known = ", ".join(Mode)
-            raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
         self.runtime = runtime
         self.session_id = session_id
         self.options = options
         self.tools = SessionTools(project, spill, options.tools)
-        mode = Mode(mode) if mode else config.permissions.mode
+        mode = _read_mode(mode) if mode else config.permissions.mode
         self.ceiling = session_ceiling(mode, project.workspace, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
         budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
@@ -76,6 +73,9 @@ class SessionPlan:
         approvals = Approvals(runtime.approver) if runtime.approver else None
         self._rules = RuleBook(project)
         self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
+
+    def change_mode(self, mode: Mode | str) -> None:
+        self.ceiling = msgspec.structs.replace(self.ceiling, mode=_read_mode(mode))
 
     def describe(self) -> SessionOptions:
         """Returns what the log keeps of it."""
@@ -89,6 +89,7 @@ class SessionPlan:
             rules=self._rules.digest(),
             sandbox="off" if mode is Mode.FULL else sandbox.name_installed(),
             catalog=models.catalog_date(),
+            person=self.runtime.approver is not None,
         )
 
     async def look_around(self) -> Place:
@@ -113,3 +114,10 @@ class SessionPlan:
     def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
         """Gives each member what its file asks for, as far as the ceiling goes."""
         return authorise(specs, self.ceiling)
+
+
+def _read_mode(mode: Mode | str) -> Mode:
+    if mode not in list(Mode):
+        known = ", ".join(Mode)
+        raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
+    return Mode(mode)

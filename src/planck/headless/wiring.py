@@ -7,13 +7,14 @@ import msgspec
 
 from planck.agent.agent import Agent, Kit
 from planck.config.models import available
-from planck.context.prompt import Place, compose_base
+from planck.context.prompt import Place, compose_base, describe_mode, escalates
 from planck.headless.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.plan import SessionPlan
 from planck.headless.seats import Seats
 from planck.llm.redact import Redactor
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
+from planck.records.authority import Mode
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.team import by_id
 from planck.team.briefing import Briefing
@@ -51,6 +52,7 @@ class SessionWiring:
         self._journal = journal
         self._orchestrator_model = orchestrator_model
         self._names: dict[str, str] = {}
+        self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
@@ -70,6 +72,27 @@ class SessionWiring:
         self.seats = Seats(runtime.providers, runtime.peers, plan.bounds.budget, Briefing(self.team), scribe)
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
+
+    @property
+    def mode(self) -> Mode:
+        return self._plan.ceiling.mode
+
+    @property
+    def person(self) -> bool:
+        """Whether somebody can be asked."""
+        return self._place.person
+
+    def describe_mode(self, tools: ToolSet) -> str:
+        """What an agent with these tools may do now, in the words of the base prompt."""
+        return describe_mode(self.mode, person=self.person, escalates=escalates(tools))
+
+    def change_mode(self, mode: Mode | str) -> None:
+        """Every gate judges by it from the next call on; agents that start later are told of it alone."""
+        self._plan.change_mode(mode)
+        self._place = msgspec.structs.replace(self._place, mode=self.mode)
+        self.hooks.mode = self.mode
+        for spec, gate in self._gates.values():
+            gate.authority = effective_authority(spec, self._plan.ceiling)
 
     @property
     def workspace(self) -> Path:
@@ -98,6 +121,7 @@ class SessionWiring:
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
         gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
+        self._gates[spec.id] = (spec, gate)
         permit = HookedPermit(gate, self.hooks, spec.name, scribe)
         executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))

@@ -106,13 +106,13 @@ class AgentGate:
         self.agent_id = scribe.agent_id or ""
         self.name = name
         self._gate = gate
-        self._authority = authority
+        self.authority = authority
         self._scribe = scribe
 
     async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
         """Returns the rights that the call then has; each denial and each answer is in the log first."""
         gate = self._gate
-        verdict = gate.judge(self.agent_id, self._authority, tool, args)
+        verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if tool.stranger and verdict.decision is not Decision.DENY:
             verdict = ask_about_address(verdict, await tool.stranger(args))
         if verdict.decision is not Decision.ALLOW and (refused := self._never(tool, args, ctx)):
@@ -160,7 +160,7 @@ class AgentGate:
     def _never(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> Err | None:
         """Why no permission would let a file be written there; nobody is asked about such a place."""
         path = args.get("path")
-        if tool.effect is not Effect.FILES or not isinstance(path, str) or self._authority.mode is Mode.FULL:
+        if tool.effect is not Effect.FILES or not isinstance(path, str) or self.authority.mode is Mode.FULL:
             return None
         try:
             Root(ctx.workspace).peek(path, 0)

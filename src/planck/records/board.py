@@ -420,6 +420,10 @@ def _rewind(board: Board, event: Event, data: glimpses.Nothing) -> Board:
     return _change_row(board, event.agent_id, context=0)
 
 
+def _change_mode(board: Board, event: Event, data: glimpses.Options) -> Board:
+    return replace(board, mode=data.mode or board.mode)
+
+
 def _change_model(board: Board, event: Event, data: glimpses.ModelChanged) -> Board:
     return _change_row(board, event.agent_id, model=data.model.label, window=data.model.context_window)
 
@@ -492,6 +496,7 @@ _FOLDS: dict[str, tuple[msgspec.json.Decoder[Any], _Fold]] = {
     "file_changed": _reading(glimpses.FileChanged, _change_file),
     "compacted": _reading(glimpses.Compacted, _compact),
     "rewound": _reading(glimpses.Nothing, _rewind),
+    "mode_changed": _reading(glimpses.Options, _change_mode),
     "model_changed": _reading(glimpses.ModelChanged, _change_model),
     "error": _reading(glimpses.Error, _note_error),
 }

@@ -86,6 +86,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What confines its commands, as installed: that it really does is tried before the first of them."""
     catalog: str
     """The day of the snapshot that windows and prices come from."""
+    person: bool | None = None
+    """Whether somebody could be asked; not known of older logs."""
 
 
 class SessionStarted(View, frozen=True, kw_only=True):
@@ -339,6 +341,14 @@ class Forked(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "forked"
     session_id: str
     at: int
+
+
+class ModeChanged(View, frozen=True, kw_only=True):
+    """The user gave the session another permission mode."""
+
+    type: ClassVar[str] = "mode_changed"
+    mode: str
+    before: str
 
 
 class ModelChanged(View, frozen=True, kw_only=True):

@@ -5,8 +5,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from planck.config.credentials import Keyring
-from planck.records.events import AgentStarted, ModelChanged, view
+from planck.records.events import (
+    AgentStarted,
+    Delivery,
+    ModeChanged,
+    ModelChanged,
+    SessionOptions,
+    SessionResumed,
+    SessionStarted,
+    View,
+    view,
+)
 from planck.records.ports import Clock, Ids
 from planck.records.specs import ModelSpec
 from planck.session.bus import Bus
@@ -20,6 +32,9 @@ from planck.store.store import Store
 if TYPE_CHECKING:
     from planck.session.undo import Plan as UndoPlan
     from planck.session.undo import Selection
+
+
+_SAY_OPTIONS = frozenset({SessionStarted.type, SessionResumed.type, ModeChanged.type})
 
 
 class SessionLog:
@@ -45,6 +60,35 @@ class SessionLog:
                     yield agent.model
                 case ModelChanged(model=model):
                     yield model
+
+    def last_options(self) -> SessionOptions | None:
+        """What held when it was run last."""
+        found: SessionOptions | None = None
+        for event in self.store.read():
+            if event.type not in _SAY_OPTIONS:
+                continue
+            match view(event):
+                case SessionStarted(options=SessionOptions() as options):
+                    found = options
+                case SessionResumed(options=SessionOptions() as options):
+                    found = options
+                case ModeChanged(mode=mode) if found:
+                    found = replace(found, mode=mode)
+        return found
+
+    async def tell(self, text: str, ids: Ids) -> None:
+        """Tells the living agents of a session that does not run: they see it with their next turn."""
+        from planck.records.board import fold_events  # few sessions are held
+        from planck.team.mail import make_news
+
+        for row in fold_events(self.store.read()).agents:
+            if row.status == "ended":
+                continue
+            news = make_news(ids.new(), row.id, text)
+            facts: list[View] = [news]
+            if not row.opened_by:  # a turn that was cut has open calls: the resume ends them, then shows it
+                facts.append(Delivery(ids=(news.id,), state="delivered"))
+            await self.journal.record(row.id, 0, *facts)
 
     @contextmanager
     def close_on_failure(self) -> Iterator[None]:
@@ -115,4 +159,7 @@ class HeldSession:
     async def undo(self, plan: "UndoPlan") -> str:
         from planck.session import undo
 
-        return await undo.apply(plan, self._workspace, self._ids, self._log.journal)
+        id = await undo.apply(plan, self._workspace, self._ids, self._log.journal)
+        if text := undo.describe_undone(plan):
+            await self._log.tell(text, self._ids)
+        return id

@@ -20,6 +20,8 @@ from planck.toolkit.journal import Journal
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_FILE = 64 << 20
+_NAMED = 20
+"""Files that agents are told by name."""
 _QUIET = frozenset({"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"})
 """Tools that change nothing outside the log."""
 
@@ -113,6 +115,18 @@ async def apply(plan: Plan, workspace: Path, ids: Ids, journal: Journal) -> str:
             else:
                 slot.replace(step.then, found[1] if found else step.mode)
     return call_id
+
+
+def describe_undone(plan: Plan) -> str:
+    """Says to agents what an undo changed under them; empty: nothing."""
+    done = [step.path for step in plan.steps if not step.conflict and step.now != step.then]
+    if not done:
+        return ""
+    more = f" and {len(done) - _NAMED} more" if len(done) > _NAMED else ""
+    return (
+        f"the user took back changes of {', '.join(map(repr, done[:_NAMED]))}{more}: these files are as they "
+        "were before. Read them again before you rely on them, and do not redo it unless asked."
+    )
 
 
 class _Story:

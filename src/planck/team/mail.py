@@ -24,6 +24,23 @@ GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
 NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 
 
+def make_news(id: str, receiver: str, text: str, root: str | None = None) -> Envelope:
+    """Makes what the runtime tells an agent of a change around it; it joins what comes next."""
+    return Envelope(
+        id=id,
+        kind=Kind.RESPONSE,
+        sender=USER,
+        receiver=receiver,
+        text=f"[planck: {text}]",
+        root=root,
+        origin=Origin.PLANCK,
+    )
+
+
+def is_news(envelope: Envelope) -> bool:
+    return (envelope.sender, envelope.kind, envelope.origin) == (USER, Kind.RESPONSE, Origin.PLANCK)
+
+
 class Ledger:
     """Keeps the tasks and asks that somebody waits for, and how many there were: a fold over the log."""
 
@@ -82,6 +99,12 @@ class Mail:
             origin=origin,
         )
         return await self._post(_Posting(self, envelope, target, held=True), barrier=True)
+
+    async def announce(self, text: str, receivers: Iterable[Member], call_id: str | None = None) -> None:
+        """Tell agents what changed around them; it wakes nobody, and nobody answers it."""
+        for member in receivers:
+            news = replace(make_news(self._ids.new(), member.id, text, self._newest_root), call_id=call_id)
+            await member.actor.agent.tell(news)
 
     async def ask(
         self, caller: Member, target: Member, question: str, timeout: float, call_id: str | None = None
@@ -307,7 +330,7 @@ class Mail:
         )
 
     def _follow_root(self, fact: View) -> None:
-        if isinstance(fact, Envelope) and fact.sender == USER:
+        if isinstance(fact, Envelope) and fact.sender == USER and not is_news(fact):
             self._newest_root = fact.root or fact.id
 
     async def _answer_now(self, caller: Member, ask: Envelope, text: str, call_id: str | None) -> Outcome:

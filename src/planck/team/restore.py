@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from planck.agent.agent import Agent
 from planck.records.events import (
     Compacted,
+    Delivery,
     Envelope,
     ModelChanged,
     TurnEnd,
@@ -19,6 +20,7 @@ from planck.records.events import (
 from planck.records.history import end_interrupted
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
+from planck.team.mail import is_news
 from planck.toolkit.journal import Journal
 
 BuildAgent = Callable[[AgentSpec, Journal], Agent]
@@ -33,6 +35,8 @@ class RestoredAgent(msgspec.Struct, frozen=True):
     def end_cut_turn(self) -> list[View]:
         """Returns the facts that end that turn: each open call gets its one result, nothing is run again."""
         facts: list[View] = [end_interrupted(call) for call in self.agent.history.open_calls]
+        if news := tuple(one.id for one in self.agent.history.unread.values() if is_news(one)):
+            facts.append(Delivery(ids=news, state="delivered"))  # it wakes nobody
         if self.opening:
             facts.append(TurnEnd(status=TurnStatus.INTERRUPTED, text="", usage=Usage()))
         return facts
