@@ -222,7 +222,6 @@ class Planck:
         with log.close_on_failure():
             if log.imported:
                 self._refuse_stranger(log)
-            before = log.last_options()
             options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             place = await plan.look_around()
@@ -231,7 +230,7 @@ class Planck:
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
             session = await resume_session(log, resumed, wired.team)
         opened = self._track(OpenSession(session, wired, self._providers, self._clock))
-        await opened.tell_what_changed(before)
+        await opened.tell_what_changed(session.before)
         if model:
             await opened.change_model(model)
         return opened

@@ -5,17 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from planck.config.credentials import Keyring
 from planck.records.events import (
     AgentStarted,
     Delivery,
-    ModeChanged,
     ModelChanged,
-    SessionOptions,
-    SessionResumed,
-    SessionStarted,
     View,
     view,
 )
@@ -32,9 +26,6 @@ from planck.store.store import Store
 if TYPE_CHECKING:
     from planck.session.undo import Plan as UndoPlan
     from planck.session.undo import Selection
-
-
-_SAY_OPTIONS = frozenset({SessionStarted.type, SessionResumed.type, ModeChanged.type})
 
 
 class SessionLog:
@@ -60,21 +51,6 @@ class SessionLog:
                     yield agent.model
                 case ModelChanged(model=model):
                     yield model
-
-    def last_options(self) -> SessionOptions | None:
-        """What held when it was run last."""
-        found: SessionOptions | None = None
-        for event in self.store.read():
-            if event.type not in _SAY_OPTIONS:
-                continue
-            match view(event):
-                case SessionStarted(options=SessionOptions() as options):
-                    found = options
-                case SessionResumed(options=SessionOptions() as options):
-                    found = options
-                case ModeChanged(mode=mode) if found:
-                    found = replace(found, mode=mode)
-        return found
 
     async def tell(self, text: str, ids: Ids) -> None:
         """Tells the living agents of a session that does not run: they see it with their next turn."""

@@ -12,8 +12,10 @@ from planck.records.events import (
     ErrorEvent,
     Event,
     FileChanged,
+    ModeChanged,
     Origin,
     Rewound,
+    SessionOptions,
     SessionResumed,
     SessionStarted,
     ToolEnd,
@@ -38,6 +40,8 @@ class Session:
         self.team = team
         self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
+        self.before: SessionOptions | None = None
+        """What held when it was run last; None for a new one, and for an old log."""
         self.store = log.store
         self.journal = log.journal
 
@@ -90,7 +94,7 @@ async def start_session(
 async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> Session:
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
     store = log.store
-    facts = _facts_by_agent(store)
+    facts, before = _read_facts(store)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
     damage = (
         [ErrorEvent(kind=store.damage.kind, message=store.damage.message, details=store.damage.details)]
@@ -107,7 +111,9 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     team.total = len(facts) - len(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     await team.adopt(living)
-    return Session(log, team)
+    session = Session(log, team)
+    session.before = before
+    return session
 
 
 def plan_rewind(log: LogReader, to: int) -> dict[str, Rewound]:
@@ -132,21 +138,38 @@ _BEHIND_A_CHECKPOINT = frozenset(
 """What a later `compacted` stands for: not needed to go on, so a long log costs its active window."""
 
 
-def _facts_by_agent(store: Store) -> dict[str, list[View]]:
+def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | None]:
+    """Returns what each agent needs to go on, and the options of the last run."""
+    options: SessionOptions | None = None
     settled: dict[str, list[Event]] = defaultdict(list)
     active: dict[str, list[Event]] = defaultdict(list)
     for event in store.read():
-        if event.agent_id is None or event.type == FileChanged.type:  # whole files, which only an undo needs
+        if event.agent_id is None:
+            options = _follow_options(options, event)
+            continue
+        if event.type == FileChanged.type:  # whole files, which only an undo needs
             continue
         events = active[event.agent_id]
         if event.type == Compacted.type:
             settled[event.agent_id] += [e for e in events if e.type not in _BEHIND_A_CHECKPOINT]
             events.clear()
         events.append(event)
-    return {
+    facts = {
         id: [fact for event in (*settled[id], *events) if (fact := view(event))]
         for id, events in active.items()
     }
+    return facts, options
+
+
+def _follow_options(known: SessionOptions | None, event: Event) -> SessionOptions | None:
+    if event.type not in (SessionStarted.type, SessionResumed.type, ModeChanged.type):
+        return known
+    match view(event):
+        case SessionStarted(options=options) | SessionResumed(options=options) if options:
+            return options
+        case ModeChanged(mode=mode) if known:
+            return replace(known, mode=mode)
+    return known
 
 
 def _find_start(facts: Sequence[View]) -> AgentStarted | None:
