@@ -283,9 +283,13 @@ class Agent:
         if facts:
             await self.scribe.record(*facts)
 
-    async def tell(self, news: Envelope) -> None:
-        """Show what changed without waking it: now, or at the next step, or with the end of the turn."""
+    def note(self, news: Envelope) -> None:
+        """Show what changed without waking it: at the next step, of this turn or of the next one."""
         self._news.append(news)
+
+    async def tell(self, news: Envelope) -> None:
+        """The same, and between turns it is in the log at once: whoever resumes the agent shows it."""
+        self.note(news)
         if self.activity is Activity.IDLE:
             await self.scribe.record(*self.take_news())
 

@@ -100,11 +100,17 @@ class Mail:
         )
         return await self._post(_Posting(self, envelope, target, held=True), barrier=True)
 
-    async def announce(self, text: str, receivers: Iterable[Member], call_id: str | None = None) -> None:
+    async def announce(self, text: str, receivers: Iterable[Member]) -> None:
         """Tell agents what changed around them; it wakes nobody, and nobody answers it."""
         for member in receivers:
-            news = replace(make_news(self._ids.new(), member.id, text, self._newest_root), call_id=call_id)
+            news = make_news(self._ids.new(), member.id, text, self._newest_root)
             await member.actor.agent.tell(news)
+
+    def note_change(self, text: str, receivers: Iterable[Member], call_id: str | None) -> None:
+        """Tell agents of one that a call brought or took away, once they work again."""
+        for member in receivers:
+            news = make_news(self._ids.new(), member.id, text, self._newest_root)
+            member.actor.agent.note(replace(news, call_id=call_id))
 
     async def ask(
         self, caller: Member, target: Member, question: str, timeout: float, call_id: str | None = None

@@ -117,9 +117,7 @@ async def spawn(
     given = [objects[name] for name in tools if name in objects]
     member = await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given)
     others = [one for one in team.members if one not in (caller, member)]
-    await team.mail.announce(
-        f"{describe_member(member.spec)} is in the team now.", others, ctx.call_id or None
-    )
+    team.mail.note_change(f"{describe_member(member.spec)} is in the team now.", others, ctx.call_id or None)
     there = member.actor.agent.tools  # the answer says what the worker holds, not what was meant
     lost = [name for name in tools if there.get(name) is None]
     output = {

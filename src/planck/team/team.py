@@ -178,7 +178,7 @@ class Team:
         await self._record_control("destroy", [member.id], by=by, call_id=call_id)
         await asyncio.shield(chore)
         others = [one for one in self.members if one is not by]
-        await self.mail.announce(f"{member.name} is not in the team any more.", others, call_id)
+        self.mail.note_change(f"{member.name} is not in the team any more.", others, call_id)
 
     def _abort(self, member: Member, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         if member.actor.working:
