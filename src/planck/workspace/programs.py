@@ -9,25 +9,82 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile
 
 from planck.workspace.paths import is_inside, protected_name
 
 _INTERPRETERS = re.compile(
-    r"(python|pypy|node|nodejs|bash|sh|dash|zsh|fish|ksh|perl|ruby|php|lua|Rscript|tsx|ts-node|java|source|\.)"
+    r"(python|pypy|node|nodejs|bash|sh|dash|zsh|fish|ksh|perl|ruby|php|lua|Rscript|tsx|ts-node|java|source|\."
+    r"|tclsh|wish|expect|julia|vim?|nvim|ex|emacs|gdb|lldb|osascript|pwsh|elixir|groovy|scala|kotlin|swift"
+    r"|guile|racket|xonsh|nu|elvish|octave|R|m4|psql|sqlite|run-parts)"
     r"[\d.]*"
 )
+_WITH_A_FILE_OF_ORDERS = frozenset({"awk", "gawk", "mawk", "sed", "gsed"})
+"""Interpreters if `-f` is said."""
 _ORDERED_BY_THEIR_FOLDER = frozenset(
     {"npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "make", "gmake", "just", "task", "cargo"}
     | {"go", "uv", "uvx", "poetry", "pdm", "hatch", "pipenv", "pipx", "tox", "nox", "pytest", "pre-commit"}
     | {"mvn", "gradle", "rake", "bundle", "composer", "dotnet", "ant", "sbt", "mix", "stack", "cabal"}
-    | {"bazel", "cmake", "ctest", "ninja", "meson", "husky", "lefthook", "lint-staged"}
+    | {"bazel", "cmake", "ctest", "ninja", "meson", "husky", "lefthook", "lint-staged", "eslint", "prettier"}
+    | {"jest", "vitest", "mocha", "ava", "playwright", "cypress", "webpack", "vite", "rollup", "babel"}
+    | {"gulp", "grunt", "turbo", "nx", "lerna", "stylelint", "mypy", "pylint", "flake8", "isort", "coverage"}
+    | {"pip", "pip3", "conda", "invoke", "inv", "fab", "doit", "scons", "waf", "flask", "django-admin"}
+    | {"celery", "gunicorn", "uvicorn", "ipython", "jupyter", "sphinx-build", "mkdocs", "behave", "trial"}
+    | {"rubocop", "rspec", "phpunit", "phpstan", "golangci-lint", "lein", "clj", "rebar3", "dune", "dart"}
+    | {"flutter", "pod", "fastlane", "xcodebuild", "docker", "docker-compose", "podman", "vagrant"}
+    | {"terraform", "tofu", "ansible", "ansible-playbook", "nix", "nix-shell", "nix-build", "devenv"}
+    | {"direnv", "mise", "asdf", "guix", "conan", "buck2", "pants", "earthly", "skaffold", "tilt"}
 )
 """They look for a file in the folder that they run in, and do what it says."""
-_PREFIXES = frozenset(
-    {"env", "exec", "command", "time", "nice", "nohup", "sudo", "timeout", "xargs", "stdbuf", "setsid", "if"}
-    | {"then", "else", "elif", "do", "while", "until", "!", "{", "builtin", "eval"}
+_KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "fi", "done"})
+_LAUNCHERS = frozenset(
+    {
+        "env",
+        "exec",
+        "command",
+        "time",
+        "nice",
+        "nohup",
+        "sudo",
+        "doas",
+        "timeout",
+        "xargs",
+        "stdbuf",
+        "setsid",
+    }
+    | {
+        "builtin",
+        "eval",
+        "trap",
+        "flock",
+        "ionice",
+        "chrt",
+        "taskset",
+        "strace",
+        "ltrace",
+        "setpriv",
+        "watch",
+    }
+    | {"parallel", "script", "unbuffer", "chronic", "ssh-agent", "dbus-run-session", "systemd-run", "unshare"}
+    | {"nsenter", "chroot", "firejail", "bwrap", "dumb-init", "tini", "dotenv", "op", "caffeinate", "busybox"}
+    | {"tar", "rsync", "entr", "xvfb-run", "runuser", "su", "faketime", "proxychains", "torsocks", "numactl"}
 )
+"""They start another program, which is any of the words that follow."""
+_DATA = frozenset(
+    {"cat", "echo", "printf", "grep", "egrep", "fgrep", "rg", "jq", "yq", "test", "[", "[[", "ls", "head"}
+    | {"tail", "wc", "sort", "uniq", "cut", "tr", "tee", "touch", "mkdir", "rm", "rmdir", "cp", "mv", "ln"}
+    | {"chmod", "date", "true", "false", ":", "exit", "return", "sleep", "logger", "notify-send", "say"}
+    | {"curl", "basename", "dirname", "pwd", "realpath", "readlink", "stat", "diff", "cmp", "sha256sum"}
+    | {"md5sum", "base64", "id", "whoami", "hostname", "uname", "kill", "read", "set", "unset", "shift"}
+    | {"break", "continue", "wait", "type", "which", "case", "for", "select", "esac", "in"}
+)
+"""They run none of the words that follow."""
+_ORDERING_VARIABLE = re.compile(
+    r"\w*PATH|\w*LIB|\w*OPT|\w*OPTS|\w*OPTIONS|\w*FLAGS|\w*PRELOAD|\w*RC|\w*COMMAND|\w*CONFIG|ENV|BASH_ENV"
+    r"|LD_\w+|DYLD_\w+|GIT_\w+|PYTHON\w+|NODE_\w+|PERL\w+|RUBY\w+|EDITOR|VISUAL|PAGER|SHELL"
+)
+"""Those whose value says what a program runs or imports."""
 _MAX_LINKS = 40
 _FIRST_LINE = 512
 
@@ -36,32 +93,30 @@ def find_replaceable(
     argv: Sequence[str], cwd: str, environment: Mapping[str, str], roots: Sequence[str]
 ) -> str:
     """Returns what a command could replace, or "" where there is nothing."""
-    return _Look(cwd, environment, roots).at_command(argv)
+    others = {name: value for name, value in environment.items() if name != "PATH"}
+    look = _Look(cwd, environment, roots)
+    return look.at_command(argv) or look.at_environment(others)
 
 
 def find_replaceable_in_script(
     script: str, cwd: str, environment: Mapping[str, str], roots: Sequence[str]
 ) -> str:
     """As above, of all commands of a shell script; one that can't be read is itself an answer."""
-    variable = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-    script = variable.sub(lambda found: environment.get(found[1] or found[2], found[0]), script)
-    lexer = shlex.shlex(script.replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>`")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    look = _Look(cwd, environment, roots)
-    words: list[str] = []
-    try:
-        tokens = [*lexer, ";"]
-    except ValueError:
+    script = _expand(script, cwd, environment)
+    if _MADE_PATH.search(script):
         return script
-    for token in tokens:
-        if not set(token) <= set(";&|()<>`"):
-            words.append(token)
-            continue
-        if words and (found := look.at_command(words)):
-            return found
-        words = []
-    return ""
+    return _Look(cwd, environment, roots).at_script(script)
+
+
+_MADE_PATH = re.compile(r"[)`]\"?/\w")
+"""A path that begins with what a command says."""
+
+
+def _expand(script: str, cwd: str, environment: Mapping[str, str]) -> str:
+    """With the variables that are known now, and where it runs."""
+    script = re.sub(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$\{PWD\}|\$PWD\b", lambda _: cwd, script)
+    variable = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+    return variable.sub(lambda found: environment.get(found[1] or found[2], found[0]), script)
 
 
 def outside_path(path: str, roots: Sequence[str]) -> str:
@@ -85,31 +140,133 @@ def tell_confined(what: str, replaceable: str) -> str:
 
 class _Look:
     def __init__(self, cwd: str, environment: Mapping[str, str], roots: Sequence[str]) -> None:
+        self._start = cwd
+        self._cwds = [cwd]
+        """Where it may run: a `cd` may fail, or be that of a subshell."""
         self._cwd = cwd
         self._path = environment.get("PATH", "")
         self._home = environment.get("HOME", "")
         self._roots = roots
+        self._texts: set[str] = set()
+        """Those that were looked at."""
+
+    def at_script(self, script: str) -> str:
+        lexer = shlex.shlex(script.replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>`")
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        words: list[str] = []
+        try:
+            tokens = [*lexer, ";"]
+        except ValueError:
+            return script
+        for token in tokens:
+            if not set(token) <= set(";&|()<>`"):
+                words.append(token)
+                continue
+            if words and (found := self._at_words(words, certain=token.startswith("&&"))):
+                return found
+            if ")" in token and self._start not in self._cwds:
+                self._cwds.append(self._start)
+            words = []
+        return ""
 
     def at_command(self, words: Sequence[str]) -> str:
-        words = [*_without_prefixes(words)]
-        if not words:
+        return self._at_words(words, certain=False)
+
+    def at_environment(self, environment: Mapping[str, str]) -> str:
+        return self._at_assignments(f"{name}={value}" for name, value in environment.items())
+
+    def _at_words(self, words: Sequence[str], *, certain: bool) -> str:
+        words = [*dropwhile(_KEYWORDS.__contains__, words)]
+        if words and words[0] == "cd":
+            folders = [word for word in words[1:] if not word.startswith("-")]
+            places = [os.path.join(cwd, self._at_home(folders[0])) for cwd in self._cwds] if folders else []
+            self._cwds = places if certain else [*self._cwds, *places]
             return ""
+        for cwd in [*self._cwds]:
+            self._cwd = cwd
+            if found := self._at_assignments(words) or self._at_rest(words):
+                return found
+        return ""
+
+    def _at_assignments(self, words: Iterable[str]) -> str:
+        for word in words:
+            name, equals, value = word.partition("=")
+            if equals and _ORDERING_VARIABLE.fullmatch(name):
+                for piece in re.split(r"[:\s=]", value):
+                    path = self._absolute(piece)
+                    if ("/" in piece or piece == "." or os.path.exists(path)) and self.is_replaceable(path):
+                        return word
+        return ""
+
+    def _at_rest(self, words: Sequence[str]) -> str:
+        """Of all programs that a command may start: those after one that starts others, too."""
+        if found := self._at_texts([word for word in words if "=" in word], "echo"):
+            return found
+        words = [*dropwhile(re.compile(r"\w+=").match, words)]
+        launched = False
+        while words:
+            name = os.path.basename(words[0])
+            if found := self._at_one(words, launched=launched):
+                return found
+            launched |= name in _LAUNCHERS or (name == "find" and any("-exec" in word for word in words))
+            if not launched or name in _DATA:
+                return ""
+            words = words[1:]
+        return ""
+
+    def _at_one(self, words: Sequence[str], *, launched: bool) -> str:
         program, arguments = words[0], words[1:]
-        if program == "cd" and arguments:
-            self._cwd = os.path.join(self._cwd, os.path.expanduser(arguments[0]))
-            return ""
         name = os.path.basename(program)
-        if found := self._at_program(program):
+        if launched and (program.startswith("-") or "=" in program):
+            program = program.partition("=")[2]
+            if not program:
+                return words[0] if re.search(r"\s", words[0]) else ""
+        if (program.startswith("$") and len(program) > 1) or program == "{}":
+            return program
+        if found := self._at_program(program) or self._at_texts(words, name):
             return found
         inside = is_inside(os.path.realpath(self._cwd), self._roots)
         if inside and name in _ORDERED_BY_THEIR_FOLDER:
             return f"{name} in {self._cwd}"
-        interprets = _INTERPRETERS.fullmatch(name) is not None
-        if interprets and inside and _imports_from_its_folder(name, arguments):
-            return f"{name} in {self._cwd}"
+        if name in _DATA:
+            return ""
+        interprets = _INTERPRETERS.fullmatch(name) is not None or (
+            name in _WITH_A_FILE_OF_ORDERS and any(word.startswith(("-f", "--file")) for word in arguments)
+        )
+        if interprets and (found := self._at_interpreter(name, arguments, inside)):
+            return found
         for word in arguments:
             if found := self._at_argument(word.partition("=")[2] or word, interprets):
                 return found
+        return ""
+
+    def _at_interpreter(self, name: str, arguments: Sequence[str], inside: bool) -> str:
+        if inside and _imports_from_its_folder(name, arguments):
+            return f"{name} in {self._cwd}"
+        scripts = [word for word in arguments if not word.startswith("-")]
+        if not scripts or scripts[0] == "/dev/stdin":
+            return f"what {name} is given to read"
+        if re.search(r"[$*?{]", scripts[0]) and not _HAS_TEXT.search(" ".join(arguments)):
+            return scripts[0]
+        for word in arguments:
+            if word.startswith("-I") and len(word) > 2 and self.is_replaceable(self._absolute(word[2:])):
+                return word
+            if name == "run-parts" and self.is_replaceable(self._absolute(word)):
+                return word
+        return ""
+
+    def _at_texts(self, words: Sequence[str], name: str) -> str:
+        """In words that are commands themselves: `sh -c "..."`, `echo "$(...)"`."""
+        for word in words:
+            texts = re.findall(r"\$\(([^()]*)\)|`([^`]*)`", word)
+            if name not in _DATA and re.search(r"\s", word) and not word.startswith("-"):
+                texts.append((word, ""))
+            for text in (one or other for one, other in texts):
+                if text.strip() and text not in self._texts:
+                    self._texts.add(text)
+                    if found := self.at_script(text):
+                        return found
         return ""
 
     def _at_program(self, program: str) -> str:
@@ -148,21 +305,14 @@ class _Look:
         )
 
     def _absolute(self, word: str) -> str:
-        if word.startswith("~/") and self._home:
-            word = self._home + word[1:]
-        return os.path.normpath(os.path.join(self._cwd, word))
+        return os.path.normpath(os.path.join(self._cwd, self._at_home(word)))
+
+    def _at_home(self, word: str) -> str:
+        return self._home + word[1:] if word.startswith("~/") and self._home else word
 
 
-def _without_prefixes(words: Sequence[str]) -> Iterator[str]:
-    """The words from the program on: assignments and programs that start another are left out."""
-    begun = False
-    for word in words:
-        if not begun and (
-            word in _PREFIXES or re.match(r"\w+=", word) or re.fullmatch(r"-\S*|[\d.]+\w?", word)
-        ):
-            continue
-        begun = True
-        yield word
+_HAS_TEXT = re.compile(r"(^|\s)-\w*[ce]\b")
+"""`-c` or `-e`: the words that follow are no script."""
 
 
 def _imports_from_its_folder(name: str, arguments: Sequence[str]) -> bool:
