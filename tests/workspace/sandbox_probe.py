@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -276,6 +277,31 @@ def try_keyctl(plan: dict[str, Any]) -> None:
 
 def try_io_uring(plan: dict[str, Any]) -> None:
     _call(425, 4, b"\0" * 120)
+
+
+def try_set_user_id(plan: dict[str, Any]) -> bool:
+    """By each of the ways in which a file gets its mode."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    own, mode, flags = b"/tmp/planck-own", 0o4755, os.O_CREAT | os.O_WRONLY
+    how = ctypes.create_string_buffer(struct.pack("<QQQ", flags, mode, 0))
+    fd = os.open(own, flags)
+    opened = [fd, libc.openat(-100, b"/tmp/planck-openat", flags, mode)]
+    opened.append(libc.syscall(437, -100, b"/tmp/planck-openat2", how, 24))
+    libc.fchmod(fd, mode)
+    libc.syscall(452, -100, own, mode, 0)
+    if os.uname().machine == "x86_64":
+        opened.append(libc.syscall(85, b"/tmp/planck-creat", mode))
+        opened.append(libc.syscall(2, b"/tmp/planck-open", flags, mode))
+        libc.syscall(90, own, mode)
+        libc.syscall(133, b"/tmp/planck-mknod", 0o100000 | mode, 0)
+        libc.syscall(268, -100, own, mode)
+    for one in opened:
+        if one >= 0:
+            os.close(one)
+    made = [name for name in os.listdir("/tmp") if name.startswith("planck-")]
+    return any(os.stat(f"/tmp/{name}").st_mode & 0o4000 for name in made)
 
 
 def try_perf(plan: dict[str, Any]) -> None:

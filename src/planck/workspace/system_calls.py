@@ -50,17 +50,30 @@ _STREAM, _SEQPACKET = 1, 5
 """Of a pair; one of datagrams can be sent elsewhere by name."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _NEW_NAMESPACES = 0x7E020000 | 0x80
+_SET_USER_ID = 0o4000
+"""A file that others run with the rights of the workspace's owner is no work of an agent."""
+_CREATING = 0o100 | 0o20000000
+"""`O_CREAT`, `O_TMPFILE`: only then an opening has a mode."""
+_OPENAT2 = 437
+"""Its mode can't be looked at; who is told that there is none takes `openat`."""
 
 
 class Machine(msgspec.Struct, frozen=True):
     audit: int
     numbers: dict[str, int]
+    modes: dict[int, int]
+    """Calls that give a file its mode, and which argument that is."""
+    opens: dict[int, int]
+    """Calls that may make a file, and which argument says so; the next one is its mode."""
 
 
+_MODES_X86_64 = {90: 1, 91: 1, 268: 2, 452: 2, 133: 1, 259: 2, 85: 1}
+_MODES_GENERIC = {52: 1, 53: 2, 452: 2, 33: 2}
+"""chmod, fchmod, fchmodat, fchmodat2, mknod, mknodat, creat."""
 _MACHINES = {
-    "x86_64": Machine(0xC000003E, dict(zip(_NAMES, _X86_64, strict=True))),
-    "aarch64": Machine(0xC00000B7, dict(zip(_NAMES, _GENERIC, strict=True))),
-    "riscv64": Machine(0xC00000F3, dict(zip(_NAMES, _GENERIC, strict=True))),
+    "x86_64": Machine(0xC000003E, dict(zip(_NAMES, _X86_64, strict=True)), _MODES_X86_64, {2: 1, 257: 2}),
+    "aarch64": Machine(0xC00000B7, dict(zip(_NAMES, _GENERIC, strict=True)), _MODES_GENERIC, {56: 2}),
+    "riscv64": Machine(0xC00000F3, dict(zip(_NAMES, _GENERIC, strict=True)), _MODES_GENERIC, {56: 2}),
 }
 
 
@@ -72,6 +85,7 @@ def bubblewrap_filter() -> bytes | None:
     number = machine.numbers
     program = _begin(machine)
     program += _refuse(number[name] for name in _REFUSED)
+    program += _refuse_set_user_id(machine)
     program += _only_families(number["socket"])
     program += _only_pairs(number["socketpair"])
     program += _refuse_argument(number["ioctl"], 1, (_TIOCSTI, _TIOCLINUX))
@@ -123,6 +137,18 @@ def _refuse_namespaces(number: dict[str, int]) -> list[bytes]:
     program = [_step(_EQUAL, number["clone3"], 0, 1), _give(_UNKNOWN)]  # libc falls back to clone
     steps = [_argument(0), _step(_BITS, _NEW_NAMESPACES, 0, 1), _give(_REFUSE), _give(_ALLOW)]
     return [*program, *_when(number["clone"], steps)]
+
+
+def _refuse_set_user_id(machine: Machine) -> list[bytes]:
+    program = [_step(_EQUAL, _OPENAT2, 0, 1), _give(_UNKNOWN)]
+    for call, mode in machine.modes.items():
+        steps = [_argument(mode), _step(_BITS, _SET_USER_ID, 0, 1), _give(_REFUSE), _give(_ALLOW)]
+        program += _when(call, steps)
+    for call, flags in machine.opens.items():
+        steps = [_argument(flags), _step(_BITS, _CREATING, 0, 3)]
+        steps += [_argument(flags + 1), _step(_BITS, _SET_USER_ID, 0, 1), _give(_REFUSE), _give(_ALLOW)]
+        program += _when(call, steps)
+    return program
 
 
 def _argument(number: int) -> bytes:
