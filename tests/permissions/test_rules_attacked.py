@@ -22,6 +22,11 @@ UNSEEN = [
     "zip -T -TT 'rm x' a b", "psql -c '\\! rm x'", "sqlite3 db '.shell rm x'",
     "bash --rcfile f -ic ls", "echo rm x | xargs -I{} sh -c '{}'", "for i do rm x; done",
     "env env env env env env env env env env rm x",
+    "kubectl exec p -- rm x", "docker exec c rm x", "docker compose exec s rm x", "doppler run -- rm x",
+    "aws-vault exec p -- rm x", "conda run -n e rm x", "pyenv exec rm x", "gosu u rm x", "tini -- rm x",
+    "ccache rm x", "cross-env A=b rm x", "bwrap --bind / / rm x", "hyperfine 'rm x'", "chpst -u u rm x",
+    # grammar
+    "for ((;;)) { rm x; }", "if [[ a == a ]] then rm x; fi", "{fd}>f rm x", "select i do rm x; done",
     # languages
     "sed '1e rm x' f", "sed 's/.*/rm x/e' f", "sed -n '1{e rm x\n}' f", "sed -e p -e 's/a/rm x/;e' f",
     "sed --expression='1e rm x' f", "sed -f x f", "sed -E 's|(.*)|rm \\1|ge' f", "sed '/a/,$ e rm x' f",
@@ -67,6 +72,9 @@ STARTING = [
     "rsync --rsync-path=evil a b:c", "scp -oProxyCommand=evil a b:c", "split --filt=evil f",
     "sort --compress-prog=evil f", "setarch -R evil", "choom -n 0 -- evil", "cmake -E env evil",
     "wget --use-askpass=evil u", "gcc -wrapper evil a.c", "tcpdump -z evil", "bat --pager=evil f",
+    "hg log --config alias.log='!evil'", "svn log --diff-cmd=evil", "svn log --config-opt x:y:z=evil",
+    "cargo test --config x.runner=evil", "gcc -fplugin=./evil.so a.c", "rg --hostname-bin=evil x",
+    "apt-get -o APT::Update::Pre-Invoke::=evil update", "npm test --node-options=-revil", "man -C evil ls",
     "psql -c '\\! evil'", "sqlite3 db '.shell evil'", "env PATH=. ls", "env LD_PRELOAD=./x.so ls",
     "env GIT_PAGER=evil ls", "sudo BASH_ENV=x ls", "bash --rcfile evil -ic ls", "script -qc evil log",
 ]  # fmt: skip
@@ -91,7 +99,10 @@ ORDINARY = [
     "tar --exclude=x -cf a b", "rsync -av a b", "sort -u f", "zip -r a b", "go test ./... -run x", "fd x",
     "npm test", "npm run build", "npm install x", "uv pip install x", "cmake -B build", "less f", "wget -q u",
     "gcc -o a a.c", "sqlite3 db 'select 1'", "timeout --foreground 5 ls", "env CI=1 ls", "scp a b:c",
-    "git commit -m 'about $(evil) and `evil`'", "grep '$(evil)' f",
+    "docker run --rm image ls", "npm run build", "cargo run -- x", "echo run evil", "hg log -l 5",
+    "svn log --diff", "cargo test --color always", "gcc -O2 -Wall -o a a.c",
+    "apt-get install -y x", "rg --hidden -n x", "git commit -m 'about $(evil) and `evil`'",
+    "grep '$(evil)' f",
 ]  # fmt: skip
 
 

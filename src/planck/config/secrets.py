@@ -7,23 +7,29 @@ from planck.config.credentials import SECRETIVE
 
 HIDDEN = "…"
 
-_WORDS = "|".join(SECRETIVE)
+_WORDS = "|".join((*SECRETIVE, "passphrase", "(?<![a-z])(?:pass|pat|jwt|sig)(?![a-z])"))
 _IS_SECRETIVE = re.compile(_WORDS, re.IGNORECASE).search
 _IN_TEXT = (
     # a name and a password, or a token alone, before the host of an address
     (r"(?P<keep>\b[a-z][a-z0-9+.-]*://)[^\s/?#'\"]+@", r"\g<keep>" + HIDDEN + "@"),
     (r"(?P<keep>\b(?:bearer|basic)\s+)[^\s'\"]+", r"\g<keep>" + HIDDEN),
+    (r"(?P<keep>\bauthorization['\"]?\s*[=:]\s*['\"]?[a-z][a-z-]*\s+)[^\s'\"]+", r"\g<keep>" + HIDDEN),
     # NAME=value, --name=value, name: value, ?name=value
     (rf"(?P<keep>[\w.-]*(?:{_WORDS})[\w.-]*['\"]?\s*[=:]\s*['\"]?)[^\s'\"&;,…]+", r"\g<keep>" + HIDDEN),
     # --name value
     (rf"(?P<keep>(?<![\w-])--?[\w-]*(?:{_WORDS})[\w-]*\s+['\"]?)[^\s'\"-][^\s'\"]*", r"\g<keep>" + HIDDEN),
-    (r"(?P<keep>(?<![\w-])(?:-u|--user)\s+['\"]?[^\s:'\"]+:)[^\s'\"]+", r"\g<keep>" + HIDDEN),
+    (r"(?P<keep>(?<![\w-])(?:-u\s*|--user[=\s]\s*)['\"]?[^\s:'\"]+:)[^\s'\"]+", r"\g<keep>" + HIDDEN),
     # what vendors' keys look like, and what looks like nothing else
     (
         r"\b(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|hf|npm|pypi|AKIA|ASIA|AIza|eyJ)[-_\w.]{12,}",
         HIDDEN,
     ),
     (r"(?<![\w/.-])(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{24,}(?![\w/.-])", HIDDEN),
+    (
+        r"(?P<keep>\bhttps?://[^\s?#'\"]*/)(?=[\w:-]*[a-z])(?=[\w:-]*[A-Z])(?=[\w:-]*\d)[\w:-]{20,}",
+        r"\g<keep>" + HIDDEN,
+    ),
+    (r"(?<![\w/+.-])(?!/)(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d)[A-Za-z0-9/+]{40}(?![\w/+.-])", HIDDEN),
     (r"(?<![\w/.-])[0-9a-f]{32,}(?![\w/.-])", HIDDEN),
 )
 _COMPILED = tuple(
@@ -57,10 +63,12 @@ def hide(value: Any, name: str = "") -> Any:
 def hide_in_arguments(arguments: list[Any]) -> list[Any]:
     """Of a program: also the word behind `--token` or `Bearer`."""
     shown, before = [], ""
+    scheme = False  # the word before was the `Token` of `Authorization: Token x`
     for argument in arguments:
         text = argument if isinstance(argument, str) else ""
-        if text and not text.startswith("-") and _announces_secret(before):
+        if text and not text.startswith("-") and (scheme or _announces_secret(before)):
             shown.append(HIDDEN)
+            scheme = before.lower().lstrip("'\"") == "authorization:" and text.isalpha()
         elif before in ("-u", "--user") and ":" in text:
             shown.append(f"{text.partition(':')[0]}:{HIDDEN}")
         else:

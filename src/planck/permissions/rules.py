@@ -120,11 +120,13 @@ def _narrow(rules: Sequence[SourcedRule], command: str, parts: tuple[Segment, ..
     """Finds the rules that deny or ask. One that only might be meant asks."""
     reach = find_reach(command, parts)
     if not reach.unknown and all(words[0].literal for words in reach.commands):
-        names = {basename(words[0]) for words in reach.commands}
+        names = {basename(words[0]) for words in (*reach.commands, *reach.perhaps)}
         rules = [one for one in rules if one.program in names]
     found = []
     for one in rules:
         match = holds(one.words, reach.commands)
+        if match is Match.NO and holds(one.words, reach.perhaps) is not Match.NO:
+            match = Match.MAYBE
         if match is Match.YES:
             found.append(Ruling(one.rule.decision, one))
         elif match is Match.MAYBE:

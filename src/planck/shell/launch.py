@@ -11,12 +11,14 @@ import msgspec
 
 from planck.shell.starters import (
     AWKS,
+    LOADING,
     OPAQUE,
     PREFIXES,
     RUNNERS,
     SCRIPT_OPTIONS,
     SEDS,
     SHELLS,
+    VERBS,
     WAYS_OUT,
     WHOLE,
     Prefix,
@@ -71,6 +73,11 @@ def find_launches(words: tuple[Word, ...]) -> list[Launch]:
         found += _read_operands(words, 1, Prefix())
     if options := SCRIPT_OPTIONS.get(name):
         found += _read_options(words, options)
+    for option in LOADING.get(name, ()):
+        why = f"what {name!r} takes by {option} is not in its words"
+        found += [
+            Launch(i, unknown=why) for i, word in enumerate(words) if i and _is_option(word.text, option)
+        ]
     return found
 
 
@@ -78,6 +85,8 @@ def starts_others(words: tuple[Word, ...]) -> bool:
     """Tells quickly whether there is more to a command than its words: a name that is expanded, or of which
     `find_launches` or `find_opacity` have something to say."""
     name = basename(words[0])
+    if not VERBS.isdisjoint([word.text for word in words]):
+        return True
     if options := _BY_OPTION.get(name):
         return any(word.text.startswith(options) for word in words[1:])
     return not words[0].literal or name in _STARTERS or _is_opaque(words[0])
@@ -169,7 +178,7 @@ def _read_prefix(words: tuple[Word, ...], prefix: Prefix) -> Iterable[Launch]:
     if name == "command" and len(words) > 1 and re.fullmatch(r"-p?[vV]+", words[1].text):
         return ()  # it only says where a command is
     if name in {"flock", "script", "runuser"} and any(
-        read_option(w.text, option) is not None for w in words[1:] for option in ("-c", "--command")
+        _is_option(w.text, option) for w in words[1:] for option in ("-c", "--command")
     ):
         return ()  # its script is read as an option's value
     return _read_operands(words, 1, prefix)
@@ -287,6 +296,10 @@ def read_option(text: str, option: str) -> str | None:
         return text[len(option) :].removeprefix("=") if text.startswith(option) else None
     found = re.match(rf"-(?!-)[A-Za-z0-9]*?{option[1]}", text)
     return text[found.end() :].removeprefix("=") if found else None
+
+
+def _is_option(text: str, option: str) -> bool:
+    return read_option(text, option) is not None
 
 
 def _read_options(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterable[Launch]:
@@ -440,11 +453,15 @@ _SPECIAL: Mapping[str, Callable[[tuple[Word, ...]], Iterable[Launch]]] = {
     "coproc": _read_eval,
 }
 _STARTERS = frozenset(
-    {*PREFIXES, *SHELLS, *_SPECIAL, *RUNNERS, *SCRIPT_OPTIONS, *AWKS, *SEDS, *OPAQUE, *WAYS_OUT}
+    {*PREFIXES, *SHELLS, *_SPECIAL, *RUNNERS, *LOADING, *SCRIPT_OPTIONS, *AWKS, *SEDS, *OPAQUE, *WAYS_OUT}
     | {"export", "declare", "typeset", "readonly"}
 )
 _BY_OPTION: Mapping[str, tuple[str, ...]] = {
-    **{name: ("-",) for name in SCRIPT_OPTIONS if name not in {*PREFIXES, *SHELLS, *_SPECIAL, *OPAQUE}},
+    **{
+        name: ("-",)
+        for name in (*SCRIPT_OPTIONS, *LOADING)
+        if name not in {*PREFIXES, *SHELLS, *_SPECIAL, *OPAQUE}
+    },
     "npm": ("-", "exec", "x"),
     "git": (
         *(

@@ -10,6 +10,7 @@ import msgspec
 from planck.shell.launch import Launch, basename, find_launches, find_opacity, is_evaluated, starts_others
 from planck.shell.plain import ASSIGNMENT, MAX_LENGTH, Segment
 from planck.shell.script import Script, read, read_substitution
+from planck.shell.starters import VERBS
 from planck.shell.words import EXPANDED, ShellError, Word
 
 MAX_DEPTH = 8
@@ -25,6 +26,10 @@ _COMMAND_LINES = re.compile(
     r"(?:\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|_COMMAND|_RSH|_SSH|_WRAPPER|_DIFF)|SHELL|LESSOPEN|LESSCLOSE)="
 )
 """Variables by which programs take a command line."""
+_SPEAKING = frozenset(
+    {"echo", "printf", "grep", "rg", "cat", "ls", "git", "find", "test", "[", "cd", "mkdir"}
+)
+"""Programs to which `run` is a word like any other."""
 _ASSIGNING = frozenset({"env", "sudo", "doas", "export", "declare", "typeset", "readonly", "local"})
 
 
@@ -32,6 +37,8 @@ class Reach(msgspec.Struct, frozen=True):
     commands: tuple[Segment, ...]
     unknown: str = ""
     """Why there may be commands that nobody can name beforehand; empty where these are all."""
+    perhaps: tuple[Segment, ...] = ()
+    """What a program would start if its `run` or `exec` means that."""
 
 
 def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
@@ -43,17 +50,18 @@ def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     survey = _Survey()
     if parts is None or not all(word.literal for words in starters for word in words):
         survey.add_script(command, 0)
-        return Reach(tuple(survey.commands), survey.unknown)
+        return Reach(tuple(survey.commands), survey.unknown, tuple(survey.perhaps))
     for words in parts if quotes_one else starters:
         survey.add_command(words, 0, {})
     if quotes_one and any(map(is_evaluated, parts)):
         survey.doubt_quoted([word for words in parts for word in words])
-    return Reach((*parts, *survey.commands), survey.unknown)
+    return Reach((*parts, *survey.commands), survey.unknown, tuple(survey.perhaps))
 
 
 class _Survey:
     def __init__(self) -> None:
         self.commands: list[Segment] = []
+        self.perhaps: list[Segment] = []
         self.unknown = ""
 
     def add_script(self, text: str, depth: int) -> None:
@@ -96,6 +104,9 @@ class _Survey:
         if not words[0].known:
             self._add_variants(words, depth, constants)
             return
+        if basename(words[0]) not in _SPEAKING and len(self.perhaps) < MAX_COMMANDS:
+            verb = next((i for i, word in enumerate(words) if i and word.text in VERBS), len(words))
+            self.perhaps += [words[i:] for i in range(verb + 1, len(words))]
         for launch in find_launches(words):
             self._add_launch(launch, depth, constants)
         if why := find_opacity(words):

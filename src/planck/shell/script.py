@@ -31,6 +31,8 @@ _PREFIXES = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!"
 _SIMPLE_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
 _DEFAULT = re.compile(r"\$\{\w+:?[-=+](.*)\}", re.DOTALL)
 _COPROC_NAME = re.compile(r"[ \t]+[A-Za-z_]\w*[ \t]+(?=[{(]|(?:if|for|while|until|case|select|\[\[)\b)")
+_DESCRIPTOR = re.compile(r"[0-9]+|\{[A-Za-z_]\w*\}")
+"""What stands before a redirection and is no word: `2>`, `{fd}>`."""
 _ARRAY_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)*")
 _BRACKET_BLANKS = re.compile(r"(?:[ \t\n()&|<>;]|\\\n)*")
 
@@ -144,6 +146,7 @@ class Script(Lexer):
                 match [word.text for word in command[:4]]:
                     case ["[["]:
                         self._read_double_brackets()
+                        command = self._end(command)
                     case ["case", _, "in"]:
                         cases, pattern = cases + 1, True
                         command = self._end(command)
@@ -171,6 +174,7 @@ class Script(Lexer):
     def _read_parenthesis(self, command: Command) -> None:
         if self.script.startswith("((", self.i) and [word.text for word in command[:2]] in ([], ["for"]):
             self._read_arithmetic("((")
+            command.clear()
         elif command and command[-1].text.endswith("=") and self._touches():
             self._read_array(command[-1])
         elif command:
@@ -224,7 +228,7 @@ class Script(Lexer):
         self.take(1)
 
     def _read_redirection(self, command: Command, operator: str) -> None:
-        if command and command[-1].text.isdigit() and self._touches():
+        if command and self._touches() and _DESCRIPTOR.fullmatch(command[-1].text):
             command.pop()  # `2>`: a descriptor, not a word
         self.take(len(operator))
         self.skip()

@@ -29,7 +29,17 @@ OPAQUE = frozenset(
         "batch",
     }
     | {"crontab", "tmux", "screen", "parallel", "nsenter", "systemd-run", "enable", "bind", "socat", "fc"}
-    | {"run-parts", "start-stop-daemon"}
+    | {
+        "run-parts",
+        "start-stop-daemon",
+        "bwrap",
+        "perf",
+        "hyperfine",
+        "cpulimit",
+        "watchexec",
+        "concurrently",
+    }
+    | {"sg", "nix-shell", "ansible", "pdsh", "daemonize"}
 )
 """Programs that run a language of their own, a file, or commands elsewhere: nobody reads that here."""
 
@@ -85,6 +95,14 @@ PREFIXES: Mapping[str, Prefix] = {
     "chroot": Prefix(operands=1),
     "unshare": Prefix("RwSG"),
     **dict.fromkeys(("setarch", "x86_64", "i386", "i686", "uname26", "npx", "bunx", "uvx", "pnpx"), Prefix()),
+    **dict.fromkeys(("proot", "fakechroot", "dbus-launch", "torify", "chronic", "ifne", "sem"), Prefix()),
+    **dict.fromkeys(("caffeinate", "ccache", "distcc", "sccache", "tini", "dumb-init"), Prefix()),
+    **dict.fromkeys(("gosu", "su-exec", "setuidgid", "s6-setuidgid", "envdir"), Prefix(operands=1)),
+    "cross-env": Prefix(assigns=True),
+    "chpst": Prefix("uUbemdofpcrtn/nP"),
+    "softlimit": Prefix("amdsflcroptn"),
+    "cgexec": Prefix("g"),
+    "proxychains4": Prefix("f"),
     "choom": Prefix("n", _long("adjust")),
     "setpriv": Prefix(long=_long("reuid regid groups inh-caps bounding-set securebits")),
     "strace": Prefix("oepsuabEOSIPX"),
@@ -149,5 +167,19 @@ SCRIPT_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "man": ("-P", "--pager", "-H", "--html"),
 }
 """Options of programs that take a command line, by which a program starts another."""
-WHOLE = frozenset({"--checkpoint", "--exec-path"})
+VERBS = frozenset({"exec", "run", "shell", "enter", "console", "ssh", "x", "watch"})
+"""Words behind which many a program has another's name: `kubectl exec p -- rm`, `doppler run -- rm`."""
+LOADING: Mapping[str, tuple[str, ...]] = {
+    "hg": ("--config",),
+    "svn": ("--config-option", "--config-dir", "--diff-cmd", "--diff3-cmd", "--editor-cmd"),
+    "cargo": ("--config",),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), ("-fplugin", "-specs", "--specs")),
+    **dict.fromkeys(("apt", "apt-get"), ("-o", "--option")),
+    "rg": ("--hostname-bin",),
+    "man": ("-C", "--config-file"),
+    **dict.fromkeys(("npm", "pnpm", "yarn"), ("--node-options", "--userconfig")),
+    "gradle": ("--init-script",),
+}
+"""Options by which a program takes settings or code that may start anything."""
+WHOLE = frozenset({"--checkpoint", "--exec-path", "--diff"})
 """Options of their own, though they begin like one of the above."""
