@@ -18,7 +18,6 @@ from planck.shell.starters import (
     SCRIPT_OPTIONS,
     SEDS,
     SHELLS,
-    VERBS,
     WAYS_OUT,
     WHOLE,
     Prefix,
@@ -85,8 +84,6 @@ def starts_others(words: tuple[Word, ...]) -> bool:
     """Tells quickly whether there is more to a command than its words: a name that is expanded, or of which
     `find_launches` or `find_opacity` have something to say."""
     name = basename(words[0])
-    if not VERBS.isdisjoint([word.text for word in words]):
-        return True
     if options := _BY_OPTION.get(name):
         return any(word.text.startswith(options) for word in words[1:])
     return not words[0].literal or name in _STARTERS or _is_opaque(words[0])

@@ -26,6 +26,8 @@ _COMMAND_LINES = re.compile(
     r"(?:\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|_COMMAND|_RSH|_SSH|_WRAPPER|_DIFF)|SHELL|LESSOPEN|LESSCLOSE)="
 )
 """Variables by which programs take a command line."""
+_HAS_VERB = re.compile(rf"\b(?:{'|'.join(sorted(VERBS))})\b").search
+_NO_QUOTES = str.maketrans("", "", "'\"\\")
 _SPEAKING = frozenset(
     {"echo", "printf", "grep", "rg", "cat", "ls", "git", "find", "test", "[", "cd", "mkdir"}
 )
@@ -44,6 +46,8 @@ class Reach(msgspec.Struct, frozen=True):
 def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     """`parts` are the line's plain commands, where it has no others: most need no second look."""
     starters = [words for words in parts if starts_others(words)] if parts is not None else []
+    if parts is not None and _HAS_VERB(command.translate(_NO_QUOTES)):
+        starters = list(parts)
     quotes_one = "$(" in command or "`" in command
     if parts is not None and not starters and not (quotes_one and any(map(is_evaluated, parts))):
         return Reach(parts)

@@ -167,7 +167,7 @@ SCRIPT_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "man": ("-P", "--pager", "-H", "--html"),
 }
 """Options of programs that take a command line, by which a program starts another."""
-VERBS = frozenset({"exec", "run", "shell", "enter", "console", "ssh", "x", "watch"})
+VERBS = frozenset({"exec", "run", "shell", "enter", "console", "ssh", "watch"})
 """Words behind which many a program has another's name: `kubectl exec p -- rm`, `doppler run -- rm`."""
 LOADING: Mapping[str, tuple[str, ...]] = {
     "hg": ("--config",),
