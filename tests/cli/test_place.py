@@ -11,6 +11,7 @@ import pytest
 
 from planck import Planck
 from planck.headless import Project
+from planck.records.outcome import PlanckError
 from tests.command import Bench
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -141,6 +142,7 @@ def test_a_git_root_that_somebody_else_made_is_not_used(tmp_path: Path, stand: S
 IN_A_CLOSED_PLACE = """
 import os, sys
 from planck.headless import Project
+from planck.records.outcome import PlanckError
 folder, closed, mode = sys.argv[1], sys.argv[2], int(sys.argv[3], 8)
 for place in (folder, closed):
     os.chmod(place, 0o755)
@@ -188,3 +190,91 @@ async def test_a_new_sidecar_and_a_new_team_go_where_the_project_finds_them(tmp_
     assert (bench.work / ".planck" / "sidecar").is_dir()
     assert (await bench.run("teams", "new", "crew", cwd=deep)).code == 0
     assert (await bench.run("teams", "check", "crew", cwd=deep)).code == 0
+
+
+async def test_agents_work_in_an_added_folder_as_in_the_workspace(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / "AGENTS.md").write_text("Nobody reads this.")
+    (other / "old.txt").write_text("old words\n")
+    wanted = [
+        ("read", {"path": f"{other}/old.txt"}),
+        ("write", {"path": f"{other}/new.txt", "content": "new words\n"}),
+        ("write", {"path": f"{other}/.git/config", "content": "x"}),
+        ("bash", {"command": f"echo made > {other}/made.txt; echo x > {other}/.git/config"}),
+        ("grep", {"pattern": "old", "path": str(other)}),
+        ("write", {"path": f"{tmp_path}/beside.txt", "content": "x"}),
+        ("read", {"path": f"{other}/../home/config.json"}),
+    ]
+    async with WireServer([chat.calls(*wanted), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = ("run", "go", "--name", "first", "--permission-mode", "workspace")
+        done = await bench.run(*run, "--add-dir", str(other), "--output-format", "stream-json")
+        ends = [line["data"] for line in done.lines if line["type"] == "tool_end"]
+        told = str(server.asked[0].json["messages"][0])
+        again = await bench.run("run", "-c", "again")
+    kinds = [end.get("error", {}).get("kind") for end in ends]
+    outside = "outside_workspace"
+    assert kinds == [None, None, "protected_path", None, None, outside, outside]
+    assert ends[0]["output"] == "old words\n"
+    assert ends[4]["output"] == f"{other}/old.txt:1:old words"
+    assert (other / "new.txt").read_text() == "new words\n"
+    assert not (other / ".git" / "config").exists()
+    assert f"Also to work in, by absolute paths: `{other}`" in told
+    assert "Nobody reads this." not in told
+    started = next(line["data"] for line in done.lines if line["type"] == "session_started")
+    assert started["options"]["added"] == [str(other)]
+    assert f"was last run with --add-dir {other}, which it has not now" in again.err
+    undone = await bench.run("undo", "--turn", "1", "--yes", "--add-dir", str(other))
+    assert (undone.code, (other / "new.txt").exists()) == (0, False)
+
+
+async def test_a_folder_that_can_not_be_added_is_refused_with_the_reason(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, NOWHERE)
+    inside = bench.work / "inside"
+    inside.mkdir()
+    (tmp_path / "file").write_text("")
+    user = tmp_path / "user"
+    user.mkdir()
+    for folder, why in [
+        ("/", "it holds"),
+        (str(tmp_path), "it holds"),
+        (str(user), "it holds"),
+        (str(bench.home), "it holds"),
+        ("nowhere", "is no directory"),
+        (str(tmp_path / "file"), "is no directory"),
+        ("", "is no directory"),
+    ]:
+        with pytest.raises(PlanckError, match=why):
+            Planck(bench.home, bench.work, environ={"HOME": str(user)}, add_dirs=[folder])
+    added = Planck(bench.home, bench.work, environ={}, add_dirs=[inside, bench.work]).project.added
+    assert added == ()  # it is there anyway
+    refused = await bench.run("run", "x", "--add-dir", "nowhere")
+    assert (refused.code, "'nowhere' is no directory; --add-dir takes" in refused.err) == (2, True)
+
+
+async def test_full_reads_anywhere_and_writes_in_the_workspace(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.txt").write_text("elsewhere\n")
+    wanted = [
+        ("read", {"path": f"{other}/a.txt"}),
+        ("read", {"path": "link/a.txt"}),
+        ("list_dir", {"path": str(other)}),
+        ("glob", {"pattern": "*.txt", "path": str(other)}),
+        ("grep", {"pattern": "else", "path": f"{other}/a.txt"}),
+        ("read", {"path": "~/a.txt"}),
+        ("write", {"path": f"{other}/b.txt", "content": "x"}),
+    ]
+    no = "outside_workspace"
+    async with WireServer([chat.calls(*wanted), chat.text("done")] * 2) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "link").symlink_to(other)
+        for mode, kinds in (("full", [None] * 5 + [no, no]), ("workspace", [no] * 7)):
+            done = await bench.run("run", "go", "--permission-mode", mode, "--output-format", "stream-json")
+            ends = [line["data"] for line in done.lines if line["type"] == "tool_end"]
+            assert [end.get("error", {}).get("kind") for end in ends] == kinds
+            if mode == "full":
+                assert [end["output"] for end in ends[:2]] == ["elsewhere\n"] * 2
+                assert ends[3]["output"] == f"{other}/a.txt"
+    assert not (other / "b.txt").exists()

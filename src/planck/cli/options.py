@@ -47,6 +47,16 @@ def _place(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--here", action="store_true", help="the current folder is the workspace")
 
 
+def _added(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--add-dir",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="agents may also work in this folder; can be repeated",
+    )
+
+
 def _subcommand(commands: Any, name: str, help: str, example: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=help, epilog=f"example: {example}")
     return parser
@@ -73,6 +83,7 @@ def _session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--model", default="", help="an alias of the config, or PROVIDER/MODEL")
     parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="a team of `planck teams list`")
     _place(parser)
+    _added(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
@@ -188,6 +199,7 @@ def _undo(parser: argparse.ArgumentParser) -> None:
         "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the newest"
     )
     _place(parser)
+    _added(parser)
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 

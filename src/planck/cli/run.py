@@ -133,7 +133,9 @@ async def _on_terminal(
 
 
 def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None" = None) -> Planck:
-    planck_ = Planck(workspace=find_place(options), trust=options.trust, approver=approver)
+    planck_ = Planck(
+        workspace=find_place(options), trust=options.trust, approver=approver, add_dirs=options.add_dir
+    )
     for notice in planck_.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
     return planck_
@@ -157,7 +159,11 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
             await planck_.model(options.model)  # a mistake is told before there is a copy
         resumed = (await planck_.archive.fork(resumed, name=options.name or "")).id
     if resumed:
-        return await planck_.resume(resumed, model=options.model, **settings)
+        session = await planck_.resume(resumed, model=options.model, **settings)
+        for folder in session.left_out:
+            text = f"the session was last run with --add-dir {folder}, which it has not now; say it again"
+            print(f"planck: {make_plain(text)}", file=sys.stderr)
+        return session
     return await planck_.start(
         options.team or None,
         model=options.model,

@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _undo(options: argparse.Namespace) -> int:
-    async with Planck(workspace=find_place(options)) as planck:
+    async with Planck(workspace=find_place(options), add_dirs=options.add_dir) as planck:
         say_place(planck.project)
         id = options.resume or planck.archive.newest_id()
         with planck.hold(id) as session:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from planck.config.reload import Resources
 from planck.config.schema import Config
 from planck.config.trust import Trust
 from planck.records.outcome import ErrorKind
+from planck.workspace.paths import is_inside
 
 
 class Project:
@@ -25,13 +26,22 @@ class Project:
         flags: Mapping[str, Any] | None = None,
         *,
         trust: bool = False,
+        add_dirs: Iterable[Path | str] = (),
     ) -> None:
-        """What is left out comes from the process: its environment, and the project that it runs in."""
+        """What is left out comes from the process: its environment, and the project that it runs in.
+
+        `add_dirs` are folders beside the workspace that agents may work in; nothing else is taken from them.
+        """
         self.environ = read_environment() if environ is None else environ
         self.home = Path(home).absolute() if home else find_home(self.environ)
         self.here = _make_absolute(workspace or ".")
         """The folder that the user stands in: the workspace, or one below it."""
         self.workspace = self.here if workspace else find_workspace(self.here, _find_user_home(self.environ))
+        added = [self._check_added(folder) for folder in add_dirs]
+        self.added = tuple(dict.fromkeys(folder for folder in added if folder))
+        """The folders beside the workspace, canonical."""
+        self.roots = (os.path.realpath(self.workspace), *self.added)
+        """Where agents may write, canonical, the workspace first."""
         self.flags = flags or {}
         self.trust = Trust(self.home, self.workspace, this_run=trust)
 
@@ -51,6 +61,25 @@ class Project:
         if self.here == self.workspace:
             return ""
         return f"works in {str(self.workspace)!r}, the git root above this folder; --here: in this folder"
+
+    def _check_added(self, folder: Path | str) -> str:
+        """Returns where it really is; empty: in the workspace anyway. Raises for one that can't be added."""
+        given, real = str(folder), os.path.realpath(_make_absolute(folder))
+        workspace, own = os.path.realpath(self.workspace), os.path.realpath(self.home)
+        if not given or not os.path.isdir(real):
+            raise ConfigError(
+                ErrorKind.NOT_FOUND, f"{given!r} is no directory; --add-dir takes a folder that is there"
+            )
+        if real == workspace or is_inside(real, (workspace,)):
+            return ""
+        home = os.path.realpath(_find_user_home(self.environ))
+        held = [place for place in (workspace, home, own) if is_inside(place, (real,))]
+        if held or is_inside(real, (own,)):
+            why = f"it holds {held[0]!r}" if held else "it is Planck's own"
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS, f"{given!r} can't be added: {why}; add a folder of a project"
+            )
+        return real
 
     def check_store(self) -> None:
         """Raises where the configuration names a store for sessions that there is no code for yet."""

@@ -99,7 +99,7 @@ def private_places(home: Path, environ: Mapping[str, str], sessions_dir: str = "
 def replaceable_rights(project: Project) -> Confinement:
     """Rights of a program that starts by itself and lies where an agent's command could replace it."""
     private = private_places(project.home, project.environ, project.config.sessions_dir)
-    roots = (os.path.realpath(project.workspace),)
+    roots = project.roots
     return Confinement(Mode.WORKSPACE, roots, roots, masked=private.masked, shown=private.shown)
 
 

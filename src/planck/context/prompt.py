@@ -28,6 +28,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     here: str
     """The folder that the user stands in, from the workspace on; empty: the workspace."""
+    added: tuple[str, ...]
+    """Folders beside the workspace."""
     platform: str
     shell: str
     date: str
@@ -101,8 +103,10 @@ def _describe_place(spec: AgentSpec, place: Place, tools: ToolSet, delegator: st
     start = f"; you start in `{spec.cwd}`" if spec.cwd else ""
     if place.here:
         start += f"; the user stands in `{place.here}`"
+    added = ", ".join(f"`{folder}`" for folder in place.added)
     rows = [
         f"Workspace: `{place.workspace}`; paths are relative to it{start}.",
+        f"Also to work in, by absolute paths: {added}." if added else "",
         f"{place.platform}, shell {place.shell}, date {place.date}.",
         f"Git: {place.git}." if place.git else "",
         describe_mode(place.mode, person=place.person, escalates=escalates(tools)),

@@ -11,7 +11,8 @@ import msgspec
 from planck.context import frontmatter
 from planck.context.texts import MAX_BYTES, read_text
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.paths import Root, WorkspaceError, escape, is_inside, stamp_file
+from planck.workspace.beneath import escape
+from planck.workspace.paths import Root, WorkspaceError, is_inside, stamp_file
 
 Scope = Literal["project", "home"]
 MAX_SKILLS = 512

@@ -46,7 +46,7 @@ def explain_call(
 ) -> Explanation:
     """`what` is a command for bash, and JSON arguments for any other tool."""
     chosen = Mode(mode) if mode else planck.config.permissions.mode
-    session = session_ceiling(chosen, planck.workspace, planck.config.limits.spawn_depth)
+    session = session_ceiling(chosen, planck.project.roots, planck.config.limits.spawn_depth)
     spec = _find_member(planck, agent, team, session)
     authority = effective_authority(spec, session)
     saying = [layer for layer in planck.resources.loaded.layers if "mode" in layer.permissions]

@@ -189,7 +189,7 @@ def look_at_hook(
     """
     from planck.workspace.programs import find_replaceable_in_script, outside_path
 
-    roots = (os.path.realpath(project.workspace),)
+    roots = project.roots
     found = find_replaceable_in_script(command, roots[0], environment, roots)
     if found:
         return found, environment

@@ -19,7 +19,9 @@ def make_built_in_tools(
     project: Project, skills: SkillSource, spill: Path, jobs: Jobs | None = None
 ) -> list[Tool]:
     """Those that need no file; without `jobs` no command goes to the background."""
-    coding = builtin_tools(project.workspace, spill=spill, environment=project.environ, jobs=jobs)
+    coding = builtin_tools(
+        project.workspace, spill=spill, environment=project.environ, jobs=jobs, others=project.added
+    )
     return [*coding, *make_skill_tools(skills), make_plan_tool()]
 
 

@@ -58,6 +58,8 @@ class OpenSession:
         self.opened_at = session.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
         self.closed = False
+        self.left_out: tuple[str, ...] = ()
+        """Folders beside the workspace that its last run had, and that this process does not give it."""
         self._opened = session
         self._wired = wired
         self._providers = providers
@@ -271,14 +273,14 @@ class OpenSession:
         """What taking back a turn, an agent's work or a call would do to the files now."""
         from planck.session import undo  # most sessions never undo
 
-        return undo.plan(self._session.store, self._wired.workspace, selection, self._wired.redactor())
+        return undo.plan(self._session.store, self._wired.places, selection, self._wired.redactor())
 
     async def undo(self, plan: "UndoPlan") -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
         from planck.session import undo
 
         session = self._session
-        id = await undo.apply(plan, self._wired.workspace, RandomIds(), session.journal)
+        id = await undo.apply(plan, self._wired.places, RandomIds(), session.journal)
         if text := undo.describe_undone(plan):
             await session.team.mail.announce(text, session.team.members)
         return id

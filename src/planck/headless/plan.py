@@ -65,7 +65,7 @@ class SessionPlan:
         self.options = options
         self.tools = SessionTools(project, spill, options.tools)
         mode = _read_mode(mode) if mode else config.permissions.mode
-        self.ceiling = session_ceiling(mode, project.workspace, config.limits.spawn_depth)
+        self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
         budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         limits = config.limits
@@ -90,6 +90,7 @@ class SessionPlan:
             sandbox="off" if mode is Mode.FULL else sandbox.name_installed(),
             catalog=models.catalog_date(),
             person=self.runtime.approver is not None,
+            added=self.runtime.project.added,
         )
 
     async def look_around(self) -> Place:
@@ -103,6 +104,7 @@ class SessionPlan:
         return Place(
             workspace=str(project.workspace),
             here="" if below == "." else below,
+            added=project.added,
             platform=f"{system.sysname} {system.machine}",
             shell=Path(bash()).name,
             date=clock.now()[:10],

@@ -1,6 +1,6 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -49,12 +49,15 @@ class Planck:
         trust: bool = False,
         providers: Mapping[str, Provider] | None = None,
         approver: Approver | None = None,
+        add_dirs: Iterable[Path | str] = (),
     ) -> None:
         """`providers` puts an object in the place of a provider of that name: a double, or your own.
 
-        `approver` answers what agents may not decide; without one it is denied.
+        `add_dirs` are folders beside the workspace that agents may work in. `approver` answers what agents
+        may not decide; without one it is denied.
         """
-        self._assemble(Project(home, workspace, environ, flags, trust=trust), providers or {}, approver)
+        project = Project(home, workspace, environ, flags, trust=trust, add_dirs=add_dirs)
+        self._assemble(project, providers or {}, approver)
 
     @classmethod
     def of(cls, project: Project) -> "Planck":
@@ -231,6 +234,8 @@ class Planck:
             session = await resume_session(log, resumed, wired.team)
         opened = self._track(OpenSession(session, wired, self._providers, self._clock))
         await opened.tell_what_changed(session.before)
+        before = session.before.added if session.before else ()
+        opened.left_out = tuple(folder for folder in before if folder not in self.project.added)
         if model:
             await opened.change_model(model)
         return opened
@@ -249,7 +254,7 @@ class Planck:
     def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
         self._check_open()
-        return self._logs.hold(id_or_name)
+        return self._logs.hold(id_or_name, self.project.added)
 
     async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
         """Returns the members a new session begins with; a model that is named is for the orchestrator."""

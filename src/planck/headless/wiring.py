@@ -1,7 +1,6 @@
 """Builds the agents of one session: each room gets what it needs from the others."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -56,6 +55,7 @@ class SessionWiring:
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
+        self._added = runtime.project.added
         self._site = Site(plan.session_id, runtime.project.workspace, options.dry_run, keys=keys)
         scribe = Scribe(journal, None)
         self.hooks = Hooks(
@@ -95,8 +95,9 @@ class SessionWiring:
             gate.authority = effective_authority(spec, self._plan.ceiling)
 
     @property
-    def workspace(self) -> Path:
-        return self._site.workspace
+    def places(self) -> tuple[str, ...]:
+        """The workspace, and the folders beside it that agents may work in."""
+        return (str(self._site.workspace), *self._added)
 
     def redactor(self) -> Redactor:
         return self._runtime.providers.keyring.redactor()

@@ -32,7 +32,7 @@ class Workbench:
         self._keys = Keyring(CredentialFile(project.home), project.environ, SystemClock()).redactor
         chosen = Mode(mode) if mode else project.config.permissions.mode
         gate = Gate(RuleBook(project), ids=RandomIds())
-        rights = session_ceiling(chosen, project.workspace, 0)
+        rights = session_ceiling(chosen, project.roots, 0)
         self._permit = AgentGate(gate, "mcp", rights, Scribe(Unrecorded(), "mcp"))
 
     def specs(self) -> Sequence[ToolSpec]:

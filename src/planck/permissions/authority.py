@@ -1,8 +1,6 @@
 """Authority shrinks on the way down: ceiling ∧ parent ∧ role ∧ mode. The functions here are pure."""
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
@@ -25,9 +23,9 @@ def grant(parent: Authority, role: Role, tools: Iterable[str], skills: Iterable[
     )
 
 
-def session_ceiling(mode: Mode, workspace: Path, spawn_depth: int) -> Authority:
-    """What no agent of the session exceeds."""
-    return Authority(mode, roots=(os.path.realpath(workspace),), network=True, spawn_depth=spawn_depth)
+def session_ceiling(mode: Mode, roots: tuple[str, ...], spawn_depth: int) -> Authority:
+    """What no agent of the session exceeds; the roots are canonical, the workspace first."""
+    return Authority(mode, roots=roots, network=True, spawn_depth=spawn_depth)
 
 
 def authorise(specs: Iterable[AgentSpec], ceiling: Authority) -> list[AgentSpec]:
@@ -85,4 +83,5 @@ def _common_roots(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ..
         root for root in other if is_inside(root, one)
     ]
     # Compared by text: roots are canonical when they enter an authority; `..` in one is nobody's subfolder.
-    return _names(root for root in roots if ".." not in root.split("/"))
+    # The workspace stays the first.
+    return tuple(dict.fromkeys(root for root in roots if ".." not in root.split("/")))

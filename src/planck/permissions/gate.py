@@ -163,7 +163,7 @@ class AgentGate:
         if tool.effect is not Effect.FILES or not isinstance(path, str) or self.authority.mode is Mode.FULL:
             return None
         try:
-            Root(ctx.workspace).peek(path, 0)
+            Root(ctx.workspace, others=self.authority.roots).peek(path, 0)
         except WorkspaceError as refusal:
             if refusal.err.kind in (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE):
                 return refusal.err

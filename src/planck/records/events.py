@@ -70,7 +70,7 @@ class Origin(StrEnum):
     PLANCK = "planck"
 
 
-class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
+class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What holds for a session while one process runs it: with it, what was decided can be decided again."""
 
     mode: str
@@ -88,6 +88,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The day of the snapshot that windows and prices come from."""
     person: bool | None = None
     """Whether somebody could be asked; not known of older logs."""
+    added: tuple[str, ...] = ()
+    """Folders beside the workspace that its agents may work in."""
 
 
 class SessionStarted(View, frozen=True, kw_only=True):

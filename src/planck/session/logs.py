@@ -1,6 +1,6 @@
 """The logs of one workspace's sessions: made under a free name, opened again, or held while nobody runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,11 +104,11 @@ class SessionLogs:
         return self._wrap(store, store.meta["id"], store.meta["name"])
 
     @contextmanager
-    def hold(self, id_or_name: str) -> Iterator["HeldSession"]:
+    def hold(self, id_or_name: str, added: Sequence[str] = ()) -> Iterator["HeldSession"]:
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
         log = self.open(id_or_name)
         try:
-            yield HeldSession(log, self._workspace, self._ids, self._keys)
+            yield HeldSession(log, (str(self._workspace), *added), self._ids, self._keys)
         finally:
             log.journal.close()
             log.store.close()
@@ -121,21 +121,21 @@ class SessionLogs:
 class HeldSession:
     """A stored session that is not running, of which files can be undone."""
 
-    def __init__(self, log: SessionLog, workspace: Path, ids: Ids, keys: Keyring) -> None:
+    def __init__(self, log: SessionLog, places: Sequence[str], ids: Ids, keys: Keyring) -> None:
         self._log = log
-        self._workspace = workspace
+        self._places = places
         self._ids = ids
         self._keys = keys
 
     def undo_plan(self, selection: "Selection") -> "UndoPlan":
         from planck.session import undo  # most sessions never undo
 
-        return undo.plan(self._log.store, self._workspace, selection, self._keys.redactor())
+        return undo.plan(self._log.store, self._places, selection, self._keys.redactor())
 
     async def undo(self, plan: "UndoPlan") -> str:
         from planck.session import undo
 
-        id = await undo.apply(plan, self._workspace, self._ids, self._log.journal)
+        id = await undo.apply(plan, self._places, self._ids, self._log.journal)
         if text := undo.describe_undone(plan):
             await self._log.tell(text, self._ids)
         return id

@@ -2,8 +2,7 @@
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -75,7 +74,11 @@ class Plan(msgspec.Struct, frozen=True):
     protected: bool
 
 
-def plan(log: LogReader, workspace: Path, selection: Selection, redactor: Redactor) -> Plan:
+Places = Sequence[str]
+"""The workspace, and the folders beside it that agents may work in."""
+
+
+def plan(log: LogReader, places: Places, selection: Selection, redactor: Redactor) -> Plan:
     """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not.
 
     What an imported log says that a file was may go where an agent may write, and no further.
@@ -83,16 +86,16 @@ def plan(log: LogReader, workspace: Path, selection: Selection, redactor: Redact
     story = _Story(log.read(), redactor)
     chosen = story.select(selection)
     protected = IMPORTED in log.meta
-    root = Root(workspace, protected=protected)
+    root = Root(places[0], protected=protected, others=places[1:])
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
     return Plan(steps, tuple(story.list_commands(selection, chosen)), protected)
 
 
-async def apply(plan: Plan, workspace: Path, ids: Ids, journal: Journal) -> str:
+async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
     """Reverts what has no conflict, and returns the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
-    root = Root(workspace, protected=plan.protected)
+    root = Root(places[0], protected=plan.protected, others=places[1:])
     for step in plan.steps:
         if step.conflict or step.now == step.then:
             continue

@@ -22,7 +22,8 @@ from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContex
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
 from planck.tools.results import command_outcome
-from planck.workspace.paths import Root, escape
+from planck.workspace.beneath import escape
+from planck.workspace.paths import Root
 from planck.workspace.process import Command, allowed, run, shell
 from planck.workspace.regular import read_regular
 

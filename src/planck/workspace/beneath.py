@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 import struct
 import sys
@@ -93,3 +94,53 @@ def is_link(name: str, folder: int) -> bool:
         return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except OSError:
         return False
+
+
+def escape(name: str) -> str:
+    """A file name as text that can be stored, shown and given back: odd bytes and controls as `\\xNN`."""
+    if name.isprintable():
+        return name
+    return "".join(char if char.isprintable() else _escape_char(char) for char in name)
+
+
+def unescape(path: str) -> str:
+    r"""What `escape` made of a name, back to the name; `\xNN` is a byte."""
+    if "\\x" not in path:
+        return path
+    raw = re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), os.fsencode(path))
+    return os.fsdecode(raw)
+
+
+def _escape_char(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
+
+
+def find_spelling(root: int, relative: str) -> str:
+    """A name that was listed escaped, as it really is; one that is there literally stays."""
+    raw = unescape(relative)
+    if raw == relative or is_there(root, relative) or not is_there(root, raw):
+        return relative
+    return raw
+
+
+def is_there(root: int, relative: str) -> bool:
+    try:
+        os.close(open_beneath(root, relative, _LOOK))
+    except OSError:
+        return False
+    return True
+
+
+_LOOK = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW
+
+
+def describe_link(root: int, relative: str) -> str:
+    """Names an absolute link, also one that stays inside: the kernel refuses it, the model can go around."""
+    steps = relative.split("/")
+    for depth in range(1, len(steps) + 1):
+        try:
+            target = os.readlink("/".join(steps[:depth]), dir_fd=root)
+        except OSError:
+            continue
+        return f"{'/'.join(steps[:depth])!r} is a link to {target!r}"
+    return ""

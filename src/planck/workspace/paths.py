@@ -19,7 +19,15 @@ from pathlib import Path
 
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.beneath import is_link, open_beneath
+from planck.workspace.beneath import (
+    describe_link,
+    escape,
+    find_spelling,
+    is_link,
+    is_there,
+    open_beneath,
+    unescape,
+)
 
 
 class WorkspaceError(PlanckError):
@@ -29,13 +37,21 @@ class WorkspaceError(PlanckError):
 class Root:
     """A directory that no path leaves. Paths are text from a model: relative to it, or absolute inside it."""
 
-    def __init__(self, path: Path, *, protected: bool = True) -> None:
+    def __init__(self, path: Path | str, *, protected: bool = True, others: Iterable[str] = ()) -> None:
+        """`others` are directories beside it, whose files have absolute paths."""
         self.path = Path(os.path.realpath(path))
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected
         self._writable: tuple[str, ...] | None = None
         self._masked: tuple[str, ...] = ()
         self._shown: tuple[str, ...] = ()
+        self._others = tuple(Root(other, protected=protected) for other in others)
+        self._reads_all = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its own path and those of the others, canonical."""
+        return (str(self.path), *(str(other.path) for other in self._others))
 
     def under(self, confinement: Confinement | None) -> "Root":
         """The same directory with the rights of one call; a command's sandbox has the same."""
@@ -43,32 +59,59 @@ class Root:
             return self
         root = copy(self)
         root._protected = confinement.mode is not Mode.FULL
+        root._reads_all = not root._protected
+        root._others = tuple(other.under(confinement) for other in self._others)
         if root._protected:
             root._writable = confinement.writable
             root._masked = tuple(place for place in confinement.masked if is_inside(place, (str(self.path),)))
             root._shown = confinement.shown
         return root
 
+    def find_reader(self, path: str) -> tuple["Root", str]:
+        """The directory that a path is read in, with the path there: in mode `full` any of the machine's."""
+        owner = self._find_owner(path)
+        if owner is self and self._reads_all and not _names_home(path) and "\0" not in path:
+            real = os.path.realpath(self.path / unescape(path))
+            if not is_inside(real, self.paths):
+                return Root(Path("/"), protected=False), real
+        return owner, path
+
+    def name(self, owner: "Root", relative: str) -> str:
+        """What a path below another directory is called here."""
+        return relative if owner.path == self.path else os.path.normpath(owner.path / relative)
+
+    def _find_owner(self, path: str) -> "Root":
+        if not path.startswith("/") or self._below_root(path) is not None:
+            return self
+        return next((other for other in self._others if other._below_root(path) is not None), self)
+
     @contextmanager
     def reading(self, path: str) -> Iterator[int]:
         """A descriptor of a regular file; a FIFO, a device or a folder is refused without blocking."""
-        with self._opening(path, os.O_NONBLOCK | os.O_NOCTTY) as fd:
+        owner, path = self.find_reader(path)
+        with owner._opening(path, os.O_NONBLOCK | os.O_NOCTTY) as fd:
             _require_regular(fd, path)
-            self._refuse_masked(fd, path)
+            owner._refuse_masked(fd, path)
             yield fd
 
     @contextmanager
     def folder(self, path: str = ".") -> Iterator[int]:
         """A descriptor of a directory, for listing or as a command's `cwd`."""
-        with self._opening(path, os.O_DIRECTORY) as fd:
-            self._refuse_masked(fd, path)
+        owner, path = self.find_reader(path)
+        with owner._opening(path, os.O_DIRECTORY) as fd:
+            owner._refuse_masked(fd, path)
             yield fd
 
     @contextmanager
     def writing(self, path: str, *, create: bool = True) -> Iterator["Slot"]:
         """The place of a file to be written: its directory held open, missing parents made, links refused."""
+        if (owner := self._find_owner(path)) is not self:
+            with owner.writing(path, create=create) as slot:
+                slot.whole = True
+                yield slot
+            return
         with self._fd() as root:
-            relative = _find_spelling(root, self.relative(path))
+            relative = find_spelling(root, self.relative(path))
             parent, name = os.path.split(relative.rstrip("/"))
             if name in ("", ".", "..") or relative.endswith("/"):
                 raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
@@ -95,7 +138,7 @@ class Root:
     def present(self, paths: Iterable[str]) -> list[str]:
         """Those that are there and inside, links not followed."""
         with self._fd() as root:
-            return [path for path in paths if _is_there(root, path)]
+            return [path for path in paths if is_there(root, path)]
 
     def peek(self, path: str, limit: int) -> tuple[bytes, int] | None:
         """What `writing` would find there, refusals included, without making a folder."""
@@ -112,7 +155,8 @@ class Root:
         try:
             return os.readlink(f"/proc/self/fd/{fd}")
         except OSError:
-            return os.path.normpath(self.path / self.relative(path))
+            owner, path = self.find_reader(path)
+            return os.path.normpath(owner.path / owner.relative(path))
 
     def relative(self, path: str) -> str:
         """The path as text relative to the root; touches no file."""
@@ -124,7 +168,7 @@ class Root:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"{path!r} is no text") from None
         if size > 4095:
             raise WorkspaceError(ErrorKind.INVALID_ARGS, f"the path is too long: {path[:80]!r}…")
-        if path.startswith("~") or re.match(r"\$\{?HOME\b", path):
+        if _names_home(path):
             raise self._outside_error(path, "no home is ever expanded")
         if path.startswith("/"):
             inside = self._below_root(path)
@@ -158,7 +202,7 @@ class Root:
     @contextmanager
     def _opening(self, path: str, flags: int) -> Iterator[int]:
         with self._fd() as root:
-            relative = _find_spelling(root, self.relative(path))
+            relative = find_spelling(root, self.relative(path))
             try:
                 fd = open_beneath(root, relative, os.O_RDONLY | flags)
             except OSError as problem:
@@ -241,7 +285,7 @@ class Root:
         self, root: int, path: str, relative: str, problem: OSError, kind: ErrorKind
     ) -> WorkspaceError:
         if problem.errno == errno.EXDEV:
-            return self._outside_error(path, _link_note(root, relative))
+            return self._outside_error(path, describe_link(root, relative))
         if problem.errno == errno.ELOOP:
             return self._outside_error(path, "its links form a loop or leave the workspace")
         if problem.errno == errno.ENOENT:
@@ -260,6 +304,8 @@ class Slot:
         self._name = name
         self._root = root
         self._found: tuple[int, int, int, int] | None = None
+        self.whole = False
+        """Whether it is known by its absolute path: it is in a directory beside the workspace."""
 
     @property
     def place(self) -> str:
@@ -269,7 +315,7 @@ class Slot:
     @property
     def relative(self) -> str:
         """Where it really is, from the root on, escaped: a log can hold it, and `writing` takes it back."""
-        return escape(os.path.relpath(self.place, self._root.path))
+        return escape(self.place if self.whole else os.path.relpath(self.place, self._root.path))
 
     def read(self, limit: int) -> tuple[bytes, int] | None:
         """Content and mode of the regular file there, or None where there is none."""
@@ -400,28 +446,13 @@ def is_inside(path: str, roots: Iterable[str]) -> bool:
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
+def _names_home(path: str) -> bool:
+    return path.startswith("~") or re.match(r"\$\{?HOME\b", path) is not None
+
+
 def protected_name(relative: str) -> str | None:
     """The protected component of a path, if any, at any depth: a nested repository counts too."""
     return next((name for step in relative.split("/") if (name := _fold(step)) in PROTECTED), None)
-
-
-def escape(name: str) -> str:
-    """A file name as text that can be stored, shown and given back: odd bytes and controls as `\\xNN`."""
-    if name.isprintable():
-        return name
-    return "".join(char if char.isprintable() else _escape_char(char) for char in name)
-
-
-def unescape(path: str) -> str:
-    r"""What `escape` made of a name, back to the name; `\xNN` is a byte."""
-    if "\\x" not in path:
-        return path
-    raw = re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), os.fsencode(path))
-    return os.fsdecode(raw)
-
-
-def _escape_char(char: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
 
 
 def _fold(name: str) -> str:
@@ -429,23 +460,6 @@ def _fold(name: str) -> str:
     return name if sys.platform.startswith("linux") else unicodedata.normalize("NFKC", name).casefold()
 
 
-def _find_spelling(root: int, relative: str) -> str:
-    """A name that was listed escaped, as it really is; one that is there literally stays."""
-    raw = unescape(relative)
-    if raw == relative or _is_there(root, relative) or not _is_there(root, raw):
-        return relative
-    return raw
-
-
-def _is_there(root: int, relative: str) -> bool:
-    try:
-        os.close(open_beneath(root, relative, _LOOK))
-    except OSError:
-        return False
-    return True
-
-
-_LOOK = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW
 _COUNTER = itertools.count(1)
 _CHUNK = 1 << 20
 
@@ -479,18 +493,6 @@ def _real_relative(fd: int, root: Path, parent: str, name: str) -> str:
     except OSError:
         return f"{parent}/{name}"  # the walk follows no link, so the text is the place
     return f"{os.path.relpath(real, root)}/{name}"
-
-
-def _link_note(root: int, relative: str) -> str:
-    """Names an absolute link, also one that stays inside: the kernel refuses it, the model can go around."""
-    steps = relative.split("/")
-    for depth in range(1, len(steps) + 1):
-        try:
-            target = os.readlink("/".join(steps[:depth]), dir_fd=root)
-        except OSError:
-            continue
-        return f"{'/'.join(steps[:depth])!r} is a link to {target!r}"
-    return ""
 
 
 def _remove(name: str, folder: int) -> None:

@@ -1,6 +1,6 @@
 """The built-in tools of one workspace."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planck.toolkit.tool import Tool
@@ -24,13 +24,14 @@ def builtin_tools(
     environment: Mapping[str, str],
     protected: bool = True,
     jobs: Jobs | None = None,
+    others: Sequence[str] = (),
 ) -> list[Tool]:
     """Made once per session and shared by its agents: what each has read is kept by agent id.
 
-    `protected=False` is for permission mode `full` only. Whoever passes `jobs` closes it when the session
-    ends; without it background commands end with the process.
+    `others` are folders beside the workspace. `protected=False` is for permission mode `full` only. Whoever
+    passes `jobs` closes it when the session ends; without it background commands end with the process.
     """
-    place = Root(root, protected=protected)
+    place = Root(root, protected=protected, others=others)
     seen = Seen()
     spills = Spills(spill)
     engine = Engine(place, environment)

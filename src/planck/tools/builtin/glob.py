@@ -7,19 +7,21 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import prose
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import Engine
-from planck.workspace.paths import Root, escape
+from planck.workspace.beneath import escape
+from planck.workspace.paths import Root
 
 MAX_FILES = 1_000
 
 
 def glob_tool(root: Root, engine: Engine) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        folder = root.under(ctx.confinement).where(args.get("path", "."), folder=True)
+        own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
+        folder = own.where(start, folder=True)
         matches = matcher(root.relative(args["pattern"]))
         prefix = "" if folder == "." else f"{folder}/"
-        found = await engine.files(folder, lambda path: matches(path.removeprefix(prefix)), MAX_FILES)
-        paths = await asyncio.to_thread(root.present, [path for path, _ in found.places])
-        lines = [escape(path) for path in paths] or ["[no files match]"]
+        found = await engine.at(own).files(folder, lambda path: matches(path.removeprefix(prefix)), MAX_FILES)
+        paths = await asyncio.to_thread(own.present, [path for path, _ in found.places])
+        lines = [escape(root.name(own, path)) for path in paths] or ["[no files match]"]
         if found.more:
             lines.append(f"[more than {MAX_FILES} files match; narrow the pattern or the path]")
         if not found.finished:

@@ -7,7 +7,8 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import prose
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import MAX_SHOWN_LINE, Engine, read_lines
-from planck.workspace.paths import Root, escape
+from planck.workspace.beneath import escape
+from planck.workspace.paths import Root
 
 LINES = 100
 MAX_LINES = 1_000
@@ -15,16 +16,18 @@ MAX_LINES = 1_000
 
 def grep_tool(root: Root, engine: Engine) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        own = root.under(ctx.confinement)
-        place = own.where(args.get("path", "."))
+        own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
+        place = own.where(start)
         glob = args.get("glob", "")
         accept = matcher(glob, any_depth=True) if glob else lambda path: True
         limit = int(args.get("limit", LINES))
-        found = await engine.lines(
+        found = await engine.at(own).lines(
             place, args["pattern"], accept, args.get("ignore_case", False), limit, glob
         )
         hits = await asyncio.to_thread(read_lines, own, found.places)
-        lines = [f"{escape(path)}:{number}:{text}" for path, number, text in hits] or ["[no lines match]"]
+        lines = [f"{escape(root.name(own, path))}:{number}:{text}" for path, number, text in hits] or [
+            "[no lines match]"
+        ]
         if found.more:
             lines.append(f"[more than {limit} lines match; narrow the pattern, the path or the glob]")
         if not found.finished:

@@ -6,7 +6,8 @@ from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import prose
-from planck.workspace.paths import Root, escape
+from planck.workspace.beneath import escape
+from planck.workspace.paths import Root
 
 MAX_ENTRIES = 500
 

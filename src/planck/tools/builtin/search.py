@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import msgspec
 
 from planck.records import codec
 from planck.toolkit.tool import ArgumentError
-from planck.workspace.paths import Root, WorkspaceError
+from planck.workspace.paths import Root, WorkspaceError, is_inside
 from planck.workspace.process import Command, allowed, start
 
 SEARCH_TIMEOUT = 20.0
@@ -42,14 +43,23 @@ class Engine:
         self._timeout = timeout
         self._with_ripgrep = ripgrep
 
+    def at(self, root: Root) -> "Engine":
+        """The same engine, started in another root."""
+        if root.path == self._root.path:
+            return self
+        self.program  # noqa: B018 - found once, and by who may write where
+        other = copy(self)
+        other._root = root
+        return other
+
     @cached_property
     def program(self) -> str | None:
         """The path of ripgrep, looked for when it is first needed; None: our own worker."""
         if not self._with_ripgrep:
             return None
-        root, beside = self._root.path, str(Path(sys.executable).parent / "rg")
+        roots, beside = self._root.paths, str(Path(sys.executable).parent / "rg")
         for found in (shutil.which("rg", path=self._environment.get("PATH", "")), beside):
-            if found and os.access(found, os.X_OK) and not Path(found).resolve().is_relative_to(root):
+            if found and os.access(found, os.X_OK) and not is_inside(os.path.realpath(found), roots):
                 return found
         return None
 
