@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 
-NAMES = ("startup", "turns", "team", "tools", "log", "peers", "models", "authority")
+NAMES = ("startup", "first_request", "turns", "team", "tools", "log", "peers", "models", "authority")
 
 
 def main(chosen: list[str]) -> None:

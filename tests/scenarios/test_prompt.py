@@ -1,16 +1,20 @@
 """What agents are told of themselves, of each other and of the place; and what they are told later."""
 
+import asyncio
 import os
 import re
 import subprocess
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import first_request
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.records.outcome import PlanckError
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.undo import Selection
 from planck.toolkit.tool import Tool, ToolContext
 from planck.workspace import checkout
@@ -300,3 +304,66 @@ async def test_what_changes_within_a_turn_is_told_at_its_next_step(tmp_path: Pat
     assert roles == ["user", "assistant", "tool", "user"]
     assert brains.last("orchestrator")[2]["content"] == "changed"
     assert "Permission mode `workspace`" in news(brains.last("orchestrator"))[0]
+
+
+@pytest.mark.parametrize("dialect", first_request.DIALECTS)
+async def test_a_first_request_keeps_to_its_diet(dialect: str) -> None:
+    solo, worker = await first_request.measure(dialect)
+    assert solo <= first_request.AIMS["solo"]
+    assert worker <= first_request.AIMS["worker"]
+
+
+STAY = {"read", "write", "edit", "bash"}
+ORDER = [{*TEAM_TOOLS, *ORCHESTRATOR_TOOLS}, {"update_plan"}, {"list_dir"}, {"glob"}, {"grep"}]
+
+
+@pytest.mark.parametrize("rules", [0, 700, 1400, 2100, 5000])
+async def test_a_small_window_is_shown_fewer_tools_and_never_none_to_work_with(
+    tmp_path: Path, rules: int
+) -> None:
+    shown, held, notices, system = await run_small(tmp_path, 4096, rules)
+    left = set(held) - set(shown)
+    assert set(shown) >= STAY
+    assert left in [set().union(*ORDER[:n]) for n in range(1, len(ORDER) + 1)]
+    assert (left == set().union(*ORDER)) is (rules == 5000) or 0 < rules < 5000
+    assert len(notices) == 1
+    assert all(name in notices[0] for name in left)
+    assert "# Team" not in system
+
+
+@pytest.mark.parametrize("window", [8192, 131_072])
+async def test_a_larger_window_is_shown_all(tmp_path: Path, window: int) -> None:
+    shown, held, notices, system = await run_small(tmp_path, window, 0)
+    assert (shown, notices) == (held, [])
+    assert "# Team" in system
+
+
+async def run_small(folder: Path, window: int, rules: int) -> tuple[list[str], list[str], list[str], str]:
+    """Returns the tools that a model was shown, those that its agent holds, what was told, and its prompt."""
+    brains = Brains({"orchestrator": [chat.text("ok")]})
+    async with WireServer(brains) as server:
+        entry = {"id": "small", "provider": "local", "model": "m", "context_window": window}
+        planck = open_planck(folder, server.url, models=[entry], default_model="small")
+        (planck.workspace / "AGENTS.md").write_text("x" * rules)
+        async with planck:
+            session = await planck.start()
+            notices = asyncio.create_task(left_out(session))
+            await asyncio.sleep(0)  # it listens from here on
+            assert (await session.run("go")).text == "ok"
+            held = session.tools
+        (asked,) = server.asked
+    return (
+        [tool["function"]["name"] for tool in asked.json["tools"]],
+        held,
+        await notices,
+        brains.systems[0],
+    )
+
+
+async def left_out(session: OpenSession) -> list[str]:
+    async with aclosing(session.events()) as events:
+        return [
+            event.data["detail"]
+            async for event in events
+            if event.type == "status" and event.data["state"] == "left_out"
+        ]

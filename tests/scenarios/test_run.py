@@ -276,7 +276,7 @@ async def test_each_request_repeats_the_one_before_byte_for_byte(tmp_path: Path)
 
     async with WireServer(script) as server:
         await Bench(tmp_path, server.url).run("run", "count", *FULL)
-    prefixes = [asked.body[: asked.body.index(b"count") + 8] for asked in server.asked]
+    prefixes = [asked.body[: asked.body.index(b"count") + 7] for asked in server.asked]
     assert len(set(prefixes)) == 1
     messages = [json.dumps(asked.json["messages"])[:-1] for asked in server.asked]
     for earlier, later in itertools.pairwise(messages):

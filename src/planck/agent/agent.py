@@ -10,6 +10,7 @@ import msgspec
 
 from planck.agent.seat import Seat
 from planck.context.compaction import hear_count
+from planck.context.fitting import ROOMY, ToolFit
 from planck.context.prompt import Prepared
 from planck.llm.provider import Request
 from planck.permissions.budget import Budget
@@ -21,6 +22,7 @@ from planck.records.events import (
     Envelope,
     ErrorData,
     ModelChanged,
+    Status,
     ToolEnd,
     ToolsChanged,
     ToolStart,
@@ -32,7 +34,7 @@ from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, ToolCall, size
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids, Schedule
-from planck.records.specs import AgentSpec, Limits
+from planck.records.specs import AgentSpec, Limits, ToolSpec
 from planck.records.usage import Tally, Usage
 from planck.toolkit.clock import InOrder
 from planck.toolkit.scribe import Scribe
@@ -99,6 +101,7 @@ class Agent:
         """Answers of this turn that were too large, or brought too many calls."""
         self.repeats = Repeats()
         self._system_text = ""
+        self._fit = ToolFit()
         self._news: list[Envelope] = []
         """What changed, not shown yet."""
         self._begun = ""
@@ -130,12 +133,20 @@ class Agent:
     def tools(self) -> ToolSet:
         return self.kit.tools
 
+    @property
+    def shown_tools(self) -> tuple[ToolSpec, ...]:
+        """What the model is told of: all it has, or what a small window can hold of that."""
+        window = self.seat.model.context_window
+        if window >= ROOMY:
+            return self.tools.specs
+        return self._fit.choose(self.tools.specs, self._system_text, window)
+
     def request(self) -> Request:
         return Request(
             self.id,
             self._system_text,
             self.history,
-            self.tools.specs,
+            self.shown_tools,
             params=self.spec.model.params,
             answer_bytes=self.bounds.answer_bytes,
             calls=self.bounds.calls,
@@ -181,15 +192,26 @@ class Agent:
         self.excesses = 0
         self.repeats = Repeats()
         self._system_text = self.kit.preparation.prepare_turn().system
+        self._tell_left_out()
         return (
             TurnStart(
                 kind=opening.kind,
                 message_id=opening.id,
                 system=self.scribe.keep_system(self._system_text),
-                tools=self.scribe.keep_tools(self.tools.specs),
+                tools=self.scribe.keep_tools(self.shown_tools),
             ),
             Delivery(ids=(opening.id,), state="delivered"),
         )
+
+    def _tell_left_out(self) -> None:
+        before = self._fit.left_out
+        if self.shown_tools is not self.tools.specs and self._fit.left_out != before:
+            model = self.seat.model
+            detail = (
+                f"the window of {model.label} ({model.context_window} tokens) is too small for all tools; "
+                f"it is not shown {', '.join(self._fit.left_out)}"
+            )
+            self.scribe.publish(Status(component="tools", state="left_out", detail=detail))
 
     async def record_answer(self, message: AssistantMessage) -> list[ReadCall]:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
@@ -259,14 +281,14 @@ class Agent:
         """From the next step on; the name must be free. Whoever holds it may pass it on."""
         self.tools.arrive(tool)
         await self.scribe.record(
-            ToolsChanged(added=(tool.name,), tools=self.scribe.keep_tools(self.tools.specs))
+            ToolsChanged(added=(tool.name,), tools=self.scribe.keep_tools(self.shown_tools))
         )
 
     async def remove_tool(self, name: str) -> None:
         """From the next step on; a call that runs already goes on."""
         self.tools.remove(name)
         await self.scribe.record(
-            ToolsChanged(removed=(name,), tools=self.scribe.keep_tools(self.tools.specs))
+            ToolsChanged(removed=(name,), tools=self.scribe.keep_tools(self.shown_tools))
         )
 
     async def take_seat(self, seat: Seat) -> None:

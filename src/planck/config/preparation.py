@@ -1,6 +1,6 @@
 """What files give an agent, taken in anew at each of its turns: AGENTS.md, skills and TOOL.json tools."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,13 @@ class ToolFiles:
 class Preparation:
     """Prepares the turns of one agent."""
 
-    def __init__(self, spec: AgentSpec, tools: ToolSet, files: ToolFiles, load_skill: Tool) -> None:
+    def __init__(
+        self, spec: AgentSpec, tools: ToolSet, files: ToolFiles, skill_tools: Sequence[Tool]
+    ) -> None:
         self._spec = spec
         self._tools = tools
         self._files = files
-        self._load_skill = load_skill
+        self._skill_tools = skill_tools
         self._held = {name: tool for name, tool in files.known.items() if tools.get(name) is tool}
         """What the agent has of the files."""
 
@@ -62,8 +64,9 @@ class Preparation:
         resources = self._files.resources
         self._take_files()
         skills = resources.skills_of(self._spec)
-        if skills and self._tools.get(self._load_skill.name) is None:
-            self._tools.add(self._load_skill)  # what the prompt names can be had
+        for tool in self._skill_tools if skills else ():
+            if self._tools.get(tool.name) is None:
+                self._tools.add(tool)  # what the prompt names can be had
         system = resources.build_system(self._spec, skills.values())
         return Prepared(system, self._tools)
 

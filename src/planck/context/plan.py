@@ -14,8 +14,8 @@ def make_plan_tool() -> Tool:
     step = arguments({"text": {"type": "string"}, "status": text(", ".join(MARKS))})
     return Tool(
         "update_plan",
-        "Show the user your plan: all steps, each with its status. Call it again, with every step, when one "
-        "changes. For work of three steps and more; at most one step is in_progress.",
+        "Show the user your plan, all steps each time, and again when one changes. For work of three steps "
+        "and more; at most one is in_progress.",
         arguments({"steps": {"type": "array", "maxItems": 100, "items": step}}),
         _update,
         effect=Effect.NONE,

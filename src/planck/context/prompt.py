@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from planck.context.fitting import ROOMY, leave_out
 from planck.records.authority import PROTECTED, Mode
 from planck.records.specs import TEAM_TOOLS, AgentSpec
 from planck.records.visible import spell_out
@@ -55,7 +56,7 @@ def compose_base(spec: AgentSpec, others: Sequence[AgentSpec], place: Place, too
         "You": _introduce(spec, others, named.get(spec.delegator_id, "")),
         "Environment": _describe_place(spec, place, tools, named.get(spec.delegator_id, "")),
         "How to work": _read("work"),
-        "Team": _describe_teamwork(tools.names()),
+        "Team": _describe_teamwork(_list_shown(spec, tools)),
     }
     return "\n\n".join(f"# {title}\n{text}" for title, text in sections.items() if text)
 
@@ -125,6 +126,15 @@ def _describe_teamwork(tools: Collection[str]) -> str:
     text, rules = _read("team"), _lines("team")
     head = text.partition("\nask_agent:")[0]
     return "\n".join([head, *(f"- {rule}" for name, rule in rules.items() if name in tools)])
+
+
+def _list_shown(spec: AgentSpec, tools: ToolSet) -> list[str]:
+    """Names what a model with a small window will be shown, so that no word is said of the rest."""
+    window = spec.model.context_window
+    if window >= ROOMY:
+        return tools.names()
+    shown, _ = leave_out(tools.specs, _read("work") + _read("team"), window)
+    return [one.name for one in shown]
 
 
 @cache

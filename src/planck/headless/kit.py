@@ -34,6 +34,7 @@ class SessionTools:
         self._specs: dict[str, AgentSpec] = {}
         built_in = make_built_in_tools(project, self, spill, self._jobs)
         self._built_in = {tool.name: tool for tool in built_in}
+        self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
         self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
         self._files = ToolFiles(project, spill, [*self._built_in, *self._own])
         self._changes: dict[str, dict[str, Tool | None]] = {}
@@ -55,6 +56,8 @@ class SessionTools:
         given = {name: tool for name, tool in self._changed(spec.delegator_id).items() if tool}
         there = {**given, **self._built_in, **self._own, **self._files.tools}
         own = self._own if spec.role == "orchestrator" else ()
+        if not self._resources.skills_of(spec):  # they come with the first skill: see `prepare`
+            there = {name: tool for name, tool in there.items() if tool not in self._skill_tools}
         return [there[name] for name in dict.fromkeys((*spec.tools, *own)) if name in there]
 
     def change(self, agent_id: str, name: str, tool: Tool | None) -> None:
@@ -71,7 +74,8 @@ class SessionTools:
         return self._changes.get(agent_id, {})
 
     def prepare(self, spec: AgentSpec, tools: ToolSet) -> Preparation:
-        return Preparation(spec, tools, self._files, self._built_in["load_skill"])
+        wanted = [one for one in self._skill_tools if one.name == "load_skill" or one.name in spec.tools]
+        return Preparation(spec, tools, self._files, wanted)
 
     def skills_for(self, agent_id: str) -> Skills:
         return self._resources.skills_of(self._specs[agent_id])

@@ -34,10 +34,10 @@ def edit_tool(root: Root, seen: Seen) -> Tool:
         schema.arguments(
             {
                 "path": FILE,
-                "old_string": schema.text("The exact text to replace", minLength=1),
-                "new_string": schema.text("The text to put there"),
+                "old_string": {"type": "string", "minLength": 1},
+                "new_string": {"type": "string"},
             },
-            {"replace_all": schema.flag("Replace every occurrence, default false")},
+            {"replace_all": {"type": "boolean"}},
         ),
         execute,
         dry_run,

@@ -16,7 +16,7 @@ from planck.toolkit import schema
 from planck.toolkit.tool import ToolContext, ToolError
 from planck.workspace.paths import Slot
 
-FILE = schema.text("The file, relative to the workspace", minLength=1)
+FILE = schema.text("Relative to the workspace", minLength=1)
 MAX_FILE = 8 << 20
 """Bytes of a file that is written or edited as a whole."""
 _MAX_REMEMBERED = 32 << 20

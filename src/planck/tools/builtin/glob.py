@@ -32,8 +32,8 @@ def glob_tool(root: Root, engine: Engine) -> Tool:
         "glob",
         prose("glob", files=MAX_FILES),
         schema.arguments(
-            {"pattern": schema.text("For example src/**/*.py", minLength=1)},
-            {"path": schema.text("Folder to look in, default the workspace")},
+            {"pattern": {"type": "string", "minLength": 1}},
+            {"path": schema.text("Folder, default the workspace")},
         ),
         execute,
         effect=Effect.NONE,

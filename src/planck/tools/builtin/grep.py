@@ -38,10 +38,10 @@ def grep_tool(root: Root, engine: Engine) -> Tool:
         "grep",
         prose("grep", lines=LINES, maximum=MAX_LINES, line=MAX_SHOWN_LINE),
         schema.arguments(
-            {"pattern": schema.text("A regular expression, per line", minLength=1)},
+            {"pattern": {"type": "string", "minLength": 1}},
             {
-                "path": schema.text("File or folder to look in, default the workspace"),
-                "glob": schema.text("Only files like this, e.g. *.py", minLength=1),
+                "path": schema.text("File or folder, default the workspace"),
+                "glob": {"type": "string", "minLength": 1},
                 "ignore_case": {"type": "boolean"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},
             },

@@ -27,7 +27,7 @@ def list_dir_tool(root: Root) -> Tool:
     return Tool(
         "list_dir",
         prose("list_dir", entries=MAX_ENTRIES),
-        schema.arguments(optional={"path": schema.text("The folder, default the workspace")}),
+        schema.arguments(optional={"path": schema.text("Default the workspace")}),
         execute,
         effect=Effect.NONE,
     )

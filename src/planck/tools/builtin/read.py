@@ -40,10 +40,10 @@ def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
         "read",
         prose("read", lines=MAX_LINES, bytes=MAX_BYTES),
         schema.arguments(
-            {"path": schema.text("The file, relative to the workspace; or output:<call id>")},
+            {"path": schema.text("Relative to the workspace, or output:<call id>")},
             {
-                "offset": schema.integer("First line to show, counted from 1", minimum=0),
-                "limit": schema.integer(f"Lines to show, at most {MAX_LINES}", minimum=1),
+                "offset": schema.integer("First line, from 1", minimum=0),
+                "limit": schema.integer(f"Lines, at most {MAX_LINES}", minimum=1),
             },
         ),
         execute,

@@ -30,7 +30,7 @@ def write_tool(root: Root, seen: Seen) -> Tool:
     return Tool(
         "write",
         prose("write"),
-        schema.arguments({"path": FILE, "content": schema.text("The whole new content")}),
+        schema.arguments({"path": FILE, "content": {"type": "string"}}),
         execute,
         dry_run,
         effect=Effect.FILES,
