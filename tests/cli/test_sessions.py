@@ -39,8 +39,8 @@ async def test_a_session_is_listed_shown_searched_forked_and_deleted(tmp_path: P
     assert (forked["parent"], forked["forked_at"]) == (id, 5)
     (top,) = json.loads((await bench.run("sessions", "tree", "--json")).out)
     assert [fork["session"]["name"] for fork in top["forks"]] == ["second"]
-    assert "  " + forked["id"] in (await bench.run("sessions", "tree")).out
-    assert (await bench.run("sessions", "delete", "first-one")).code == 0
+    assert "  second " in (await bench.run("sessions", "tree")).out
+    assert (await bench.run("sessions", "delete", "first-one", "--yes")).code == 0
     assert [row["name"] for row in json.loads((await bench.run("sessions", "list", "--json")).out)] == [
         "second"
     ]
@@ -51,7 +51,7 @@ async def test_export_and_import_through_files_and_pipes(tmp_path: Path) -> None
     id = await _session(bench, "first-one")
     exported = (await bench.run("sessions", "export", "first-one")).out
     assert (await bench.run("sessions", "import", "-", stdin=exported.encode())).code == 2
-    await bench.run("sessions", "delete", id)
+    await bench.run("sessions", "delete", id, "--yes")
     done = await bench.run("sessions", "import", "-", stdin=exported.encode())
     assert (done.code, done.err) == (0, "")
     assert (await bench.run("sessions", "export", id)).out == exported

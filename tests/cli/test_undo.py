@@ -231,7 +231,7 @@ async def test_an_imported_session_can_not_put_a_file_where_no_agent_may(
         else:
             previous = hashlib.sha256(previous + compact({**frame, "session_id": None})).digest()
         forged.append(compact(frame))
-    await bench.run("sessions", "delete", session)
+    await bench.run("sessions", "delete", session, "--yes")
     (tmp_path / "x.ndjson").write_bytes(b"\n".join(forged) + b"\n")
     assert (await bench.run("sessions", "import", str(tmp_path / "x.ndjson"))).code == 0
     done = await bench.run("undo", "-r", session, "--yes")

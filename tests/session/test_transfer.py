@@ -90,7 +90,7 @@ async def test_export_and_import_are_byte_identical(folder: Path, tmp_path: Path
     other = tmp_path / "other"
     there = Archive(other, Path("/w"))
     info = await there.import_session(file)
-    assert (info.id, info.name, info.events) == ("abc123", "calm-fox", 25)
+    assert (info.id, info.name, info.head) == ("abc123", "calm-fox", 25)
     assert b"".join(there.events("abc123")) == first
     assert stored(other / path.name) == stored(path)
     assert not [p for p in other.iterdir() if p.name.startswith(".import")]
@@ -190,7 +190,7 @@ async def test_an_event_of_an_unknown_shape_is_skipped_by_readers(folder: Path) 
     for data in (b'{"kind":7}', b'{"kind":"\xff"}'):
         await store.append([Draft("2026-01-01T00:00:00.000Z", "a", 4, "turn_start", msgspec.Raw(data))])
     store.close()
-    assert Archive(folder, Path("/w")).detail("calm-fox").info.events == 27
+    assert Archive(folder, Path("/w")).detail("calm-fox").info.head == 27
 
 
 async def test_an_export_of_a_session_that_goes_on_is_what_it_was_at_the_start(
@@ -203,7 +203,7 @@ async def test_an_export_of_a_session_that_goes_on_is_what_it_was_at_the_start(
     file = tmp_path / "x.ndjson"
     file.write_bytes(first + b"".join(lines))
     writer.close()
-    assert (await Archive(tmp_path / "other", Path("/w")).import_session(file)).events == 25
+    assert (await Archive(tmp_path / "other", Path("/w")).import_session(file)).head == 25
 
 
 async def test_a_session_that_is_there_is_not_imported_over(folder: Path, tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ async def test_a_fork_begins_with_the_same_bytes_and_goes_its_own_way(folder: Pa
     here = Archive(folder, Path("/w"))
     before = stored(path)
     info = await here.fork("calm-fox", at=at, name="other-way")
-    assert (info.name, info.parent, info.forked_at, info.events) == ("other-way", "abc123", at, at + 1)
+    assert (info.name, info.parent, info.forked_at, info.head) == ("other-way", "abc123", at, at + 1)
     copy = stored(folder / f"{info.id}_other-way.db")
     assert copy[:at] == before[:at]
     assert json.loads(copy[at])["type"] == "forked"
@@ -343,8 +343,8 @@ async def test_reading_a_session_does_not_make_it_the_newest(folder: Path) -> No
 async def test_search_is_newest_first_and_bounded(folder: Path) -> None:
     await make(folder)
     here = Archive(folder, Path("/w"))
-    assert [hit.seq for hit in here.search("ANSWER")] == [25, 24, 17, 16, 9, 8]
-    assert [hit.seq for hit in here.search("answer", limit=2)] == [25, 24]
+    assert [hit.seq for hit in here.search("ANSWER")] == [24, 16, 8]
+    assert [hit.seq for hit in here.search("answer", limit=2)] == [24, 16]
     assert [hit.seq for hit in here.search("ÜBER 'quotes' and \\")] == [18, 10, 2]
     assert list(here.search("nowhere to be found")) == []
 

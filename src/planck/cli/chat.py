@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.render import Screen, summarise
-from planck.cli.run import WAYS_TO_A_MODEL, Watch, limits, open_planck, open_session
+from planck.cli.run import WAYS_TO_A_MODEL, Watch, choose_session, limits, open_planck, open_session
 from planck.cli.terminal import Terminal
 from planck.cli.typed import Typed
 from planck.headless import Exit, OpenSession, Planck
@@ -48,6 +48,7 @@ async def _chat(options: argparse.Namespace) -> int:
     terminal = Terminal()
     approver = TerminalApprover(reads=False) if sys.stdin.isatty() and terminal.err.isatty() else None
     async with open_planck(options, approver) as planck_:
+        choose_session(planck_, options)
         session = await open_session(planck_, options)
         lines = Lines(planck_.home / "history")
         if approver:

@@ -57,7 +57,7 @@ def _run_guarded(args: list[str]) -> int:
         streams.drop_output()
         return _fail(
             f"write_failed: standard output can't be written: {lost}; send it to where there is room "
-            "(> FILE), and read what a session has said with: planck sessions show",
+            "(> FILE), and find the session that was at work with: planck sessions list",
             1,
         )
     except BrokenPipeError:

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 SIDECAR = ".planck/sidecar"
-_SESSIONS = ("list", "show", "export", "import", "delete", "fork", "tree", "search")
+_SESSIONS = ("list", "show", "export", "import", "rename", "delete", "fork", "tree", "search")
+
+PICK = "?"
+"""What `-r` without a name asks for: no session has this name."""
 
 _TRUST = "trust this folder's own files in this run"
 _MODES = ("read-only", "ask", "workspace", "full")
@@ -89,7 +92,14 @@ def _session(parser: argparse.ArgumentParser) -> None:
         "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
     )
     which.add_argument(
-        "-r", "--resume", type=_given, default=None, metavar="ID|NAME", help="resume this session"
+        "-r",
+        "--resume",
+        nargs="?",
+        const=PICK,
+        type=_given,
+        default=None,
+        metavar="ID|NAME",
+        help="resume this session; without a name, choose one",
     )
     parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
     parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
@@ -165,13 +175,20 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
     )
+    parser.add_argument("new", nargs="?", default="", metavar="NEW", help="rename: the new name")
     parser.add_argument(
         "--all", action="store_true", help="sessions of every workspace, not only of this one"
     )
     parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
     parser.add_argument("--name", default="", help="fork: the new session's name")
-    parser.add_argument("--format", choices=("ndjson", "markdown"), default="ndjson", help="export: as what")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="search: at most so many hits")
+    parser.add_argument(
+        "--format", choices=("ndjson", "md", "markdown"), default="ndjson", help="export: as what"
+    )
+    parser.add_argument(
+        "--limit", type=_positive, default=50, metavar="N", help="at most so many, the newest"
+    )
+    parser.add_argument("--cost", action="store_true", help="show: what each agent used of each model")
+    parser.add_argument("-y", "--yes", action="store_true", help="delete: do not ask")
     parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
     _shared(parser, json="for programs")
     for option in ("--verify", "--live"):  # of `replay`, so that it can say itself that it is not built

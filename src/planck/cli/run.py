@@ -14,6 +14,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
+from planck.cli.options import PICK
 from planck.cli.place import find_place, name_place
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGINT, partial(_stop, Exit.SIGINT))
     signal.signal(signal.SIGTERM, partial(_stop, Exit.SIGTERM))
     try:
-        prompt = _prompt(options.prompt)
+        prompt = _prompt(options)
         return asyncio.run(_run(options, prompt))
     except PlanckError as failure:
         return _report_unbegun(options, make_failure(failure.err, exit_code(failure)))
@@ -76,7 +77,8 @@ def _report_unbegun(options: argparse.Namespace, result: RunResult) -> int:
     return _report(options, result)
 
 
-def _prompt(argument: str | None) -> str:
+def _prompt(options: argparse.Namespace) -> str:
+    """Returns what to say; nothing where a session is resumed, which may have something to go on with."""
     try:
         piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as failure:
@@ -84,8 +86,8 @@ def _prompt(argument: str | None) -> str:
             ErrorKind.STDIN_ERROR,
             f"standard input can't be read as UTF-8 text: {failure}; pass the prompt as an argument",
         ) from None
-    parts = [part for part in (argument or "", piped.strip("\r\n")) if part.strip()]
-    if not parts:
+    parts = [part for part in (options.prompt or "", piped.strip("\r\n")) if part.strip()]
+    if not parts and not options.newest and not options.resume:
         raise UsageError(ErrorKind.NO_PROMPT, 'no prompt; say what to do: planck run "..."')
     return "\n\n".join(parts)
 
@@ -97,6 +99,9 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 
         approver = TerminalApprover()
     async with open_planck(options, approver) as planck_:
+        choose_session(planck_, options)
+        if not prompt:
+            _check_interrupted(planck_, options.resume)
         session = await open_session(planck_, options)
         if options.output_format == "text" and sys.stderr.isatty():
             return await _on_terminal(session, options, prompt, approver)
@@ -141,11 +146,30 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None"
     return planck_
 
 
+def choose_session(planck_: Planck, options: argparse.Namespace) -> None:
+    """Makes `-c`, and `-r` without a name, the id of the session that is meant."""
+    if options.newest:
+        options.resume = planck_.archive.newest_id()
+    elif options.resume == PICK:
+        from planck.cli.listing import pick_session
+
+        options.resume = pick_session(planck_.archive)
+
+
+def _check_interrupted(planck_: Planck, resumed: str) -> None:
+    """Refuses to resume without a prompt what has ended; who has it open is told by the resume itself."""
+    info = planck_.archive.info(resumed)
+    if info.state in ("done", "failed"):
+        raise UsageError(
+            ErrorKind.NO_PROMPT,
+            f"no prompt, and nothing of {info.name} was interrupted (it is {info.state}); "
+            f'say what to do: planck run -r {info.name} "..."',
+        )
+
+
 async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSession:
     settings = limits(options)
     resumed = options.resume
-    if options.newest:
-        resumed = planck_.archive.newest_id()
     if resumed and getattr(options, "no_session", False):
         raise UsageError(
             ErrorKind.INVALID_ARGS, "--no-session keeps nothing, and a resumed session is kept; leave out one"
@@ -201,7 +225,8 @@ async def _run_until_signal(session: OpenSession, prompt: str, timeout: float | 
     loop.add_signal_handler(signal.SIGINT, stop, Exit.SIGINT)
     loop.add_signal_handler(signal.SIGTERM, stop, Exit.SIGTERM)
     try:
-        result = await session.run(prompt, timeout=timeout)
+        going = session.run(prompt, timeout=timeout) if prompt else session.go_on(timeout=timeout)
+        result = await going
     finally:
         ended = True
         if stops:
@@ -284,8 +309,10 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
     if any(error["details"].get("no_model") for error in result.errors):
         print(WAYS_TO_A_MODEL, file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
+        cut_off = result.status in (TurnStatus.INTERRUPTED, TurnStatus.TIMED_OUT)
+        more = "" if cut_off else ' "..."'  # there is nothing to go on with but what the user says next
         print(
-            f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}",
+            f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}{more}",
             file=sys.stderr,
         )
     return result.exit_code
@@ -300,11 +327,11 @@ def _list_complaints(result: RunResult) -> list[str]:
         case Exit.DONE:
             return []
         case Exit.TIMEOUT:
-            return ["timeout: the time was up before the answer; go on with -c and a larger --timeout"]
+            return ["timeout: the time was up before the answer; `planck run -c` goes on with it"]
         case Exit.SIGINT | Exit.SIGTERM if result.session_id:
-            return ["interrupted: a signal ended the turn; go on with -c"]
+            return ["interrupted: a signal ended the turn; go on with `planck run -c`"]
         case Exit.NO_TEXT:
-            return ["invalid_response: the model ended without a text; ask again with -c, or another model"]
+            return ['invalid_response: the model ended without a text; ask again: planck run -c "..."']
     return last + [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
 
 

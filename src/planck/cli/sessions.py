@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
+from planck.cli.listing import STATES, format_cost, make_rows
 from planck.cli.place import find_place
-from planck.headless import Archive, Planck, SessionDetail, SessionInfo
+from planck.headless import Archive, Planck, SessionDetail, SessionInfo, Transcript
 from planck.records import codec
 from planck.records.outcome import ErrorKind
-from planck.records.visible import fit_line, make_plain
+from planck.records.visible import count_columns, fit_line, make_plain
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,20 +28,14 @@ def run(options: argparse.Namespace) -> int:
         )
     match options.action:
         case "list" | "tree":
-            sessions = archive.sessions(everywhere=options.all)
-            if not sessions and not options.json:
-                print("No sessions of this workspace yet; `--all` shows those of others.")
-            elif options.action == "list":
-                _print(sessions, map(_row, sessions), options.json)
-            else:
-                children = _group_by_parent(sessions)
-                _print(_nested(children, ""), _branch(children, "", ""), options.json)
+            _list(archive, options)
         case "show" if options.why_blocked:
             lines = archive.why_blocked(options.what)
             _print(lines, map(make_plain, lines), options.json)
         case "show":
             detail = archive.detail(options.what)
-            _print(detail, _describe(detail), options.json)
+            told = _tabulate(detail) if options.cost else _tell(detail, archive.transcript(options.what))
+            _print(detail, told, options.json)
         case "export":
             _export(archive, options.what, options.format)
         case "import":
@@ -48,23 +43,33 @@ def run(options: argparse.Namespace) -> int:
         case "fork":
             forked = asyncio.run(archive.fork(options.what, at=options.at, name=options.name))
             _done("forked", forked, options.json)
+        case "rename":
+            _done("renamed", asyncio.run(archive.rename(options.what, options.new)), options.json)
         case "delete":
-            _done("deleted", archive.delete(options.what), options.json)
+            return _delete(archive, options)
         case "search":
             return _search(archive, options)
     return 0
 
 
+def _list(archive: Archive, options: argparse.Namespace) -> None:
+    found = archive.sessions(everywhere=options.all, limit=options.limit + 1)
+    sessions = found[: options.limit]
+    if not sessions and not options.json:
+        print("No sessions of this workspace yet; `planck sessions list --all` shows those of others.")
+    elif options.action == "list":
+        _print(sessions, make_rows(sessions, archive.now()), options.json)
+    else:
+        children = _group_by_parent(sessions)
+        _print(_nested(children, ""), _branch(children, archive.now()), options.json)
+    if len(found) > len(sessions):
+        more = f"planck sessions {options.action}{' --all' * options.all} --limit {options.limit * 4}"
+        print(f"planck: the newest {len(sessions)}; more: {more}", file=sys.stderr)
+
+
 def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
     for line in [codec.encode_str(value)] if as_json else lines:
         print(line)
-
-
-def _row(info: SessionInfo) -> str:
-    problem = f"  ! {fit_line(info.problem, 100)}" if info.problem else ""
-    updated = make_plain(info.updated)[:16]
-    name = f"{fit_line(info.name, 30):<17}"
-    return f"{make_plain(info.id)}  {name} {updated}  {info.state:<11} {info.events:>6} events{problem}"
 
 
 def _group_by_parent(sessions: Sequence[SessionInfo]) -> dict[str, list[SessionInfo]]:
@@ -82,33 +87,87 @@ def _nested(children: dict[str, list[SessionInfo]], parent: str) -> list[dict[st
     ]
 
 
-def _branch(children: dict[str, list[SessionInfo]], parent: str, indent: str) -> Iterator[str]:
-    for info in children.get(parent, []):
+def _branch(children: dict[str, list[SessionInfo]], now: str) -> Iterator[str]:
+    """Rows in the order of the tree, each below what it was forked from."""
+    waiting = [(info, 0) for info in reversed(children.get("", []))]
+    width = shutil.get_terminal_size().columns
+    while waiting:
+        info, depth = waiting.pop()
+        indent = "  " * min(depth, 10)
         at = f" (at {info.forked_at})" if info.forked_at else ""
-        yield f"{indent}{_row(info)}{at}"
-        if info.id:
-            yield from _branch(children, info.id, f"{indent}  ")
+        for row in make_rows([info], now, width - len(indent) - len(at)):
+            yield f"{indent}{row}{at}"
+            at = ""
+        waiting += [(fork, depth + 1) for fork in reversed(children.get(info.id, [])) if info.id]
+
+
+def _tell(detail: SessionDetail, transcript: Transcript) -> Iterator[str]:
+    yield from _describe(detail)
+    name = detail.info.name
+    if transcript.earlier:
+        whole = f"planck sessions export {name} --format md"
+        yield f"\n… {transcript.earlier} earlier entries; all of them: {whole}"
+    speaker = ""
+    for entry in transcript.entries:
+        if entry.who != speaker:
+            speaker = entry.who
+            yield f"\n{fit_line(speaker, 60)}  #{entry.seq} {make_plain(entry.ts)[:16]}"
+        if entry.how == "said":
+            yield from (f"  {line}".rstrip() for line in make_plain(entry.text).split("\n"))
+        else:
+            width = max(shutil.get_terminal_size().columns - 5, 20)
+            yield f"  {'·' if entry.how == 'did' else '!'} {fit_line(entry.text, width)}"
 
 
 def _describe(detail: SessionDetail) -> Iterator[str]:
     info, usage = detail.info, detail.usage
-    yield _row(info)
-    yield make_plain(f"workspace {info.workspace}, created {info.created}")
+    team = f"team {fit_line(info.team, 40)} · " if info.team else ""
+    held = f" in process {info.holder.pid} on {info.holder.host}" if info.holder else ""
+    yield f"{fit_line(info.name, 64)} ({fit_line(info.id, 64)}) · {STATES[info.state]}{make_plain(held)}"
+    yield make_plain(
+        f"{team}{info.workspace} · {info.created[:16]} to {info.updated[:16]} · {info.head} events"
+    )
     if info.parent:
         yield make_plain(f"forked from {info.parent} at event {info.forked_at}")
+    if info.problem:
+        yield f"! {fit_line(info.problem)}"
     for agent in detail.agents:
-        state = fit_line(agent.state, 60)
-        who = f"{fit_line(agent.id, 40)}  {fit_line(agent.name, 20):<20}  {fit_line(agent.model, 60)}"
-        yield f"  {who}  {agent.turns} turns, {state}"
-    cached = usage.cache_read_tokens
-    yield f"tokens: {usage.input_tokens} in, {usage.output_tokens} out, {cached} from the cache"
-    if detail.last_text:
-        yield f"\n{make_plain(detail.last_text)}"
+        turns = f"{agent.turns} turn{'s' * (agent.turns != 1)}"
+        parts = (fit_line(agent.name, 20), fit_line(agent.model, 60), turns, fit_line(agent.state, 60))
+        yield f"  {' · '.join(parts)}"
+    cached, cost = usage.cache_read_tokens, format_cost(info.cost_usd)
+    yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
+
+
+def _tabulate(detail: SessionDetail) -> Iterator[str]:
+    head = ("agent", "model", "calls", "in", "out", "cached", "cost")
+    rows = [
+        (
+            fit_line(spent.agent, 20),
+            fit_line(spent.model, 30),
+            str(spent.calls),
+            str(spent.usage.input_tokens),
+            str(spent.usage.output_tokens),
+            str(spent.usage.cache_read_tokens),
+            format_cost(spent.cost_usd),
+        )
+        for spent in detail.spent
+    ]
+    usage, calls = detail.usage, str(sum(spent.calls for spent in detail.spent))
+    tokens = (str(usage.input_tokens), str(usage.output_tokens), str(usage.cache_read_tokens))
+    table = [head, *rows, ("all", "", calls, *tokens, format_cost(detail.info.cost_usd))]
+    widths = [max(map(count_columns, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            text + " " * (width - count_columns(text)) if at < 2 else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells)
 
 
 def _export(archive: Archive, what: str, format: str) -> None:
     out = sys.stdout.buffer
-    if format == "markdown":
+    if format in ("md", "markdown"):
         for piece in archive.render_markdown(what):
             out.write(piece.encode(errors="replace"))
     else:
@@ -129,7 +188,28 @@ async def _import(archive: Archive, what: str) -> SessionInfo:
 
 
 def _done(what: str, info: SessionInfo, as_json: bool) -> None:
-    _print(info, [f"{what} {info.id} {make_plain(info.name)} ({info.events} events)"], as_json)
+    _print(info, [f"{what} {make_plain(info.id)} {make_plain(info.name)} ({info.head} events)"], as_json)
+
+
+def _delete(archive: Archive, options: argparse.Namespace) -> int:
+    info = archive.info(options.what)
+    if not options.yes:
+        if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError(
+                ErrorKind.INVALID_ARGS,
+                "deleting is for good and nobody is here to ask; "
+                f"if you mean it: planck sessions delete {info.id} --yes",
+            )
+        archive.check_free(info.id)
+        from planck.cli.typed import ask
+
+        about = f": {fit_line(info.first_prompt, 50)}" if info.first_prompt else ""
+        print(f"{make_plain(info.name)} ({make_plain(info.id)}), {info.head} events{about}")
+        if ask("Delete it for good? [y/N] ").lower() not in ("y", "yes"):
+            print("Nothing was deleted.")
+            return 0
+    _done("deleted", archive.delete(info.id), options.json)
+    return 0
 
 
 def _search(archive: Archive, options: argparse.Namespace) -> int:
@@ -140,6 +220,8 @@ def _search(archive: Archive, options: argparse.Namespace) -> int:
     found = 0
     for hit in hits:
         found += 1
-        where = f"{hit.session_id} {make_plain(hit.session_name)} #{hit.seq} {hit.type}"
-        print(f"{where}: {fit_line(hit.excerpt, 160)}")
+        who = fit_line(hit.agent or hit.type, 20)
+        print(f"{make_plain(hit.session_name)} #{hit.seq} {who}: {fit_line(hit.excerpt, 300)}")
+    if not found:
+        print(f"planck: nothing says {fit_line(options.what, 60)!r} here", file=sys.stderr)
     return 0 if found else 1

@@ -39,11 +39,12 @@ from planck.peers.plan import remove_server as remove_server
 from planck.permissions.grants import revise_rule as revise_rule
 from planck.session.archive import Archive as Archive
 from planck.session.archive import SessionDetail as SessionDetail
-from planck.session.archive import SessionInfo as SessionInfo
 from planck.session.directory import SessionError as SessionError
+from planck.session.listing import SessionInfo as SessionInfo
 from planck.session.result import Exit as Exit
 from planck.session.result import RunResult as RunResult
 from planck.session.result import make_failure as make_failure
+from planck.session.transcript import Transcript as Transcript
 from planck.session.undo import Plan as Plan
 from planck.session.undo import Selection as Selection
 from planck.session.undo import UndoError as UndoError

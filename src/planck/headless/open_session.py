@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from planck.session.undo import Plan as UndoPlan
     from planck.session.undo import Selection
 
+_GO_ON = "Go on with what was interrupted."
 _MAX_STOPS = 5
 """How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
 
@@ -167,13 +168,13 @@ class OpenSession:
         """The live agents, in the order in which they started."""
         return [member.spec for member in self._opened.team.members]
 
-    async def prompt(self, text: str, *, steer: bool = False) -> None:
+    async def prompt(self, text: str, *, steer: bool = False, origin: Origin = Origin.USER) -> None:
         """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
         session = self._session
         text = await self._past_hooks(text)
         if not steer:
             self._prompted = self.head
-        refused = await session.prompt(text, steer=steer)
+        refused = await session.prompt(text, steer=steer, origin=origin)
         if refused:
             raise PromptRefused(refused.kind, refused.message, refused.details)
 
@@ -223,7 +224,13 @@ class OpenSession:
             duration_ms=duration_ms,
         )
 
-    async def run(self, prompt: str, *, timeout: float | None = None) -> RunResult:
+    async def go_on(self, *, timeout: float | None = None) -> RunResult:
+        """Send the orchestrator back to what was interrupted, and wait as `run` does."""
+        return await self.run(_GO_ON, timeout=timeout, origin=Origin.PLANCK)
+
+    async def run(
+        self, prompt: str, *, timeout: float | None = None, origin: Origin = Origin.USER
+    ) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more.
 
         Where another process has taken the session over, this one is closed and `writer_conflict` raised.
@@ -233,7 +240,7 @@ class OpenSession:
         self._session.team.resume()
         try:
             async with asyncio.timeout(timeout):
-                await self.prompt(prompt)
+                await self.prompt(prompt, origin=origin)
                 await self.settled()
         except TimeoutError:
             await self.stop(TurnStatus.TIMED_OUT)

@@ -200,6 +200,7 @@ class Planck:
                 workspace=str(self.workspace),
                 version=planck.__version__,
                 options=plan.describe(),
+                team=team or self.config.default_team or "",
             )
             session = await start_session(log, started, specs, wired.team)
         return self._track(OpenSession(session, wired, self._providers, self._clock))
@@ -248,7 +249,7 @@ class Planck:
             raise SessionError(
                 ErrorKind.PERMISSION_DENIED,
                 f"agents of this imported session are at {stranger!r}, which is none of your `providers`; "
-                "add it there if you know it, or only read the session: planck sessions show",
+                f"add it there if you know it, or only read it: planck sessions show {log.name}",
             )
 
     def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:

@@ -5,6 +5,7 @@ the files under tests/logs hold it to that. What is over leaves counts; what is 
 """
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any, Literal
 
 import msgspec
@@ -94,10 +95,7 @@ def apply(board: Board, event: Event) -> Board:
 
 
 def fold_events(events: Iterable[Event]) -> Board:
-    board = Board()
-    for event in events:
-        board = apply(board, event)
-    return board
+    return reduce(apply, events, Board())
 
 
 def _find_state(board: Board) -> SessionState:
@@ -261,7 +259,7 @@ def _drop_waits(board: Board, id: str) -> Board:
 
 def _start_turn(board: Board, event: Event, data: glimpses.TurnStart) -> Board:
     board = _drop_waits(board, event.agent_id or "")
-    board = _change_row(
+    return _change_row(
         replace(_count(board, turns=1), halted=False),
         event.agent_id,
         status="streaming",
@@ -273,7 +271,6 @@ def _start_turn(board: Board, event: Event, data: glimpses.TurnStart) -> Board:
         error=None,
         stopping=False,
     )
-    return board
 
 
 def _end_turn(board: Board, event: Event, data: glimpses.TurnEnd) -> Board:
@@ -308,7 +305,7 @@ def _start_call(board: Board, event: Event, data: glimpses.ToolStart) -> Board:
     if row is None:
         return board
     plan = _read_plan(data.args) if data.name == "update_plan" else ()
-    call = OpenCall(data.id, data.name, _find_subject(data.args), event.ts, plan)
+    call = OpenCall(data.id, data.name, find_subject(data.args), event.ts, plan)
     return _change_row(board, row.id, status="executing_tools", since=event.ts, calls=(*row.calls, call))
 
 
@@ -420,8 +417,8 @@ def _rewind(board: Board, event: Event, data: glimpses.Nothing) -> Board:
     return _change_row(board, event.agent_id, context=0)
 
 
-def _change_mode(board: Board, event: Event, data: glimpses.Options) -> Board:
-    return replace(board, mode=data.mode or board.mode)
+def _change_session(board: Board, event: Event, data: glimpses.SessionChanged) -> Board:
+    return replace(board, mode=data.mode or board.mode, name=data.name or board.name)
 
 
 def _change_model(board: Board, event: Event, data: glimpses.ModelChanged) -> Board:
@@ -450,7 +447,7 @@ def _count(board: Board, **more: int) -> Board:
     )
 
 
-def _find_subject(args: Any) -> str:
+def find_subject(args: Any) -> str:
     if not isinstance(args, dict):
         return ""
     return next((args[key] for key in _SUBJECTS if isinstance(args.get(key), str)), "")[:SUBJECT]
@@ -477,6 +474,7 @@ def _reading(shape: type[msgspec.Struct], fold: _Fold) -> tuple[msgspec.json.Dec
 _FOLDS: dict[str, tuple[msgspec.json.Decoder[Any], _Fold]] = {
     "session_started": _reading(glimpses.SessionStarted, _start_session),
     "session_resumed": _reading(glimpses.SessionStarted, _resume_session),
+    "renamed": _reading(glimpses.SessionChanged, _change_session),
     "forked": _reading(glimpses.Forked, _fork),
     "agent_started": _reading(glimpses.AgentStarted, _start_agent),
     "agent_ended": _reading(glimpses.AgentEnded, _end_agent),
@@ -496,7 +494,7 @@ _FOLDS: dict[str, tuple[msgspec.json.Decoder[Any], _Fold]] = {
     "file_changed": _reading(glimpses.FileChanged, _change_file),
     "compacted": _reading(glimpses.Compacted, _compact),
     "rewound": _reading(glimpses.Nothing, _rewind),
-    "mode_changed": _reading(glimpses.Options, _change_mode),
+    "mode_changed": _reading(glimpses.SessionChanged, _change_session),
     "model_changed": _reading(glimpses.ModelChanged, _change_model),
     "error": _reading(glimpses.Error, _note_error),
 }

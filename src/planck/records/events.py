@@ -99,6 +99,8 @@ class SessionStarted(View, frozen=True, kw_only=True):
     workspace: str
     version: str
     options: SessionOptions | None = None
+    team: str = ""
+    """As it was named; empty: one orchestrator alone."""
 
 
 class SessionResumed(View, frozen=True, kw_only=True):
@@ -351,6 +353,13 @@ class ModeChanged(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "mode_changed"
     mode: str
     before: str
+
+
+class Renamed(View, frozen=True, kw_only=True):
+    """The session has another name from here on; its id stays."""
+
+    type: ClassVar[str] = "renamed"
+    name: str
 
 
 class ModelChanged(View, frozen=True, kw_only=True):

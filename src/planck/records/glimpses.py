@@ -22,6 +22,13 @@ class SessionStarted(msgspec.Struct):
     options: Options = msgspec.field(default_factory=Options)
 
 
+class SessionChanged(msgspec.Struct):
+    """Another name or another mode."""
+
+    name: str = ""
+    mode: str = ""
+
+
 class Model(msgspec.Struct):
     provider: str = ""
     model: str = ""

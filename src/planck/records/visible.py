@@ -39,9 +39,27 @@ def make_plain(text: str) -> str:
 
 
 def fit_line(text: str, width: int | None = None) -> str:
-    """Puts the plain text on one line, cut to `width` characters."""
+    """Puts the plain text on one line, cut to `width` columns of a terminal."""
     line = " ".join(make_plain(text).split())
-    return line if width is None or len(line) <= width else line[: max(width - 1, 0)] + "…"
+    if width is None or count_columns(line) <= width:
+        return line
+    left, end = width - 1, 0
+    while end < len(line) and (left := left - count_columns(line[end])) >= 0:
+        end += 1
+    return line[: max(end, 0)] + "…" if width > 0 else ""
+
+
+def count_columns(text: str) -> int:
+    """Returns how wide a terminal shows plain text at most: wide characters count two, marks none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(
+        # U+FE0F makes an emoji of the letter before it, which is wide on some terminals.
+        0 if category(one) in ("Mn", "Me") and one != "\ufe0f" else 2 if east_asian_width(one) in "WF" else 1
+        for one in text
+    )
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -1,45 +1,43 @@
-"""What a user may do with stored sessions: look, search, fork, export, import, delete."""
+"""What a user may do with stored sessions: look, search, name, fork, export, import, delete."""
 
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from planck.records import codec
-from planck.records.board import Board, SessionState, apply
-from planck.records.events import Event, TurnEnd, view
-from planck.records.outcome import ErrorKind
+from planck.records.board import Board
+from planck.records.events import Renamed, TurnEnd, UsageSpent, view
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.rows import AgentRow
 from planck.records.usage import Usage
 from planck.session.blocked import describe_state, why_blocked
-from planck.session.directory import SessionDirectory, SessionError, id_in, is_same_place, is_valid_name
+from planck.session.bus import Bus
+from planck.session.directory import SessionDirectory, SessionError, id_in, is_valid_name
+from planck.session.journal import SessionJournal
+from planck.session.listing import (
+    Listing,
+    SessionInfo,
+    Summary,
+    describe_holder,
+    describe_log,
+    name_in,
+    read_info,
+)
 from planck.store.database import companion
-from planck.store.directory import list_logs, remove_log
-from planck.store.lock import WriterLock, find_holder
+from planck.store.directory import move_log, remove_log
+from planck.store.lock import WriterLock
 from planck.store.reader import SqliteReader
+from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 from planck.toolkit.clock import RandomIds, SystemClock
 
-
-class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a listing."""
-
-    id: str
-    name: str
-    workspace: str = ""
-    created: str = ""
-    updated: str = ""
-    events: int = 0
-    state: SessionState | Literal[""] = ""
-    """As of its log, and of whether a process has it open; empty where that was not asked for."""
-    parent: str = ""
-    forked_at: int = 0
-    problem: str = ""
-    """What is wrong with the file, and what to do."""
+if TYPE_CHECKING:
+    from planck.session.search import Hit
+    from planck.session.transcript import Transcript
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,21 +51,24 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What one agent used of one model."""
+
+    agent_id: str
+    agent: str
+    model: str
+    calls: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
+    """None: a price is unknown."""
+
+
 class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
     info: SessionInfo
     agents: list[AgentInfo]
     usage: Usage
+    spent: list[Spent]
     last_text: str
-
-
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    session_id: str
-    session_name: str
-    seq: int
-    ts: str
-    agent_id: str | None
-    type: str
-    excerpt: str
 
 
 class Archive:
@@ -80,13 +81,26 @@ class Archive:
         self._clock = SystemClock()
         self._ids = RandomIds()
 
-    def sessions(self, *, everywhere: bool = False) -> list[SessionInfo]:
+    def sessions(self, *, everywhere: bool = False, limit: int | None = None) -> list[SessionInfo]:
         """Lists sessions, newest first; those of other workspaces only when asked for."""
-        return [replace(info, state=_read_state(path)) for path, info in self._list(everywhere)]
+        return [info for _, info in self._list(everywhere, limit)]
+
+    def info(self, id_or_name: str) -> SessionInfo:
+        path = self._directory.find(id_or_name)
+        return describe_holder(path, read_info(path))
+
+    def now(self) -> str:
+        """The time that ages are counted to."""
+        return self._clock.now()
 
     def newest_id(self) -> str:
         """The session of this workspace that was created last."""
-        return id_in(self._directory.find_newest())
+        newest = Listing(self._folder).newest(self._workspace)
+        if newest is None:
+            raise SessionError(
+                ErrorKind.NOT_FOUND, "no session of this workspace to continue; start one first"
+            )
+        return id_in(newest)
 
     def detail(self, id_or_name: str) -> SessionDetail:
         """Says all that the sound part of the log holds; damage is named in `info.problem`."""
@@ -97,14 +111,21 @@ class Archive:
         """Puts each wait in words; also of a session that another process runs now."""
         with self._reading(id_or_name) as store:
             read = _read_log(store)
-            if _find_state(store.path, read.board) == read.board.state:
+            if read.info.state == read.board.state:
                 lines = why_blocked(read.board, self._clock.now())
             else:
                 lines = [
                     "nothing moves: no process has this session open; what was at work when it stopped is "
-                    f"named when you resume it with `planck -r {store.meta.get('name', '')}`"
+                    f"named when you resume it with `planck -r {read.info.name}`"
                 ]
-            return [*lines, read.problem] if read.problem else lines
+            return [*lines, read.info.problem] if read.info.problem else lines
+
+    def transcript(self, id_or_name: str) -> "Transcript":
+        """Tells who said and did what; of a long session its end."""
+        with self._reading(id_or_name) as store:
+            from planck.session.transcript import tell
+
+            return tell(store)
 
     def events(self, id_or_name: str) -> Iterator[bytes]:
         """Yields the export: one JSON line an event."""
@@ -132,7 +153,7 @@ class Archive:
         exported = transfer.read_trailer(file)
         path = self._place_import(exported.meta)
         await transfer.import_log(file, exported, path)
-        return _read_info(path)
+        return read_info(path)
 
     async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
         """Makes a session that begins with the first `at` events of one (default: all that are sound)."""
@@ -143,58 +164,68 @@ class Archive:
             meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
             path = self._directory.make_path(id, name)
             await transfer.fork(store, path, meta, self._clock, _count_sound(store) if at is None else at)
-        return _read_info(path)
+        return read_info(path)
+
+    def check_free(self, id_or_name: str) -> None:
+        """Raises `writer_conflict`, which names the process, where one has the session open."""
+        WriterLock(companion(self._directory.find(id_or_name), "lock")).release()
+
+    async def rename(self, id_or_name: str, name: str) -> SessionInfo:
+        """Gives a session that nobody has open another name; its id and its events stay."""
+        if not name:
+            raise SessionError(
+                ErrorKind.INVALID_ARGS, "say the new name too: planck sessions rename calm-fox bold-owl"
+            )
+        path = self._directory.find(id_or_name)
+        with self._directory.hold_names():
+            if name == name_in(path):
+                return read_info(path)
+            new = self._directory.make_path(id_in(path), self._directory.choose_name(name, self._ids))
+            move_log(path, new)
+        try:
+            store = SqliteStore.open(new)
+            try:
+                await SessionJournal(store, Bus(), self._clock).record(
+                    None, 0, Renamed(name=name), barrier=True
+                )
+                if isinstance(store, SqliteStore):  # else it is a newer planck's, and refused that
+                    store.change_meta({"name": name})
+            finally:
+                store.close()
+        except PlanckError:
+            move_log(new, path)
+            raise
+        Listing(self._folder).forget(path)
+        return read_info(new)
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
         path = self._directory.find(id_or_name)
-        info = _read_info(path)
+        info = read_info(path)
         lock = WriterLock(companion(path, "lock"))
         try:
             remove_log(path)
         finally:
             lock.release()
         shutil.rmtree(self._folder / f"{id_in(path)}.output", ignore_errors=True)
+        Listing(self._folder).forget(path)
         return info
 
-    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator[Hit]:
-        """Yields events whose data contain the text in any case: newest session first, newest event first."""
-        # As it stands in the log: JSON writes some characters in another way.
-        wanted = codec.encode_str(text)[1:-1].casefold()
+    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator["Hit"]:
+        """Yields events that say the text, in any case: newest session first, newest event first."""
+        from planck.session.search import search_log
+
         for _, info in self._list(everywhere):
             if not info.problem:
-                for hit in self._search_log(info, wanted):
-                    yield hit
-                    limit -= 1
-                    if limit <= 0:
-                        return
+                with self._reading(info.id) as store:
+                    for hit in search_log(store, info, text):
+                        yield hit
+                        limit -= 1
+                        if limit <= 0:
+                            return
 
-    def _search_log(self, info: SessionInfo, wanted: str) -> Iterator[Hit]:
-        """Searches as far as the log can be read: a damaged one hides none of the others."""
-        try:
-            with self._reading(info.id) as store:
-                for event in _read_backwards(store):
-                    if excerpt := _cut_excerpt(event, wanted):
-                        yield Hit(
-                            session_id=info.id,
-                            session_name=info.name,
-                            seq=event.seq or 0,
-                            ts=event.ts,
-                            agent_id=event.agent_id,
-                            type=event.type,
-                            excerpt=excerpt,
-                        )
-        except StoreError:
-            return
-
-    def _list(self, everywhere: bool) -> list[tuple[Path, SessionInfo]]:
-        found = [
-            (path, info)
-            for path in list_logs(self._folder)
-            if (info := _read_info(path)).id
-            and (everywhere or is_same_place(info.workspace, self._workspace))
-        ]
-        return sorted(found, key=lambda one: one[1].updated, reverse=True)
+    def _list(self, everywhere: bool, limit: int | None = None) -> list[tuple[Path, SessionInfo]]:
+        return Listing(self._folder).read(None if everywhere else self._workspace, limit)
 
     def _reading(self, id_or_name: str) -> closing[SqliteReader]:
         return closing(SqliteReader.open(self._directory.find(id_or_name)))
@@ -212,85 +243,67 @@ class Archive:
         return self._directory.make_path(id, name)
 
 
-def _read_info(path: Path) -> SessionInfo:
-    try:
-        with closing(SqliteReader.open(path)) as store:
-            return _describe(store)
-    except StoreError as e:
-        id, _, name = path.stem.partition("_")
-        return SessionInfo(id=id, name=name, problem=str(e))
-
-
-def _describe(store: SqliteReader) -> SessionInfo:
-    """Returns one without an id for a file whose creation was cut short: it holds nothing."""
-    meta = store.meta
-    if "id" not in meta:
-        return SessionInfo(id="", name=store.path.stem)
-    last = store.read_back(limit=1)
-    return SessionInfo(
-        id=meta["id"],
-        name=meta.get("name", ""),
-        workspace=meta.get("workspace", ""),
-        created=meta.get("created", ""),
-        updated=last[-1].ts if last else meta.get("created", ""),
-        events=store.head,
-        parent=meta.get("parent", ""),
-        forked_at=int(meta.get("forked_at") or 0),
-        problem=str(store.damage) if store.damage else "",
-    )
-
-
 def _read_detail(store: SqliteReader) -> SessionDetail:
-    read, info = _read_log(store), _describe(store)
+    read = _read_log(store)
+    alive = read.info.state == read.board.state
     return SessionDetail(
-        info=replace(info, state=_find_state(store.path, read.board), problem=read.problem or info.problem),
-        agents=[_describe_agent(row, read.board) for row in read.board.agents],
+        info=read.info,
+        agents=[_describe_agent(row, read.board, alive) for row in read.board.agents],
         usage=read.board.usage,
+        spent=[*read.spent.values()],
         last_text=read.last_text,
     )
 
 
-def _read_state(path: Path) -> SessionState | Literal[""]:
-    try:
-        with closing(SqliteReader.open(path)) as store:
-            return _find_state(path, _read_log(store).board)
-    except StoreError:
-        return ""
-
-
 class _Read(msgspec.Struct, frozen=True):
-    """What the sound part of a log comes to, and what is wrong with the rest."""
+    """What the sound part of a log comes to."""
 
     board: Board
+    info: SessionInfo
+    spent: dict[tuple[str, str], Spent]
     last_text: str
-    problem: str
 
 
 def _read_log(store: SqliteReader) -> _Read:
-    board, text = Board(), ""
+    fold, text, problem = Summary(), "", ""
+    spent: dict[tuple[str, str], Spent] = {}
     try:
         for event in store.read():
-            board = apply(board, event)
+            fold.add(event)
             if event.type == TurnEnd.type and isinstance(end := view(event), TurnEnd):
                 text = end.text or text
+            elif event.type == UsageSpent.type and isinstance(used := view(event), UsageSpent):
+                key = (event.agent_id or "", used.model)
+                row = fold.board.agent(event.agent_id)
+                before = spent.get(key) or Spent(
+                    agent_id=key[0], agent=row.name if row else key[0], model=used.model
+                )
+                spent[key] = _add_use(before, used)
     except StoreError as e:
-        return _Read(board, text, str(e))
-    return _Read(board, text, "")
+        problem = str(e)
+    info = describe_holder(store.path, describe_log(store, fold, problem))
+    return _Read(fold.board, info, spent, text)
 
 
-def _find_state(path: Path, board: Board) -> SessionState:
-    """What a log leaves open goes on only where a process has it open."""
-    at_work = board.state in ("running", "waiting")
-    return "interrupted" if at_work and not find_holder(companion(path, "lock")) else board.state
+def _add_use(before: Spent, used: UsageSpent) -> Spent:
+    unknown = before.cost_usd is None or used.cost_usd is None
+    return replace(
+        before,
+        calls=before.calls + 1,
+        usage=before.usage + used.usage,
+        cost_usd=None if unknown else (before.cost_usd or 0.0) + (used.cost_usd or 0.0),
+    )
 
 
-def _describe_agent(row: AgentRow, board: Board) -> AgentInfo:
+def _describe_agent(row: AgentRow, board: Board, alive: bool) -> AgentInfo:
+    """An agent that no process runs is in no turn, whatever its log leaves open."""
+    open_still = row.status not in ("idle", "ended")
     return AgentInfo(
         id=row.id,
         type=row.type,
         name=row.name,
         model=row.model,
-        state=describe_state(row, board),
+        state=describe_state(row, board) if alive or not open_still else "interrupted",
         turns=row.turn,
         usage=row.usage,
     )
@@ -305,16 +318,3 @@ def _count_sound(store: SqliteReader) -> int:
     except StoreError:
         pass
     return count
-
-
-def _read_backwards(store: SqliteReader) -> Iterator[Event]:
-    before = store.head + 1
-    while page := store.read_back(before):
-        yield from reversed(page)
-        before = page[0].seq or 0
-
-
-def _cut_excerpt(event: Event, wanted: str) -> str:
-    text = bytes(event.data).decode(errors="replace")
-    at = text.casefold().find(wanted)
-    return text[max(0, at - 40) : at + len(wanted) + 60] if at >= 0 else ""

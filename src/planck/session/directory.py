@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 
 from planck.records.outcome import ErrorKind, PlanckError
@@ -14,6 +15,8 @@ from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CANDIDATES = 5
+"""Named where it is not clear which session is meant."""
 
 
 class SessionError(PlanckError):
@@ -72,23 +75,38 @@ class SessionDirectory:
         return name
 
     def find(self, id_or_name: str) -> Path:
-        """Returns the session of that id, or else the newest of that name in this workspace."""
+        """Returns the session of that id, or else the newest of that name in this workspace.
+
+        What is neither may be how only one id, or one name of this workspace, begins.
+        """
         if is_valid_name(id_or_name):
-            by_id = sorted(self._folder.glob(f"{id_or_name}_*.db"))
-            found = by_id or self._find_named(id_or_name)
+            by_id = [path for path in self._folder.glob(f"{id_or_name}_*.db") if id_in(path) == id_or_name]
+            found = by_id or self._find_named(id_or_name) or self._find_beginning(id_or_name)
             if found:
                 return found[-1]
         raise SessionError(
             ErrorKind.NOT_FOUND, f"no session {id_or_name!r} here; `planck sessions list --all` shows them"
         )
 
-    def find_newest(self) -> Path:
-        found = self._keep_own(self._folder.glob("*_*.db"))
-        if not found:
-            raise SessionError(
-                ErrorKind.NOT_FOUND, "no session of this workspace to continue; start one first"
-            )
-        return found[-1]
+    def _find_beginning(self, text: str) -> list[Path]:
+        """Raises where several begin so; only as many are opened as it takes to say so."""
+        by_id = sorted(path for path in self._folder.glob(f"{text}*_*.db") if id_in(path).startswith(text))
+        by_name = [
+            path
+            for path in self._folder.glob(f"*_{text}*.db")
+            if path.stem.partition("_")[2].startswith(text) and path not in by_id[:_CANDIDATES]
+        ]
+        own = islice(self._open_own(sorted(by_name)), _CANDIDATES)
+        found = [*by_id[:_CANDIDATES], *(path for _, path in own)][:_CANDIDATES]
+        if len(found) < 2:
+            return found
+        named = ", ".join(f"{path.stem.partition('_')[2]} ({id_in(path)})" for path in found)
+        more = " and more" if len(found) == _CANDIDATES else ""
+        raise SessionError(
+            ErrorKind.NOT_UNIQUE,
+            f"{text!r} may be {named}{more}; type more of the name or the id",
+            {"candidates": [id_in(path) for path in found]},
+        )
 
     def _find_named(self, name: str) -> list[Path]:
         found = (path for path in self._folder.glob(f"*_{name}.db") if path.stem.partition("_")[2] == name)
@@ -96,7 +114,10 @@ class SessionDirectory:
 
     def _keep_own(self, paths: Iterable[Path]) -> list[Path]:
         """Returns those of this workspace, oldest first."""
-        found = []
+        return [path for _, path in sorted(self._open_own(paths))]
+
+    def _open_own(self, paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
+        """Yields those of this workspace with the time of their creation."""
         for path in paths:
             try:
                 with closing(SqliteReader.open(path)) as log:
@@ -104,8 +125,7 @@ class SessionDirectory:
             except StoreError:
                 continue
             if is_same_place(meta.get("workspace", ""), self._workspace):
-                found.append((meta.get("created", ""), path))
-        return [path for _, path in sorted(found)]
+                yield meta.get("created", ""), path
 
 
 def is_valid_name(name: str) -> bool:
@@ -114,7 +134,9 @@ def is_valid_name(name: str) -> bool:
 
 def is_same_place(recorded: str, workspace: Path) -> bool:
     """True whatever link either was reached by."""
-    return recorded == str(workspace) or os.path.realpath(recorded) == os.path.realpath(workspace)
+    return bool(recorded) and (
+        recorded == str(workspace) or os.path.realpath(recorded) == os.path.realpath(workspace)
+    )
 
 
 def id_in(path: Path) -> str:

@@ -69,9 +69,10 @@ def as_store_error(path: Path, e: BaseException) -> BaseException:
     if isinstance(e, sqlite3.OperationalError | OSError):
         return StoreError(ErrorKind.LOG_READ_FAILED, f"can't open {path.name!r}: {e}; check disk and file")
     if isinstance(e, sqlite3.DatabaseError):
+        id = path.name.partition("_")[0]
         return StoreError(
             ErrorKind.CORRUPT_LOG_LINE,
-            f"{path.name!r} is damaged: {e}; `planck sessions export` saves what can be read",
+            f"{path.name!r} is damaged: {e}; `planck sessions export {id}` saves what can be read",
         )
     return e
 

@@ -1,10 +1,17 @@
 """The directory of the session files: private to its user, one set of files per session."""
 
+import glob
 import os
+import shutil
+import sqlite3
 import stat
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from planck.records.outcome import ErrorKind
+from planck.store.database import Disk, as_store_error, companion, connect
+from planck.store.lock import WriterLock
 from planck.store.store import StoreError
 
 
@@ -26,21 +33,74 @@ def make_private(directory: Path) -> None:
         )
 
 
-def list_logs(directory: Path) -> list[Path]:
-    """Returns the logs, newest first by the time of the last write."""
-    found = [(_last_write(path), path) for path in directory.glob("*.db")]
-    return [path for _, path in sorted(found, reverse=True)]
+class LogFile(NamedTuple):
+    path: Path
+    written: int
+    """When, in nanoseconds: the later of the file and of its WAL."""
+    mark: tuple[int, ...]
+    """Another one after every write that is not in the same moment; begins with the file's own number."""
+
+
+def scan_logs(directory: Path) -> list[LogFile]:
+    """Returns the logs, newest first by the time of the last write; none of them is opened."""
+    logs: dict[str, os.stat_result] = {}
+    wals: dict[str, os.stat_result] = {}
+    with suppress(FileNotFoundError), os.scandir(directory) as entries:
+        for entry in entries:
+            home = logs if entry.name.endswith(".db") else wals if entry.name.endswith(".db-wal") else None
+            if home is not None:
+                with suppress(OSError):  # gone by now, or a link to nowhere
+                    home[entry.name] = entry.stat()
+    found = [
+        _describe(directory / name, log, wals.get(f"{name}-wal"))
+        for name, log in logs.items()
+        if stat.S_ISREG(log.st_mode)
+    ]
+    return sorted(found, key=lambda file: (file.written, file.path), reverse=True)
 
 
 def remove_log(path: Path) -> None:
     """Removes the log and everything beside it; the lock file last, so that nobody opens half of it."""
-    for companion in sorted(path.parent.glob(f"{path.name}*"), key=lambda p: p.name.endswith(".lock")):
-        companion.unlink(missing_ok=True)
+    for file in sorted(path.parent.glob(f"{path.name}*"), key=lambda p: p.name.endswith(".lock")):
+        file.unlink(missing_ok=True)
 
 
-def _last_write(path: Path) -> float:
-    # A reader leaves an empty -wal behind: that is no write.
-    return max(
-        (p.stat().st_mtime for p in (path, Path(f"{path}-wal")) if p.exists() and p.stat().st_size),
-        default=0.0,
-    )
+def move_log(path: Path, new: Path) -> None:
+    """Gives a log that nobody has open another name; killed at any point, it is whole under one of them."""
+    lock = WriterLock(companion(path, "lock"))
+    try:
+        _empty_wal(path)
+        witness = companion(path, "witness")
+        if witness.exists():
+            shutil.copy2(witness, companion(new, "witness"))
+        path.rename(new)
+        for beside in path.parent.glob(f"{glob.escape(path.name)}*"):
+            rest = beside.name.removeprefix(path.name)
+            if rest.endswith(".bak"):
+                beside.rename(f"{new}{rest}")
+            else:
+                beside.unlink(missing_ok=True)
+    except OSError as e:
+        raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"{path.name!r} can't be renamed: {e}") from e
+    finally:
+        lock.release()
+
+
+def _empty_wal(path: Path) -> None:
+    """Moves all of it into the file itself, which then is the whole log."""
+    try:
+        with closing(connect(Disk(), path, "rw")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.Error as e:
+        raise as_store_error(path, e) from e
+    wal = Path(f"{path}-wal")
+    if wal.exists() and wal.stat().st_size:
+        raise StoreError(ErrorKind.WRITER_CONFLICT, f"somebody reads {path.name!r} at this moment; try again")
+
+
+def _describe(path: Path, log: os.stat_result, wal: os.stat_result | None) -> LogFile:
+    # A reader leaves an empty -wal behind: that is no write. A log that holds nothing was never written.
+    kept = [log, wal] if wal and wal.st_size else [log]
+    written = max((found.st_mtime_ns for found in kept if found.st_size), default=0)
+    sizes = (part for found in kept for part in (found.st_size, found.st_mtime_ns))
+    return LogFile(path, written, (log.st_ino, *sizes))

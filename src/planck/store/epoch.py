@@ -37,6 +37,9 @@ class Epoch:
         if rows and not self._db.execute(_INSERTS[len(rows) - 1], (*values, self._number)).rowcount:
             raise self._refuse()
 
+    def change_meta(self, changes: Mapping[str, str]) -> None:
+        self._add(("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*changes.items()]))
+
     def _add(self, *work: tuple[str, Sequence[tuple[object, ...]]]) -> None:
         """Runs each statement for all of its rows in one commit, or for none."""
         db = self._db

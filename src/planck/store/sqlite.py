@@ -163,6 +163,15 @@ class SqliteStore(SqliteReader):
             except sqlite3.Error as e:
                 raise write_failure(self.path, e) from e
 
+    def change_meta(self, changes: Mapping[str, str]) -> None:
+        """Changes what the log says of itself beside its events, and nothing in them."""
+        self._check_writable()
+        try:
+            self._epoch.change_meta(changes)
+        except sqlite3.Error as e:
+            raise write_failure(self.path, e) from e
+        self.meta.update(changes)
+
     def keep(self, blob: bytes) -> str:
         digest = hashlib.sha256(blob).digest()
         if digest not in self._kept:

@@ -1,0 +1,88 @@
+"""A list of sessions for a person: its rows at any width, and the choice of one of them."""
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from planck.cli.errors import UsageError
+from planck.headless import Archive, SessionInfo
+from planck.records.outcome import ErrorKind
+from planck.records.visible import count_columns, fit_line, make_plain
+
+STATES = {
+    "running": "running",
+    "waiting": "waits for you",
+    "done": "done",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "": "unreadable",
+}
+_NARROW, _WIDE = 60, 120
+_CHOICES = 9
+
+
+def make_rows(sessions: Sequence[SessionInfo], now: str, width: int | None = None) -> Iterator[str]:
+    """Yields a line for each, within the width; two where that is narrow."""
+    width = (width or shutil.get_terminal_size().columns) - 1  # the last column makes some terminals wrap
+    names = max((count_columns(fit_line(info.name, 24)) for info in sessions), default=0)
+    teams = max((count_columns(fit_line(info.team, 14)) for info in sessions), default=0)
+    for info in sessions:
+        said = info.problem or info.first_prompt
+        state, age = f"{STATES[info.state]:<13}", f"{format_age(info.updated, now):>6}"
+        if width < _NARROW:
+            yield f"{_pad(info.name, width - len(state) - len(age) - 2)} {state} {age}"
+            yield f"  {fit_line(said, width - 2)}"
+            continue
+        team = f"{_pad(info.team, teams)} " if teams else ""
+        id = f"{fit_line(info.id, 16):<16}  " if width >= _WIDE else ""
+        row = f"{_pad(info.name, names)} {state} {team}{format_cost(info.cost_usd):>8} {age}  {id}"
+        yield f"{row}{fit_line(said, max(width - count_columns(row), 1))}".rstrip()
+
+
+def pick_session(archive: Archive) -> str:
+    """Asks which of the newest sessions is meant, and returns its id; needs somebody to ask."""
+    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            ErrorKind.INVALID_ARGS,
+            "-r without a name asks which session, and nobody is here to ask; "
+            "name one: `planck sessions list` shows them",
+        )
+    sessions = archive.sessions(limit=_CHOICES)
+    if not sessions:
+        raise UsageError(ErrorKind.NOT_FOUND, "no session of this workspace to resume; start one first")
+    width = shutil.get_terminal_size().columns
+    indent = " " * 3
+    for at, line in enumerate(rows := [*make_rows(sessions, archive.now(), width - len(indent))]):
+        number, rest = divmod(at * len(sessions), len(rows))
+        print(f"{indent if rest else f'{number + 1}  '}{line}")
+    from planck.cli.typed import ask
+
+    answer = ask(f"Which? 1 to {len(sessions)}, or a name; nothing: none  ")
+    if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
+        return sessions[int(answer) - 1].id
+    if not answer:
+        raise UsageError(ErrorKind.INVALID_ARGS, "no session was chosen; -r NAME names one")
+    return answer
+
+
+def format_age(then: str, now: str) -> str:
+    try:
+        seconds = (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds()
+    except (ValueError, TypeError):  # whatever a foreign log has for a time
+        return "?"
+    for size, unit in ((365 * 86400, "y"), (86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(int(seconds), 0)} s"
+
+
+def format_cost(cost: float | None) -> str:
+    if cost is None:
+        return "?"
+    return f"${cost:.2f}" if cost >= 0.005 or not cost else "<$0.01"
+
+
+def _pad(text: str, width: int) -> str:
+    text = fit_line(make_plain(text), width)
+    return text + " " * (width - count_columns(text))

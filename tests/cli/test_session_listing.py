@@ -1,0 +1,324 @@
+"""Sessions that a person can find: the list, the names, the transcript, and going on."""
+
+import ast
+import asyncio
+import json
+import os
+import re
+import shlex
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unicodedata import east_asian_width
+
+import pytest
+
+from planck import Planck
+from planck.cli.main import COMMANDS, main
+from planck.cli.options import OPTIONS
+from planck.cli.parser import Parser
+from planck.records.events import TurnStatus
+from planck.store.lock import WriterLock
+from planck.testing.scripted import Say, ScriptedProvider
+
+SOURCE = Path(__file__).parents[2] / "src/planck"
+Command = Callable[..., tuple[int, str, str]]
+
+
+class Place:
+    """A home and a workspace in which sessions are made, and the command line on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.work = folder / "home", folder / "work"
+        self.home.mkdir()
+        self.work.mkdir()
+
+    def open(self, *answers: str | Say | list[tuple[str, dict[str, object]]]) -> Planck:
+        double = ScriptedProvider([*answers])
+        return Planck(self.home, self.work, environ={}, providers={"double": double})
+
+    def say(self, prompt: str, name: str = "", answer: str = "It is done. The rest is silence.") -> str:
+        async def run() -> str:
+            async with self.open([("list_dir", {"path": "."})], answer) as p:
+                session = await p.start(model="double/m", mode="full", name=name)
+                await session.run(prompt)
+                return session.id
+
+        return asyncio.run(run())
+
+    def interrupt(self, name: str) -> str:
+        async def run() -> str:
+            async with self.open("never seen") as p:
+                session = await p.start(model="double/m", name=name)
+                await session.run("a long task", timeout=0)
+                return session.id
+
+        return asyncio.run(run())
+
+    def age_files(self) -> None:
+        """A listing trusts what it noted of files that were written a while ago."""
+        for path in (self.home / "sessions").iterdir():
+            os.utime(path, (path.stat().st_mtime - 60,) * 2)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def command(place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    monkeypatch.setenv("PLANCK_HOME", str(place.home))
+    monkeypatch.chdir(place.work)
+
+    def run(*args: str, columns: int = 80) -> tuple[int, str, str]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        capsys.readouterr()
+        code = main(["sessions", *args])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def columns_of(line: str) -> int:
+    return sum(2 if east_asian_width(one) in "WF" else 1 for one in line)
+
+
+def test_a_list_says_what_each_session_is_about(place: Place, command: Command) -> None:
+    id = place.say("Mend the discount", "calm-fox")
+    code, out, _ = command("list")
+    assert (code, len(out.splitlines())) == (0, 1)
+    assert re.fullmatch(r"calm-fox done +\S+ +\d+ s  Mend the discount\n", out)
+    (row,) = json.loads(command("list", "--json")[1])
+    assert {"id", "name", "state", "first_prompt", "team", "model", "mode", "cost_usd"} <= set(row)
+    assert {"head", "created", "updated", "node", "holder"} <= set(row)
+    assert (row["id"], row["state"], row["first_prompt"], row["mode"], row["holder"]) == (
+        id,
+        "done",
+        "Mend the discount",
+        "full",
+        None,
+    )
+
+
+@pytest.mark.parametrize("columns", [140, 80, 40])
+def test_a_list_fits_the_terminal_whatever_the_prompts_are(
+    place: Place, command: Command, columns: int
+) -> None:
+    for prompt in (
+        "割引の計算が合わない。" * 30,
+        "🦊🎉" * 60,
+        "x" * 250_000,
+        "a\x1b[2J\nb\u202e" * 40,
+        "é" * 300,
+    ):
+        place.say(prompt)
+    (place.home / "sessions" / "feed_\x1b[2Jname.db").write_bytes(b"no database" * 100)
+    code, out, _ = command("list", "--all", columns=columns)
+    assert code == 0
+    assert "\x1b" not in out
+    assert len(out.splitlines()) == 6 * (2 if columns == 40 else 1)
+    assert max(map(columns_of, out.splitlines())) < columns
+    assert "unreadable" in out
+
+
+def test_what_a_listing_noted_never_hides_what_happened_since(place: Place, command: Command) -> None:
+    """Its notes are made by one listing, used by the next, and worth nothing once the log has changed."""
+    place.say("first", "calm-fox")
+    place.age_files()
+    seen = json.loads(command("list", "--json")[1])
+    notes = place.home / "sessions" / "listing.json"
+    assert oct(notes.stat().st_mode & 0o777) == "0o600"
+    assert json.loads(command("list", "--json")[1]) == seen
+
+    async def go_on() -> int:
+        async with place.open("never seen") as p:
+            session = await p.resume("calm-fox")
+            await session.run("second", timeout=0)
+            return session.head
+
+    head = asyncio.run(go_on())
+    (row,) = json.loads(command("list", "--json")[1])
+    assert (row["head"], row["state"]) == (head, "interrupted")
+    notes.write_bytes(b"\x00 no notes")
+    assert json.loads(command("list", "--json")[1]) == [row]
+    place.age_files()
+    command("list")
+    assert command("delete", "calm-fox", "--yes")[0] == 0
+    assert b"first" not in notes.read_bytes()
+
+
+def test_only_so_many_logs_are_opened_as_are_shown(place: Place, command: Command) -> None:
+    place.say("the newest", "calm-fox")
+    folder = place.home / "sessions"
+    for number in range(300):
+        other = folder / f"{number:016x}_old-{number}.db"
+        other.write_bytes(b"opened, and found to be no database")
+        os.utime(other, (1, 1))
+    code, out, err = command("list", "--all", "--limit", "1")
+    assert (code, out.split()[0]) == (0, "calm-fox")
+    assert "more: planck sessions list --all --limit 4" in err
+    rows = json.loads(command("list", "--all", "--limit", "3", "--json")[1])
+    assert [row["name"] for row in rows][:1] == ["calm-fox"]
+    assert len(rows) == 3
+
+
+def test_how_a_name_or_an_id_begins_is_enough(place: Place, command: Command) -> None:
+    first, second = place.say("one", "calm-fox"), place.say("two", "calm-owl")
+    assert json.loads(command("show", "calm-f", "--json")[1])["info"]["id"] == first
+    assert json.loads(command("show", second[:14], "--json")[1])["info"]["id"] == second
+    code, out, err = command("show", "calm")
+    assert (code, out) == (2, "")
+    assert f"calm-fox ({first})" in err
+    assert f"calm-owl ({second})" in err
+    assert command("show", "nobody")[0] == 2
+
+
+def test_show_tells_who_said_what_and_each_call_in_a_line(place: Place, command: Command) -> None:
+    place.say("Mend it\nplease", "calm-fox", "x" * 5000)
+    code, out, _ = command("show", "calm-fox")
+    assert code == 0
+    assert re.search(r"\nyou → orchestrator  #\d+ .*\n  Mend it\n  please\n", out)
+    assert re.search(r"\norchestrator  #\d+ .*\n  · list_dir \.: ok \(.*\)\n  xxx", out)
+    assert "… (3000 more characters)" in out
+    code, out, _ = command("show", "calm-fox", "--cost")
+    assert [line.split()[0] for line in out.splitlines()] == ["agent", "orchestrator", "all"]
+    assert out.splitlines()[1].split()[1:3] == ["double/m", "2"]
+
+
+def test_a_dead_session_is_in_no_turn(place: Place, command: Command) -> None:
+    place.say("go", "calm-fox")
+    (log,) = (place.home / "sessions").glob("*.db")
+    with sqlite3.connect(log) as db:  # as a killed process leaves it: no end of the turn
+        (last,) = db.execute("SELECT max(seq) FROM events").fetchone()
+        for (seq,) in db.execute("SELECT seq FROM events ORDER BY seq DESC").fetchall():
+            (data,) = db.execute("SELECT bytes FROM events WHERE seq = ?", (seq,)).fetchone()
+            db.execute("DELETE FROM events WHERE seq = ?", (seq,))
+            if b'"turn_end"' in data:
+                break
+        assert seq < last + 1
+    log.with_name(f"{log.name}.witness").unlink()
+    detail = json.loads(command("show", "calm-fox", "--json")[1])
+    assert detail["info"]["state"] == "interrupted"
+    assert [agent["state"] for agent in detail["agents"]] == ["interrupted"]
+    assert command("list")[1].split()[1] == "interrupted"
+
+
+def test_search_shows_the_words_in_their_sentence(place: Place, command: Command) -> None:
+    place.say("look", "calm-fox", 'First.\nThe "quoted" cause is here, in prices.py. Last.')
+    code, out, _ = command("search", "CAUSE is")
+    assert code == 0
+    assert re.fullmatch(r'calm-fox #\d+ orchestrator: The "quoted" cause is here, in prices\.py\.\n', out)
+    assert command("search", "role")[:2] == (1, "")  # a field's name is nobody's word
+
+
+def test_a_new_name_is_in_the_log_in_the_list_and_in_the_file(place: Place, command: Command) -> None:
+    id = place.say("look", "calm-fox")
+    assert command("rename", "calm", "bold-owl")[0] == 0
+    (log,) = (place.home / "sessions").glob("*.db")
+    assert log.name == f"{id}_bold-owl.db"
+    assert not [*(place.home / "sessions").glob("*calm-fox*")]
+    last = [json.loads(line) for line in command("export", "bold-owl")[1].splitlines() if '"renamed"' in line]
+    assert [event["data"] for event in last] == [{"name": "bold-owl"}]
+    assert command("list")[1].split()[0] == "bold-owl"
+    assert command("show", "calm-fox")[0] == 2
+    place.say("other", "calm-fox")
+    assert command("rename", id, "calm-fox")[0] == 2  # taken
+    assert command("rename", id, "a\x1bb")[0] == 2
+    assert command("rename", id)[0] == 2
+
+    async def resume() -> str:
+        async with place.open("again") as p:
+            return (await p.resume("bold-owl")).name
+
+    assert asyncio.run(resume()) == "bold-owl"
+
+
+def test_what_a_process_has_open_is_neither_renamed_nor_deleted(place: Place, command: Command) -> None:
+    place.say("look", "calm-fox")
+    (log,) = (place.home / "sessions").glob("*.db")
+    lock = WriterLock(log.with_name(f"{log.name}.lock"))
+    for args in (("rename", "calm-fox", "bold-owl"), ("delete", "calm-fox", "--yes")):
+        code, _, err = command(*args)
+        assert (code, f"process {os.getpid()} on " in err) == (5, True)
+    assert json.loads(command("list", "--json")[1])[0]["holder"]["pid"] == os.getpid()
+    lock.release()
+    code, _, err = command("delete", "calm-fox")
+    assert code == 2
+    assert "--yes" in err
+    assert log.exists()
+
+
+def test_an_interrupted_turn_is_gone_on_with(place: Place) -> None:
+    place.interrupt("calm-fox")
+
+    async def go_on() -> tuple[TurnStatus, list[dict[str, object]]]:
+        async with place.open("finished", "finished") as p:
+            assert p.archive.info("calm-fox").state == "interrupted"
+            session = await p.resume("calm-fox")
+            result = await session.go_on()
+            lines = map(json.loads, p.archive.events("calm-fox"))
+            return result.status, [line["data"] for line in lines if line["type"] == "message"]
+
+    status, messages = asyncio.run(go_on())
+    assert status is TurnStatus.COMPLETED
+    assert [(one["origin"], one["text"]) for one in messages] == [
+        ("user", "a long task"),
+        ("planck", "Go on with what was interrupted."),
+    ]
+
+
+def test_a_run_without_a_prompt_needs_something_interrupted(
+    place: Place, command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.say("look", "calm-fox")
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        for args in (["-r", "calm-fox"], ["-c"]):
+            assert main(["run", *args]) == 2
+            assert 'say what to do: planck run -r calm-fox "..."' in capsys.readouterr().err
+        assert main(["run", "go", "-r"]) == 2
+        assert "`planck sessions list` shows them" in capsys.readouterr().err
+
+
+def printed_texts(tree: ast.Module) -> Iterator[str]:
+    """Every text of a module but its docstrings; what is filled in stands as a name."""
+    docs = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inside = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else _fill(part) for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docs | inside:
+            yield node.value
+
+
+def _fill(part: ast.expr) -> str:
+    return "ACTION" if "options.action" in ast.unparse(part) else "calm-fox"
+
+
+def printed_hints() -> list[str]:
+    """Every command line of ours that a text in the source tells somebody to run."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        for text in printed_texts(ast.parse(path.read_text())):
+            found |= set(re.findall(r"`(planck [^`]+)`", text))
+            found |= set(re.findall(r"(?:: |^  )(planck (?:\"[^\"]*\"|[^;,)`\n\"])+)", text, re.MULTILINE))
+    named = {"planck COMMAND --help", "planck calm-fox", "planck auth", "planck -p PROMPT"}  # not to be run
+    return sorted(hint.strip() for hint in found - named if "[" not in hint)
+
+
+@pytest.mark.parametrize("hint", printed_hints())
+def test_a_hint_that_is_printed_can_be_run_as_it_is(hint: str) -> None:
+    _, *args = shlex.split(hint)
+    name = args[0] if args[0] in COMMANDS else "chat"
+    rest = args[1:] if args[0] in COMMANDS else args
+    stand_in = {"sessions": "show", "auth": "login"}.get(name, "")
+    if rest == ["--help"] or args == ["--help"]:
+        return
+    parser = Parser(prog=name)
+    OPTIONS[name](parser)
+    options = parser.parse_args([stand_in if word == "ACTION" else word for word in rest])
+    if name == "sessions" and options.action not in ("list", "tree", "replay"):
+        assert options.what, f"{hint!r} does not say which session"
