@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shlex
+import signal
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unicodedata import east_asian_width
@@ -20,6 +22,10 @@ from planck.cli.parser import Parser
 from planck.records.events import TurnStatus
 from planck.store.lock import WriterLock
 from planck.testing.scripted import Say, ScriptedProvider
+from tests.command import Bench, finish, until
+from tests.terminal import on_terminal
+from tests.wire import chat
+from tests.wire.server import WireServer
 
 SOURCE = Path(__file__).parents[2] / "src/planck"
 Command = Callable[..., tuple[int, str, str]]
@@ -155,9 +161,12 @@ def test_only_so_many_logs_are_opened_as_are_shown(place: Place, command: Comman
         other = folder / f"{number:016x}_old-{number}.db"
         other.write_bytes(b"opened, and found to be no database")
         os.utime(other, (1, 1))
+    opened: list[str] = []
+    sys.addaudithook(lambda name, args: opened.append(str(args[0])) if name == "sqlite3.connect" else None)
     code, out, err = command("list", "--all", "--limit", "1")
     assert (code, out.split()[0]) == (0, "calm-fox")
     assert "more: planck sessions list --all --limit 4" in err
+    assert len([uri for uri in opened if str(folder) in uri]) <= 4  # a damaged one is tried twice
     rows = json.loads(command("list", "--all", "--limit", "3", "--json")[1])
     assert [row["name"] for row in rows][:1] == ["calm-fox"]
     assert len(rows) == 3
@@ -279,6 +288,51 @@ def test_a_run_without_a_prompt_needs_something_interrupted(
             assert 'say what to do: planck run -r calm-fox "..."' in capsys.readouterr().err
         assert main(["run", "go", "-r"]) == 2
         assert "`planck sessions list` shows them" in capsys.readouterr().err
+
+
+async def test_resume_without_a_name_asks_which(tmp_path: Path) -> None:
+    async with WireServer([chat.text("one"), chat.text("two"), chat.text("three")]) as server:
+        bench = Bench(tmp_path, server.url)
+        for name in ("calm-fox", "bold-owl"):
+            assert (await bench.run("run", f"about {name}", "--name", name)).code == 0
+        run = await on_terminal("run", "and now?", "-r", home=bench.home, work=bench.work)
+        await run.until("Which? 1 to 2")
+        assert [line.split()[:2] for line in run.text.splitlines()[:2]] == [
+            ["1", "bold-owl"],
+            ["2", "calm-fox"],
+        ]
+        run.type("2\n")
+        assert await run.end() == 0
+        rows = json.loads((await bench.run("sessions", "list", "--json")).out)
+        assert rows[0]["name"] == "calm-fox"
+        run = await on_terminal("sessions", "delete", "bold", home=bench.home, work=bench.work)
+        await run.until("[y/N]")
+        run.type("\n")
+        assert await run.end() == 0
+        assert "Nothing was deleted." in run.text
+
+
+async def test_the_hint_after_a_signal_goes_on_as_it_is_printed(tmp_path: Path) -> None:
+    calls = chat.calls(("bash", {"command": "touch begun; sleep 600"}))
+    async with WireServer([calls, chat.text("finished")]) as server:
+        bench = Bench(tmp_path, server.url)
+        process = await bench.start("run", "a long task", "--name", "calm-fox", "--permission-mode", "full")
+        assert process.stdin
+        process.stdin.close()
+        await until(bench.work / "begun")
+        process.send_signal(signal.SIGINT)
+        stopped = await finish(process)
+        assert stopped.code == 130
+        hint = stopped.err.split("go on with: planck ")[1].split()
+        assert hint == ["run", "-r", "calm-fox"]
+        gone_on = await bench.run(*hint)
+        assert (gone_on.code, gone_on.out) == (0, "finished\n")
+        exported = await bench.run("sessions", "export", "calm-fox")
+    said = [line["data"] for line in map(json.loads, exported.out.splitlines()) if line["type"] == "message"]
+    assert [(one["origin"], one["text"]) for one in said] == [
+        ("user", "a long task"),
+        ("planck", "Go on with what was interrupted."),
+    ]
 
 
 def printed_texts(tree: ast.Module) -> Iterator[str]:

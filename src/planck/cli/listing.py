@@ -42,7 +42,7 @@ def make_rows(sessions: Sequence[SessionInfo], now: str, width: int | None = Non
 
 def pick_session(archive: Archive) -> str:
     """Asks which of the newest sessions is meant, and returns its id; needs somebody to ask."""
-    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             ErrorKind.INVALID_ARGS,
             "-r without a name asks which session, and nobody is here to ask; "

@@ -15,6 +15,8 @@ from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_BEGINNING = 4
+"""So many characters of an id at least: fewer would be a random one's by chance."""
 _CANDIDATES = 5
 """Named where it is not clear which session is meant."""
 
@@ -90,7 +92,8 @@ class SessionDirectory:
 
     def _find_beginning(self, text: str) -> list[Path]:
         """Raises where several begin so; only as many are opened as it takes to say so."""
-        by_id = sorted(path for path in self._folder.glob(f"{text}*_*.db") if id_in(path).startswith(text))
+        ids = self._folder.glob(f"{text}*_*.db") if len(text) >= _BEGINNING else ()
+        by_id = sorted(path for path in ids if id_in(path).startswith(text))
         by_name = [
             path
             for path in self._folder.glob(f"*_{text}*.db")

@@ -43,6 +43,8 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     """None: a price is unknown."""
     head: int = 0
     """The number of its newest event."""
+    events: int = 0
+    """The same, by the name that it had before."""
     created: str = ""
     updated: str = ""
     node: str | None = None
@@ -207,6 +209,7 @@ def describe_log(store: SqliteReader, fold: "Summary", problem: str) -> SessionI
         mode=board.mode,
         cost_usd=None if board.unpriced else board.cost_usd,
         head=store.head,
+        events=store.head,
         created=meta.get("created", ""),
         updated=board.updated or meta.get("created", ""),
         workspace=meta.get("workspace", ""),
