@@ -98,7 +98,8 @@ async def test_the_hops_of_an_ask_are_those_of_the_page(tmp_path: Path) -> None:
 
 async def test_the_hops_of_a_permission_are_those_of_the_page(tmp_path: Path) -> None:
     trace = Trace()
-    await run_traced(open_planck(tmp_path, BASH, approver=Person()), trace, mode="ask")
+    script = [[("bash", {"command": "touch x"})], "done"]
+    await run_traced(open_planck(tmp_path, script, approver=Person()), trace, mode="ask")
     check("A permission", trace)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -55,7 +56,7 @@ async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) ->
 async def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path: Path) -> None:
     """Typed while the first call ran: the second question finds it in the terminal."""
     (tmp_path / "gate").mkdir()
-    slow = "touch one; until [ -e ../gate/open ]; do sleep 0.01; done"
+    slow = "touch one && until [ -e ../gate/open ]; do sleep 0.01; done"
     async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
@@ -111,7 +112,7 @@ async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(
 
 
 async def test_what_was_begun_before_the_question_steers_and_answers_nothing(tmp_path: Path) -> None:
-    slow = "touch one; until [ -e ../gate/open ]; do sleep 0.01; done"
+    slow = "touch one && until [ -e ../gate/open ]; do sleep 0.01; done"
     (tmp_path / "gate").mkdir()
     async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
@@ -187,6 +188,9 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
     script = [bash("git commit -m x"), bash("git commit --amend"), bash("rm one"), chat.text("done")]
     async with WireServer(script) as server:
         bench = Bench(tmp_path, server.url)
+        for words in (["init", "-q"], ["config", "user.name", "u"], ["config", "user.email", "u@localhost"]):
+            subprocess.run(["git", *words], cwd=bench.work, check=True)
+        (bench.work / "one").touch()
         run_ = await run(bench)
         at = await run_.until("e RULE: changes that rule first, such as: e git commit *")
         run_.type("e git *\n")

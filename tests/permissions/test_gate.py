@@ -19,6 +19,7 @@ from planck.records.events import Event, PermissionDecision, PermissionRequest, 
 from planck.records.outcome import Err, Ok
 from planck.toolkit.clock import RandomIds
 from planck.toolkit.journal import Entry, Unrecorded
+from planck.toolkit.permit import Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Tool, ToolContext
 
@@ -64,7 +65,7 @@ class Session:
         self.kept.append(rule)
         return "kept"
 
-    async def call(self, agent: str, tool: Tool, **args: Any) -> Err | Confinement | None:
+    async def call(self, agent: str, tool: Tool, **args: Any) -> Err | Confinement | Trial | None:
         authority = Authority(self.mode, roots=("/w",))
         gate = AgentGate(self.gate, agent, authority, Scribe(Kept(self.log), agent))
         return await gate.decide(tool, args, ToolContext("s", agent, "call", Path("/w")))

@@ -37,7 +37,7 @@ async def test_a_prompt_a_decision_and_the_orchestrator_s_turn_are_synced_and_a_
         script = [
             [("spawn_agent", {**worker, **model})],
             [ask("bob")],
-            [("bash", {"command": "true"})],
+            [("bash", {"command": "touch x"})],
             "done",
         ]
         return script[len(synced) - 1]

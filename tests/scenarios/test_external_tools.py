@@ -19,6 +19,7 @@ async def outcome(
     async with WireServer(script) as server:
         bench = Bench(tmp_path, server.url)
         write_tool(bench.home / "tools", "echo mine '{{x}}'", name="mine", parameters=PARAMETERS)
+        write_tool(bench.home / "tools", "touch made", name="maker")
         write_tool(bench.home / "tools", "echo stolen", name="bash")
         write_tool(bench.home / "tools", "echo stolen", name="spawn_agent")
         write_tool(
@@ -56,8 +57,9 @@ async def test_a_trusted_projects_tool_runs(tmp_path: Path) -> None:
 
 
 async def test_a_tool_from_a_file_needs_permission_like_any_command(tmp_path: Path) -> None:
-    done, _, _ = await outcome(tmp_path, "mine", {"x": "v"}, "--permission-mode", "ask")
+    done, bench, _ = await outcome(tmp_path, "maker", {}, "--permission-mode", "ask")
     assert end(done)["error"]["kind"] == "permission_denied"
+    assert not (bench.work / "made").exists()
 
 
 async def test_in_a_dry_run_it_is_planned_only(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def _explain(planck: Planck, options: argparse.Namespace) -> int:
     print(f"{found.decision}: {make_plain(found.why)}")
     print(make_plain(f"  agent    {found.agent}: {tools}"))
     print(make_plain(f"  mode     {found.mode} (from {found.mode_from})"))
+    if found.tried:
+        print("  it asks  only if it fails where nothing can be written and there is no network")
     if found.decision != "deny" and rights.mode == "full":
         print("  it runs  outside the sandbox: any file of yours, and the network")
     elif found.decision != "deny":

@@ -13,7 +13,7 @@ from planck.headless.planck import Planck
 from planck.headless.toolbox import ToolBox
 from planck.mcp.client import tool_prefix
 from planck.permissions.authority import authorise, effective_authority, session_ceiling
-from planck.permissions.policy import ask_about_address, judge
+from planck.permissions.policy import ask_about_address, find_trial, judge
 from planck.permissions.rules import Decision
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -39,6 +39,8 @@ class Explanation(msgspec.Struct, frozen=True):
     runs_under: Confinement
     sandbox: str
     """How commands are confined here, or why they are not."""
+    tried: bool = False
+    """Whether it is run where it can change nothing before anybody is asked."""
 
 
 def explain_call(
@@ -51,12 +53,14 @@ def explain_call(
     authority = effective_authority(spec, session)
     saying = [layer for layer in planck.resources.loaded.layers if "mode" in layer.permissions]
     source = saying[-1].origin("permissions") if saying else "built-in"
-    around = RuleBook(planck.project).surroundings(authority.mode)
-    effect, confinable = _find_kind(planck, tool)
+    book = RuleBook(planck.project)
+    around = book.surroundings(authority.mode)
+    effect, confinable, tried = _find_kind(planck, tool)
     args = _read_arguments(tool, what)
     verdict = judge(authority, around, tool, effect, confinable, args)
     if tool == "spawn_agent" and verdict.decision is not Decision.DENY:
         verdict = ask_about_address(verdict, _find_stranger(planck, args))
+    trial = find_trial(authority, book.surroundings(Mode.READ_ONLY), verdict, tool, args) if tried else None
     return Explanation(
         str(verdict.decision),
         verdict.why,
@@ -67,6 +71,7 @@ def explain_call(
         authority,
         verdict.confinement,
         around.no_sandbox or str(found.level if (found := find().sandbox) else ""),
+        trial is not None,
     )
 
 
@@ -86,15 +91,16 @@ def _find_member(planck: Planck, agent: str, team: str, session: Authority) -> A
     )
 
 
-def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool]:
+def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool, bool]:
+    """Its effect, whether it can be confined, and whether mode `ask` tries it before it asks."""
     if tool in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS):
-        return Effect.TEAM, False
+        return Effect.TEAM, False, False
     entry = ToolBox(planck.project).inventory().find(tool)
     if not isinstance(entry, Err):
-        return entry.tool.effect, entry.tool.confinable
+        return entry.tool.effect, entry.tool.confinable, entry.tool.tried
     if tool.startswith("mcp__"):  # a server need not run to know what its tools may
         owners = [s for s in planck.peers.plan.servers if tool.startswith(tool_prefix(s.name))]
-        return Effect.COMMAND, any("url" not in server.entry for server in owners)
+        return Effect.COMMAND, any("url" not in server.entry for server in owners), False
     raise ExplainError(entry.kind, entry.message)
 
 

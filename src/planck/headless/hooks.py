@@ -19,7 +19,7 @@ from planck.records.authority import Confinement, Mode
 from planck.records.events import PermissionDecision, Status
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind
-from planck.toolkit.permit import Permit
+from planck.toolkit.permit import Permit, Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
@@ -205,7 +205,9 @@ class HookedPermit:
         self._agent = agent
         self._scribe = scribe
 
-    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
+    async def decide(
+        self, tool: Tool, args: dict[str, Any], ctx: ToolContext
+    ) -> Err | Confinement | Trial | None:
         verdict = await self._hooks.before_tool(self._agent, ctx.call_id, tool.name, args)
         if not verdict.blocked:
             return await self._permit.decide(tool, args, ctx)

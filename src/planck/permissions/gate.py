@@ -3,21 +3,23 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from planck.permissions.approver import Approvals
-from planck.permissions.policy import Surroundings, Verdict, ask_about_address, judge
+from planck.permissions.policy import Surroundings, Verdict, ask_about_address, find_trial, judge
 from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, request_fact
 from planck.permissions.rules import Decision, Rule, SourcedRule, load
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import PermissionDecision
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Ids
 from planck.records.visible import spell_out
+from planck.toolkit.permit import Trial
 from planck.toolkit.scribe import Scribe
-from planck.toolkit.tool import Effect, Tool, ToolContext
+from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.toolkit.truncate import truncate
 from planck.workspace.paths import Root, WorkspaceError
 
@@ -55,6 +57,15 @@ class Gate:
         if mine := self._session_rules.get(agent_id):
             around = replace(around, rules=(*around.rules, *mine))
         return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
+
+    def find_trial(
+        self, authority: Authority, verdict: Verdict, tool: Tool, args: Mapping[str, Any]
+    ) -> Confinement | None:
+        """With which rights a command is run before anybody is asked; None: it is not."""
+        if not tool.tried or authority.mode is not Mode.ASK:
+            return None
+        around = self._rules.surroundings(Mode.READ_ONLY)
+        return find_trial(authority, around, verdict, tool.name, args)
 
     async def agree(self, change: ToolChange, scribe: Scribe) -> bool:
         """Whether the user takes what a server now says of its tools; nobody there: no."""
@@ -98,6 +109,12 @@ class Gate:
         return answer.scope, f", from now on: {rules[0]}"
 
 
+class Call(msgspec.Struct, frozen=True):
+    tool: Tool
+    args: dict[str, Any]
+    ctx: ToolContext
+
+
 class AgentGate:
     """The gate of one agent: what its executor asks before each call."""
 
@@ -109,7 +126,9 @@ class AgentGate:
         self.authority = authority
         self._scribe = scribe
 
-    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
+    async def decide(
+        self, tool: Tool, args: dict[str, Any], ctx: ToolContext
+    ) -> Err | Confinement | Trial | None:
         """Returns the rights that the call then has; each denial and each answer is in the log first."""
         gate = self._gate
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
@@ -123,6 +142,14 @@ class AgentGate:
             return verdict.confinement
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
+        if rights := gate.find_trial(self._authority, verdict, tool, args):
+            return _Tried(self, Call(tool, args, ctx), verdict, rights)
+        return await self.ask(Call(tool, args, ctx), verdict)
+
+    async def ask(self, call: Call, verdict: Verdict) -> Err | Confinement:
+        """Puts the question; nobody there to answer: no."""
+        tool, args, ctx = call.tool, call.args, call.ctx
+        gate = self._gate
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
         question = ask_for_call(gate.ids.new(ctx.call_id), self, tool, args, verdict, gate.place)
@@ -168,3 +195,33 @@ class AgentGate:
             if refusal.err.kind in (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE):
                 return refusal.err
         return None
+
+
+class _Tried:
+    """A command of mode `ask`, which runs where nothing can be changed; what that refuses is asked about."""
+
+    def __init__(self, gate: AgentGate, call: Call, verdict: Verdict, confinement: Confinement) -> None:
+        self.confinement = confinement
+        self._gate = gate
+        self._call = call
+        self._verdict = verdict
+
+    async def settle(self, outcome: Outcome) -> Err | Confinement | None:
+        match outcome:
+            case Err(kind=ErrorKind.SANDBOX_UNAVAILABLE):
+                return await self._gate.ask(self._call, self._verdict)
+            case Ok(value={"exit_code": int(code), "output": str(output)}) if code != 0:
+                return await self._ask_about(output.replace(f"{outcome.value.get('sandbox')}\n", ""))
+        return None
+
+    async def _ask_about(self, output: str) -> Err | Confinement | None:
+        from planck.workspace.refusal import find_refusal  # few commands fail
+
+        line = find_refusal(output)
+        if not line:
+            return None
+        why = f"mode 'ask': it was tried in the read-only sandbox without network, and failed: {line}"
+        answer = await self._gate.ask(self._call, replace(self._verdict, why=why))
+        if isinstance(answer, Err):
+            return Err(answer.kind, answer.message, {**answer.details, "output": output})
+        return answer

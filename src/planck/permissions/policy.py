@@ -7,7 +7,11 @@ import msgspec
 
 from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
 from planck.records.authority import Authority, Confinement, Mode
+from planck.records.visible import fit_line
 from planck.toolkit.tool import Effect
+
+_MAX_REASON = 500
+"""Characters of what an agent says for itself in a question."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -43,6 +47,35 @@ def judge(
     args: Mapping[str, Any],
 ) -> Verdict:
     """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies."""
+    verdict = _judge(authority, around, tool, effect, confinable, args)
+    reason = _read_escalation(tool, args)
+    return _escalate(verdict, authority, around, reason) if reason else verdict
+
+
+def find_trial(
+    authority: Authority, around: Surroundings, verdict: Verdict, tool: str, args: Mapping[str, Any]
+) -> Confinement | None:
+    """The rights with which mode `ask` tries a command before it asks: nothing can be changed with them.
+
+    `around` is what holds in mode `read-only`. Who says that it needs more, or what a rule asks about, is
+    not tried; neither is what goes on in the background, for it has not failed yet.
+    """
+    asks = authority.mode is Mode.ASK and verdict.decision is Decision.ASK and not verdict.by_rule
+    if not asks or not around.sandbox or (tool == "bash" and args.get("background")):
+        return None
+    if _read_escalation(tool, args):
+        return None
+    return msgspec.structs.replace(_rights(authority, around), writable=())
+
+
+def _judge(
+    authority: Authority,
+    around: Surroundings,
+    tool: str,
+    effect: Effect,
+    confinable: bool,
+    args: Mapping[str, Any],
+) -> Verdict:
     if authority.tools is not None and tool not in authority.tools:
         return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
     base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
@@ -58,6 +91,26 @@ def judge(
         why += "; the command is more than plain words, so no rule can vouch for it"
     rights = _confinement(authority, around, effect, decision, ruling)
     return Verdict(decision, rights, why, ruling.by is not None)
+
+
+def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
+    """Why a command needs more rights than its sandbox gives, on one line; empty: it says nothing of it."""
+    reason = args.get("escalate") if tool == "bash" else None
+    return fit_line(reason, _MAX_REASON) if isinstance(reason, str) else ""
+
+
+def _escalate(verdict: Verdict, authority: Authority, around: Surroundings, reason: str) -> Verdict:
+    """Makes a question of a call that would run confined; what is denied stays so, and what asks says why."""
+    if authority.mode is Mode.READ_ONLY:
+        why = "mode 'read-only' gives no command more rights; leave `escalate` out"
+        return Verdict(Decision.DENY, verdict.confinement, why)
+    free = verdict.decision is Decision.ALLOW and verdict.confinement.mode is Mode.FULL
+    if verdict.decision is Decision.DENY or free:
+        return verdict
+    why = f'it asks for more rights than its sandbox gives, and says: "{reason}"'
+    if verdict.decision is Decision.ASK and verdict.by_rule:
+        return msgspec.structs.replace(verdict, why=f"{verdict.why}; {why}")
+    return Verdict(Decision.ASK, _rights(authority, around, mode=Mode.FULL), why)
 
 
 def ask_about_address(verdict: Verdict, address: str) -> Verdict:

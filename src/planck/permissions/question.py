@@ -74,11 +74,14 @@ def request_fact(question: Question, call_id: str) -> PermissionRequest:
 
 
 def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:
-    """A command as it is typed, what else was given below it; any other call as its arguments."""
+    """A command as it is typed, what else was given below it; any other call as its arguments.
+
+    Why it asks for more is no part of what runs: it stands in the question's reason.
+    """
     command = args.get("command")
     if tool.name != "bash" or not isinstance(command, str):
         return f"{tool.name} {codec.encode_str(dict(args))}"
-    rest = {key: value for key, value in args.items() if key != "command"}
+    rest = {key: value for key, value in args.items() if key not in ("command", "escalate")}
     return f"{command}\n{codec.encode_str(rest)}" if rest else command
 
 

@@ -4,11 +4,24 @@ from typing import Any, Protocol
 
 from planck.records.authority import Confinement
 from planck.records.outcome import Err
-from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.tool import Outcome, Tool, ToolContext
+
+
+class Trial(Protocol):
+    """A call that is run once with few rights, before anybody is asked for more."""
+
+    @property
+    def confinement(self) -> Confinement: ...
+
+    async def settle(self, outcome: Outcome) -> Err | Confinement | None:
+        """Returns None where the outcome of the try is that of the call; else the rights with which it is
+        run again, or why it is not."""
 
 
 class Permit(Protocol):
-    async def decide(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> Err | Confinement | None:
+    async def decide(
+        self, tool: Tool, args: dict[str, Any], ctx: ToolContext
+    ) -> Err | Confinement | Trial | None:
         """Returns an error, or the rights of the call (None: as the tool has them).
 
         Asked after validation and before the call runs; never for a dry run.

@@ -103,6 +103,7 @@ class Tool:
         always: Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
         plain_schema: bool = False,
         confinable: bool = False,
+        tried: bool = False,
         stranger: FindStranger | None = None,
     ) -> None:
         _check_spec(name, description, parameters)
@@ -124,6 +125,8 @@ class Tool:
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
         self.confinable = confinable
         """Its effects happen under `ctx.confinement`, or in a sandbox already."""
+        self.tried = tried
+        """It is a command that can be run once where nothing can be changed, before anybody is asked."""
         self.stranger = stranger
         """What it finds only the user can agree to, in every mode; then it is in `ctx.confinement`."""
 

@@ -7,10 +7,11 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
+from planck.records.authority import Confinement
 from planck.records.events import ToolProgress
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
@@ -25,6 +26,7 @@ from planck.tools import arguments
 from planck.tools.results import Finished, broken, finish
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 _GRACE = 3.0
 """Seconds a cancelled tool may take to clean up (kill its command) before it is left behind."""
@@ -117,20 +119,20 @@ class Executor:
 
     async def _call(self, read: ReadCall, slots: asyncio.Semaphore) -> Finished:
         call, begun = read.call, self._clock.monotonic()
-        outcome = await self._outcome(read, slots)
-        took = int((self._clock.monotonic() - begun) * 1000)
+        progress = _Progress(call.id, self._scribe)
+        outcome = await self._outcome(read, slots, progress)
+        took = int((self._clock.monotonic() - begun - progress.waited) * 1000)
         try:
             return finish(call, outcome, took)
         except Exception as problem:
             log.warning("the result of %s can't be used", call.name, exc_info=True)
             return finish(call, broken(call.name, problem), took)
 
-    async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore) -> Any:
+    async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore, progress: "_Progress") -> Any:
         if read.refused:
             return read.refused
         call = read.call
         site, scribe = self._site, self._scribe
-        progress = _Progress(call.id, scribe)
         try:
             if self._tools.arrivals is not None and self._tools.get(call.name) is None:
                 await self._tools.arrivals.wait_for(call.name)
@@ -150,13 +152,21 @@ class Executor:
             ctx = ToolContext(
                 *who, progress=progress.tell, record=scribe.record, cwd=site.cwd, keys=site.keys
             )
-            rights = None if site.dry_run else await self._permit.decide(tool, args, ctx)
+            rights = (
+                None if site.dry_run else await self._wait(self._permit.decide(tool, args, ctx), progress)
+            )
+            if rights is not None and not isinstance(rights, Err | Confinement):
+                trial = rights
+                tried = msgspec.structs.replace(ctx, confinement=trial.confinement)
+                outcome = await self._in_slot(tool, args, tried, progress, slots)
+                rights = await self._wait(trial.settle(outcome), progress)
+                if rights is None:
+                    return outcome
+                progress.forget()
             if isinstance(rights, Err):
                 return rights
-            async with slots:
-                deadline = asyncio.get_running_loop().time() + tool.timeout
-                ctx = msgspec.structs.replace(ctx, deadline=deadline, confinement=rights)
-                return await self._in_time(tool, args, ctx, progress)
+            ctx = msgspec.structs.replace(ctx, confinement=rights)
+            return await self._in_slot(tool, args, ctx, progress, slots)
         except PlanckError as failure:
             return failure.err
         except Exception as problem:
@@ -164,6 +174,27 @@ class Executor:
             return broken(call.name, problem)
         finally:
             progress.over = True
+
+    async def _wait(self, decision: Awaitable[T], progress: "_Progress") -> T:
+        """What the user and the hooks take is not the tool's time."""
+        begun = self._clock.monotonic()
+        try:
+            return await decision
+        finally:
+            progress.waited += self._clock.monotonic() - begun
+
+    async def _in_slot(
+        self,
+        tool: Tool,
+        args: dict[str, Any],
+        ctx: ToolContext,
+        progress: "_Progress",
+        slots: asyncio.Semaphore,
+    ) -> Any:
+        async with slots:
+            deadline = asyncio.get_running_loop().time() + tool.timeout
+            ctx = msgspec.structs.replace(ctx, deadline=deadline)
+            return await self._in_time(tool, args, ctx, progress)
 
     async def _in_time(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext, progress: "_Progress"
@@ -261,6 +292,8 @@ class _Progress:
 
     def __init__(self, call_id: str, scribe: Scribe) -> None:
         self.over = False
+        self.waited = 0.0
+        """Seconds in which it did not run, because somebody had to say whether it may."""
         self._call_id = call_id
         self._scribe = scribe
         self._loop = asyncio.get_running_loop()
@@ -270,6 +303,10 @@ class _Progress:
     @property
     def text(self) -> str:
         return "".join(self._kept)[-DEFAULT_MAX:]
+
+    def forget(self) -> None:
+        """It begins anew: what was said until now belongs to another run."""
+        self._kept.clear()
 
     def tell(self, text: str) -> None:
         if threading.get_ident() == self._thread:

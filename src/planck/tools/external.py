@@ -21,7 +21,7 @@ from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
-from planck.tools.results import command_outcome
+from planck.tools.results import Ran, command_outcome
 from planck.workspace.beneath import escape
 from planck.workspace.paths import Root
 from planck.workspace.process import Command, allowed, run, shell
@@ -64,6 +64,7 @@ class ExternalTool(Tool):
             timeout=MAX_TIMEOUT_MS / 1000 + 10,
             always=_ALWAYS - set(fields["parameters"].get("properties", {})),
             confinable=True,
+            tried=True,
         )
 
     async def _run(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
@@ -80,7 +81,8 @@ class ExternalTool(Tool):
                 )
         except PlanckError as failure:
             return failure.err
-        return command_outcome(done, ctx.call_id, timeout_ms, f"at most {MAX_TIMEOUT_MS}")
+        ran = Ran(ctx.call_id, timeout_ms, f"at most {MAX_TIMEOUT_MS}", ctx.confinement)
+        return command_outcome(done, ran)
 
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:

@@ -1,10 +1,12 @@
 """Whatever a tool returned, as an outcome that can be stored and a text that a model may read."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from planck.records import codec
+from planck.records.authority import Confinement, Mode
 from planck.records.messages import Image, ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Outcome, outcome_of
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 _MARKER_ROOM = 1_024
 """A tool that bounds its own output adds a marker and a hint; that is not cut a second time."""
 _MARKER = "…[truncated, showing up to "
+_KEPT_END = 2_000
+"""Characters at the end of a command's output: there it says why it failed."""
 _MAX_VALUE = 1 << 20
 _MAX_DETAILS = 4 * DEFAULT_MAX
 
@@ -108,19 +112,59 @@ def _error_text(err: Err) -> str:
     return bound("\n".join(parts))
 
 
-def command_outcome(done: "Completed", call_id: str, timeout_ms: int, advice: str = "") -> Outcome:
+class Ran(msgspec.Struct, frozen=True):
+    """A command as it was run: what its outcome says beside its output."""
+
+    call_id: str
+    timeout_ms: int
+    advice: str = ""
+    """Beside a larger timeout."""
+    rights: Confinement | None = None
+    escalates: bool = False
+    """Whether the tool takes `escalate`."""
+
+
+def command_outcome(done: "Completed", ran: Ran) -> Outcome:
     """What a command that ran is to a model: nonzero is no error, running out of time is one."""
-    output = done.output
-    if done.spilled is not None:
-        output = f"{output.rstrip()}\n[the whole output: read path output:{call_id}]"
+    output, level = done.output, str(done.containment)
+    spilled = [f"[the whole output: read path output:{ran.call_id}]"] if done.spilled is not None else []
     if done.timed_out or done.exit_code is None:
         return Err(
             ErrorKind.TIMEOUT,
-            f"the command did not finish within {timeout_ms} ms and was killed with everything it started; "
-            f"give a larger timeout{advice and ', ' + advice}",
-            {"timeout_ms": timeout_ms, "output": output, "containment": str(done.containment)},
+            f"the command did not finish within {ran.timeout_ms} ms and was killed with everything it "
+            f"started; give a larger timeout{ran.advice and ', ' + ran.advice}",
+            {"timeout_ms": ran.timeout_ms, "output": _end_with(output, spilled), "containment": level},
         )
     code = done.exit_code
-    if code != 0:
-        output = f"{output.rstrip()}\n[exit code {code}]" if output.strip() else f"[exit code {code}]"
-    return Ok({"output": output, "exit_code": code, "ok": code == 0, "containment": str(done.containment)})
+    if code == 0:
+        return Ok({"output": _end_with(output, spilled), "exit_code": 0, "ok": True, "containment": level})
+    said = _blame_sandbox(output, ran)
+    lines = [*spilled, *([said] if said else []), f"[exit code {code}]"]
+    value = {"output": _end_with(output, lines), "exit_code": code, "ok": False, "containment": level}
+    return Ok({**value, "sandbox": said} if said else value)
+
+
+def _blame_sandbox(output: str, ran: Ran) -> str:
+    if ran.rights is None or ran.rights.mode is Mode.FULL:
+        return ""
+    from planck.workspace.refusal import explain_refusal  # most commands succeed
+
+    why = explain_refusal(output, ran.rights)
+    if not why:
+        return ""
+    # Read-only is what the user chose: no question would change it.
+    asks = ran.escalates and ran.rights.mode is not Mode.READ_ONLY
+    return f'[sandbox: {why}; ask for it with "escalate"]' if asks else f"[sandbox: {why}]"
+
+
+def _end_with(output: str, lines: Sequence[str]) -> str:
+    """Puts lines of ours below an output; where both are too long, a piece before its end is left out."""
+    if not lines:
+        return output
+    tail = "\n".join(lines)
+    output = output.rstrip()
+    size = len(output.encode(errors="replace"))
+    if size + len(tail) + 1 > DEFAULT_MAX and _MARKER not in output:
+        rest = truncate(output[:-_KEPT_END], DEFAULT_MAX - _MARKER_ROOM - _KEPT_END)
+        output = f"{rest}\n{output[-_KEPT_END:]}"
+    return f"{output}\n{tail}" if output else tail

@@ -19,7 +19,7 @@ from planck.workspace.sandbox import SandboxError, Wrapped
 from planck.workspace.stubs import Stubs
 from planck.workspace.system_calls import bubblewrap_filter
 
-_PRIVATE = ("/tmp", "/run", "/var/tmp")
+PRIVATE = ("/tmp", "/run", "/var/tmp")
 """Each command has its own: sockets of the desktop, of docker and of agents live there."""
 _SIZES = {"/tmp": 2 << 30, "/var/tmp": 512 << 20, "/run": 64 << 20, "/dev/shm": 1 << 30}
 """Bytes: they are memory, which no other limit of a command counts."""
@@ -69,7 +69,7 @@ class Bubblewrap:
         words += ("--proc", "/proc")
         if os.geteuid() == 0:
             words += ("--ro-bind", "/proc/sys", "/proc/sys")  # root could write there, capabilities or not
-        for folder in _PRIVATE:
+        for folder in PRIVATE:
             if os.path.isdir(folder) and not os.path.islink(folder):
                 words += _sized(folder)
         if confinement.network:
@@ -80,7 +80,7 @@ class Bubblewrap:
         outer, inner = _masks(confinement, seen)
         starts = [os.path.dirname(root) for root in roots] + [*{*roots}.difference(writable)]
         for pipe in self._pipes.look([*starts, os.path.expanduser("~")]):
-            if not is_inside(pipe, (*writable, *_PRIVATE, *confinement.masked)):
+            if not is_inside(pipe, (*writable, *PRIVATE, *confinement.masked)):
                 inner += ("--ro-bind", _REFUSED, pipe)
         words += outer
         for root in sorted({*roots}.difference(writable)):  # each mount is 0.2 ms
@@ -133,7 +133,7 @@ def _outermost(places: Iterable[str]) -> list[str]:
 
 def _to_be_shown(place: str) -> bool:
     """In a private place, but not all of it, and nothing that could be talked to."""
-    if not is_inside(place, _PRIVATE) or place in _PRIVATE:
+    if not is_inside(place, PRIVATE) or place in PRIVATE:
         return False
     try:
         return not stat.S_ISSOCK(os.stat(place).st_mode)
@@ -151,7 +151,7 @@ def _masks(confinement: Confinement, seen: Sequence[str]) -> tuple[list[str], li
                 found = os.stat(place := os.path.realpath(place))
         except OSError:
             continue  # what we can't see, a command of the same user can't
-        if place in roots or (is_inside(place, _PRIVATE) and not is_inside(place, (*roots, *seen))):
+        if place in roots or (is_inside(place, PRIVATE) and not is_inside(place, (*roots, *seen))):
             continue  # the workspace itself, which the user chose; or nobody sees it anyway
         words = outer if any(is_inside(root, (place,)) for root in roots) else inner
         if not stat.S_ISDIR(found.st_mode):
@@ -184,7 +184,7 @@ def _pipe(content: bytes) -> int:
 def _names_of_hosts() -> Iterator[str]:
     """`/etc/resolv.conf` is often a link into `/run`, which is private."""
     target = os.path.realpath("/etc/resolv.conf")
-    if is_inside(target, _PRIVATE) and os.path.isfile(target):
+    if is_inside(target, PRIVATE) and os.path.isfile(target):
         yield from ("--ro-bind", target, target)
 
 

@@ -7,7 +7,7 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import Spills, prose
-from planck.tools.results import command_outcome
+from planck.tools.results import Ran, command_outcome
 from planck.workspace.jobs import Jobs
 from planck.workspace.output import KEEP_BYTES, drop_controls
 from planck.workspace.paths import Root
@@ -34,13 +34,15 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
             if background:
                 return await _in_background(jobs, f"bg_{ctx.call_id}", command)
             done = await run(command, timeout_ms / 1000, _Progress(ctx.progress).hear)
-        return command_outcome(done, ctx.call_id, timeout_ms, "or background: true for a server")
+        advice = "or background: true for a server"
+        return command_outcome(done, Ran(ctx.call_id, timeout_ms, advice, ctx.confinement, escalates=True))
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         cwd = args.get("cwd", ctx.cwd)
         with root.folder(cwd):
             pass
-        plan = f"Would run in {cwd!r}: {args['command']}"
+        asked = "ask for more rights, then " if args.get("escalate") else ""
+        plan = f"Would {asked}run in {cwd!r}: {args['command']}"
         return describe_plan("bash", args, plan)
 
     return Tool(
@@ -54,6 +56,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
                     f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS
                 ),
                 "background": schema.flag("Start it and return at once with a handle"),
+                "escalate": schema.text("Why it needs more than the sandbox gives: the user is asked"),
             },
         ),
         execute,
@@ -61,6 +64,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         effect=Effect.COMMAND,
         timeout=MAX_TIMEOUT_MS / 1000 + 10,
         confinable=True,
+        tried=True,
     )
 
 
