@@ -142,7 +142,7 @@ class AgentGate:
             return verdict.confinement
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
-        if rights := gate.find_trial(self._authority, verdict, tool, args):
+        if rights := gate.find_trial(self.authority, verdict, tool, args):
             return _Tried(self, Call(tool, args, ctx), verdict, rights)
         return await self.ask(Call(tool, args, ctx), verdict)
 
