@@ -16,7 +16,14 @@ from planck.team.member import Member
 
 AGENTS = 1000
 TURNS = 5
-LIMITS = {"live_agents": 5000, "total_agents": 5000, "inbox": 5000, "hops": 10_000, "steps": 10_000}
+LIMITS = {
+    "live_agents": 5000,
+    "total_agents": 5000,
+    "inbox": 5000,
+    "messages": 5000,
+    "hops": 10_000,
+    "steps": 10_000,
+}
 ASKS = 200
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,8 @@ from planck.records.specs import TEAM_TOOLS, AgentSpec
 from planck.records.visible import spell_out
 from planck.toolkit.toolset import ToolSet
 
+_NAMED = 32
+"""Others that a prompt names: it would grow with the square of a large team."""
 _DESCRIPTION = 200
 """Characters of what is said of another agent."""
 
@@ -93,7 +96,10 @@ def _introduce(spec: AgentSpec, others: Iterable[AgentSpec], delegator: str) -> 
     lines = [
         f"You are {spec.name},{kind} a coding agent{team} in Planck. You work for {delegator or 'the user'}."
     ]
-    rows = [f"- {describe_member(other)}" for other in others]
+    named = list(islice(others, _NAMED + 1))
+    rows = [f"- {describe_member(other)}" for other in named[:_NAMED]]
+    if len(named) > _NAMED:
+        rows.append("- and more: `list_team` has all")
     if rows:
         lines += ["The others, whom you address by these names:", *rows]
     return "\n".join(lines)
