@@ -83,5 +83,4 @@ def _common_roots(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ..
         root for root in other if is_inside(root, one)
     ]
     # Compared by text: roots are canonical when they enter an authority; `..` in one is nobody's subfolder.
-    # The workspace stays the first.
-    return tuple(dict.fromkeys(root for root in roots if ".." not in root.split("/")))
+    return _names(root for root in roots if ".." not in root.split("/"))
