@@ -25,7 +25,7 @@ RESULT = {
     "exit_code",
 }
 DATA: dict[str, tuple[set[str], set[str]]] = {
-    "session_started": ({"id", "name", "workspace", "version", "options"}, set()),
+    "session_started": ({"id", "name", "workspace", "version", "options"}, {"team"}),
     "agent_started": ({"agent"}, {"call_id"}),
     "message": (
         {"id", "kind", "from", "to", "text", "correlation_id", "deadline", "hops", "root", "origin"},

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from planck.mcp.framing import LineBuffer, LineTooLong
 
-TEXT = st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"").removesuffix(b"\r"))
+TEXT = st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"").rstrip(b"\r"))
 
 
 @given(st.lists(TEXT, max_size=20), st.data())

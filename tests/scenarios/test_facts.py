@@ -72,6 +72,7 @@ async def test_the_log_says_with_which_options_a_session_was_started_and_resumed
         "budget": 1.5,
         "limits": {**msgspec.to_builtins(Limits()), "inbox": 7},
         "catalog": catalog,
+        "person": False,
     }
     assert sandbox in ("bubblewrap", "landlock", "none")
     assert (second["mode"], second["max_steps"], second["budget"]) == ("full", Limits().steps, None)

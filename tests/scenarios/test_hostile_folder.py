@@ -306,7 +306,7 @@ async def test_no_word_of_an_imported_session_steers_the_terminal(tmp_path: Path
             frame["data"].update(hash=previous.hex())
             frame["data"]["meta"].update(created=STEERING, parent=STEERING)
         forged.append(json.dumps(frame, **COMPACT))
-    await bench.run("sessions", "delete", id)
+    await bench.run("sessions", "delete", id, "--yes")
     (tmp_path / "x.ndjson").write_text("\n".join(forged) + "\n")
     assert (await bench.run("sessions", "import", str(tmp_path / "x.ndjson"))).code == 0
     for command in ("list --all", f"show {id}", f"show {id} --why-blocked", "tree", "search h", f"fork {id}"):

@@ -66,7 +66,7 @@ def _none_lost_none_doubled(crew: Crew, messages: int) -> None:
         match fact:
             case Envelope(kind=Kind.TASK):
                 tasks[fact.id] = fact
-            case Envelope(kind=Kind.RESPONSE):
+            case Envelope(kind=Kind.RESPONSE, correlation_id=str()):  # the others tell who came and went
                 responses[fact.correlation_id] += 1
             case Delivery(state="delivered"):
                 delivered.update(fact.ids)
