@@ -35,8 +35,8 @@ class Mine(Sidecar):
 
 
 def server(mark: Path, *behaviours: str) -> dict[str, Any]:
-    start = f'touch "{mark}"; exec "$0" -S -E "$@"'
-    return {"command": "/bin/sh", "args": ["-c", start, sys.executable, str(FAKE), *behaviours]}
+    start = f'touch "{mark}"; exec {sys.executable} -S -E {FAKE} {" ".join(behaviours)}'
+    return {"command": "/bin/sh", "args": ["-c", start]}
 
 
 class Peers:
