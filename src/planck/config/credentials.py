@@ -137,10 +137,6 @@ def key_variables(entry: ProviderEntry) -> tuple[str, ...]:
     return (f"{entry.identifier.upper()}_API_KEY",) if entry.identifier else _VARIABLES.get(entry.type, ())
 
 
-_GLANCE = 0.02
-"""Seconds between two looks at the file: a look takes 5 us, and a model may say a thousand words a second."""
-
-
 class Keyring:
     """The keys of one runtime: asked for at every request, renewed by one for all."""
 
@@ -151,15 +147,11 @@ class Keyring:
         self.renewing = defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._secrets: set[str] = set()
         self._redactor: Redactor | None = None
-        self._looked = 0.0
         self._seen: object = None
 
     def redactor(self) -> Redactor:
         """Of every key that is known by now; the file is read again once another process has written it."""
-        now = self._clock.monotonic()
-        if self._redactor is not None and 0 <= now - self._looked < _GLANCE:
-            return self._redactor
-        self._looked, seen = now, self.file.identity()
+        seen = self.file.identity()
         if self._redactor is None or seen != self._seen:
             self._seen = seen
             self._secrets.update(self._stored_secrets())  # what was a key once is never written down
