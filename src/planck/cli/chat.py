@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
-from planck.cli.render import Screen, summarise
 from planck.cli.run import WAYS_TO_A_MODEL, Watch, choose_session, limits, open_planck, open_session
+from planck.cli.talk.figures import summarise
+from planck.cli.talk.reporter import Reporter
 from planck.cli.terminal import Terminal
 from planck.cli.typed import Typed
 from planck.headless import Exit, OpenSession, Planck
@@ -141,7 +142,7 @@ class Chat:
 
     def _open(self, session: OpenSession) -> None:
         self._session = session
-        self._screen = Screen(self._terminal, session)
+        self._screen = Reporter(self._terminal, session)
         also = self._screen.run if self._terminal.live and not self._lines.terminal else None
         self._watch = Watch(session, self._screen.show, also=also)
 

@@ -6,8 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from planck.cli.render import Screen, summarise
 from planck.cli.run import Watch
+from planck.cli.talk.figures import summarise
+from planck.cli.talk.reporter import Reporter
 from planck.cli.terminal import Terminal
 from planck.headless import find_failure, open_demo
 from planck.records.outcome import ErrorKind, PlanckError
@@ -28,7 +29,7 @@ async def _demo() -> int:
         )
         session = await planck.start(name="demo")
         terminal.line(f"you: {task}\n", "bold", wrap=True)
-        screen = Screen(terminal, session, details=2)
+        screen = Reporter(terminal, session)
         watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
         result = await session.run(task)
         await watch.finish()

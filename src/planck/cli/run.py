@@ -119,13 +119,14 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 async def _on_terminal(
     session: OpenSession, options: argparse.Namespace, prompt: str, approver: "TerminalApprover | None"
 ) -> int:
-    from planck.cli.render import Screen, summarise
+    from planck.cli.talk.figures import summarise
+    from planck.cli.talk.reporter import Reporter
     from planck.cli.terminal import Terminal
 
     terminal = Terminal()
     if approver:
         approver.attach(terminal)
-    screen = Screen(terminal, session)
+    screen = Reporter(terminal, session)
     watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
     result = await _run_until_signal(session, prompt, options.timeout)
     await watch.finish()

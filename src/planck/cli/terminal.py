@@ -2,10 +2,12 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from planck.cli.talk.blocks import Answer, Block, Told
+from planck.cli.talk.styled import INDENT, Line, cut, wrap_all
 from planck.headless import read_environment
 from planck.records.visible import fit_line, make_plain
 
@@ -65,6 +67,22 @@ class Terminal:
                 break
         self._write_line(shown)
 
+    def show(self, block: Block) -> None:
+        """A block of a conversation: an answer on standard output, anything else on standard error."""
+        if isinstance(block, Answer):
+            self.answer(block.markdown)
+            return
+        for line in self.fit(block):
+            self._write_line("".join(self.style_text(text, style) for text, style in line))
+
+    def fit(self, block: Told) -> Iterable[Line]:
+        """The lines of a block, cut to the width or wrapped to it, where it has one."""
+        if not self._fits:
+            return block.lines
+        if block.wraps:
+            return wrap_all(block.lines, self.width - 1, INDENT)
+        return (cut(line, self.width - 1) for line in block.lines)
+
     def _write_line(self, text: str) -> None:
         self._answering = False
         self._erase()
@@ -78,7 +96,9 @@ class Terminal:
             self.out.write("\n")
         self._answering = True
         if self.rich:
-            _render(make_plain(markdown), self.out, self.width, self.color)
+            from planck.cli.talk.markdown import render_markdown
+
+            self.out.write(render_markdown(markdown, self.width, color=self.color))
         else:
             self.out.write((make_plain(markdown) if self.out.isatty() else markdown) + "\n")
         self.out.flush()
@@ -130,7 +150,7 @@ class Terminal:
         self.err.flush()
 
     def style_text(self, text: str, style: str) -> str:
-        code = _STYLES.get(style, style)
+        code = ";".join(_STYLES.get(word, word) for word in style.split())
         if not code or not text or not self.color or not self.err.isatty():
             return text
         return f"\x1b[{code}m{text}\x1b[0m"
@@ -151,12 +171,3 @@ def _wrap(text: str, width: int) -> str:
             line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         ) or [""]
     return "\n".join(lines)
-
-
-def _render(markdown: str, out: TextIO, width: int, color: bool) -> None:
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    # Links are written out, not hidden behind their text: what a model links to is for the user to see.
-    console = Console(file=out, width=width, color_system="standard" if color else None, highlight=False)
-    console.print(Markdown(markdown, hyperlinks=False, code_theme="ansi_dark"))

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from planck.config import load as configuration
 from planck.config.load import ConfigError, Loaded
@@ -14,6 +14,9 @@ from planck.context.prompt import build_system_prompt
 from planck.context.skills import Catalog, Place, Skill
 from planck.records.specs import EVERY_TOOL, AgentSpec
 from planck.workspace.paths import stamp_file
+
+if TYPE_CHECKING:
+    from planck.context.commands import CustomCommand
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +110,20 @@ class Resources:
         return tuple(
             Place(path, "project", here) if path.is_relative_to(here) else Place(path, "home")
             for path in self._choose_directories(self.config.skills_dirs, usual)
+        )
+
+    def commands(self) -> "dict[str, CustomCommand]":
+        """The user's and the project's own commands, by name, as the files are now."""
+        from planck.context.commands import CommandPlace, find_commands  # few sessions have any
+
+        here = self.workspace
+        roots = [*(here / name for name in (".planck", ".agents", ".claude")), self.home]
+        roots += [self._user_home / name for name in (".agents", ".claude")]
+        return find_commands(
+            CommandPlace(root / "commands", "project", here)
+            if root.is_relative_to(here)
+            else CommandPlace(root / "commands", "home")
+            for root in roots
         )
 
     def tool_dirs(self) -> list[Path]:

@@ -1,7 +1,7 @@
 """Markdown while it is written: a block goes out once it is whole, so that nothing is drawn twice."""
 
 
-class Blocks:
+class Pieces:
     def __init__(self) -> None:
         self._lines: list[str] = []
         """Of the block that is not whole yet; the first is not blank."""

@@ -1,0 +1,127 @@
+"""What happened in a session, as blocks for a person: a call, a message, a thought, each in a few lines."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from planck.cli.talk.diffs import compare, count_changes, draw_diff, find_after
+from planck.cli.talk.figures import format_time
+from planck.cli.talk.styled import INDENT, Line, Span, make_lines
+from planck.records.board import find_subject
+from planck.records.visible import fit_line
+
+FOLDED = 3
+"""Lines of an output, the last ones, that are shown without being asked for."""
+SPOKEN = 6
+"""Lines of what somebody says to somebody else, the first ones."""
+_QUIET = frozenset(
+    {"ask_agent", "delegate_task", "send_response", "load_skill", "list_skills", "list_team", "list_models"}
+    | {"read", "glob", "grep", "list_dir", "edit", "write"}
+)
+"""Tools of which the first line says enough, where they went well."""
+_COUNTED = frozenset({"read", "glob", "grep", "list_dir"})
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Finished lines, and what was left out of them."""
+
+    lines: tuple[Line, ...]
+    title: str = ""
+    rest: str = ""
+    """The whole text behind a folded block; empty: nothing was folded."""
+    wraps: bool = False
+    """Whether a line that is too wide goes on below; else it is cut."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A whole piece of what the orchestrator says to the user, in Markdown."""
+
+    markdown: str
+
+
+Block = Told | Answer
+
+
+def draw_call(
+    prefix: Sequence[Span], started: Any, ended: dict[str, Any], before: bytes | None = None
+) -> Told:
+    """A call that ended: its mark, what it was about, how long it took, and the end of its output.
+
+    `started` are its arguments; `before` is what the file was that it changed.
+    """
+    name, output = ended["name"], ended["output"]
+    label = describe_call(name, started)
+    mark, style = ("✓ ", "green") if ended["ok"] else ("✗ ", "red")
+    diff = _compare_files(name, started, before) if ended["ok"] else ""
+    notes = [count_changes(diff)] if diff else []
+    if ended["ok"] and name in _COUNTED:
+        notes.append(_count_lines(output))
+    if ended["duration_ms"] >= 100:
+        notes.append(format_time(ended["duration_ms"] / 1000))
+    tail = f"  {' · '.join(notes)}" if notes else ""
+    head: Line = (*prefix, (mark, style), (label, ""), (tail, "dim"))
+    if diff:
+        return Told((head, *draw_diff(diff)), label, diff)
+    most = _count_shown(name, ended["ok"])
+    lines, folded = fold(output, most)
+    return Told((head, *lines), label, output if folded else "")
+
+
+def describe_call(name: str, args: Any) -> str:
+    return fit_line(f"{name} {find_subject(args)}")
+
+
+def fold(text: str, most: int | None) -> tuple[list[Line], bool]:
+    """The last lines of an output, dim, with a line that says how many are above; None: all of them."""
+    rows = _list_rows(text)
+    if most is None or len(rows) <= most + 1:
+        shown = rows if most != 0 else []
+        return [line for row in shown for line in make_lines(row, "dim", INDENT)], len(shown) < len(rows)
+    if not most:
+        return [], bool(rows)
+    above: Line = ((f"{INDENT}… {len(rows) - most:,} more lines", "dim"),)
+    return [above, *(line for row in rows[-most:] for line in make_lines(row, "dim", INDENT))], True
+
+
+def draw_said(prefix: Sequence[Span], text: str, style: str = "", most: int = SPOKEN) -> Told:
+    """What somebody said to somebody: its first lines behind the name, the others below it."""
+    rows = _list_rows(text) or [""]
+    shown = rows if len(rows) <= most + 1 else rows[:most]
+    first, *others = (line for row in shown for line in make_lines(_shorten(row), style))
+    lines: list[Line] = [(*prefix, *first), *(((INDENT, ""), *line) for line in others)]
+    if len(rows) > len(shown):
+        lines.append(((f"{INDENT}… {len(rows) - len(shown):,} more lines", "dim"),))
+    folded = len(rows) > len(shown) or any(len(row) > _ROW for row in shown)
+    return Told(tuple(lines), "", text if folded else "", wraps=True)
+
+
+_ROW = 500
+"""Characters of one line of what is said: it goes on below itself."""
+
+
+def _shorten(row: str) -> str:
+    return row if len(row) <= _ROW else f"{row[:_ROW]}…"
+
+
+def _list_rows(text: str) -> list[str]:
+    return [row for row in text.replace("\r\n", "\n").split("\n") if row.strip()]
+
+
+def _count_shown(name: str, ok: bool) -> int | None:
+    if name == "update_plan":
+        return None
+    return 0 if ok and name in _QUIET else FOLDED
+
+
+def _count_lines(output: str) -> str:
+    count = len(_list_rows(output))
+    return "1 line" if count == 1 else f"{count:,} lines"
+
+
+def _compare_files(name: str, args: Any, before: bytes | None) -> str:
+    if name not in ("edit", "write") or not isinstance(args, dict):
+        return ""
+    old = before.decode(errors="replace").replace("\r\n", "\n") if before is not None else None
+    after = find_after(args, old)
+    return compare(old, after, str(args.get("path", ""))) if after is not None else ""

@@ -1,0 +1,124 @@
+"""A question of an agent as a box: who, what, what a yes adds, why it asks, and what would last."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Protocol
+
+import msgspec
+
+from planck.cli.talk.diffs import count_changes, draw_diff, is_diff
+from planck.cli.talk.styled import Line, cut, make_line, make_lines, wrap, wrap_all
+from planck.records.visible import fit_line
+
+LINES = 12
+_BAR = "│ "
+_LABEL = 6
+_LEAST_BODY = 3
+_MAX_PREVIEW = 100
+"""Characters of a call's subject in the first line."""
+
+
+class Asked(Protocol):
+    """What a frontend is told of an open question."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def tool(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def adds(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def preview(self) -> str: ...
+
+
+class Box(msgspec.Struct, frozen=True):
+    lines: tuple[Line, ...]
+    whole: bool
+    """Whether all of the call is in it: what was never seen is not approved."""
+
+
+def draw_box(question: Asked, width: int, at: int = 1, count: int = 1) -> Box:
+    """At most `LINES` lines; where the call is longer, its beginning, and `whole` is false."""
+    room = max(width - len(_BAR), 18)
+    head = cut(_draw_head(question, at, count), width)
+    keys = draw_keys(question)
+    facts = [row for line in _list_facts(question) for row in wrap(line, room, " " * _LABEL)]
+    left = LINES - 2 - len(facts)
+    body = list(islice(_draw_body(question, room), LINES))
+    if len(body) > left:
+        facts = [cut(line, room) for line in _list_facts(question)]
+        left = max(LINES - 2 - len(facts), _LEAST_BODY)
+    whole = len(body) <= left
+    if not whole:
+        more = make_line("… there is more of it: o shows all", "bold")
+        body = [*body[: left - 1], cut(more, room)]
+    # A diff can be taken back, a command can't: only of the second must nothing be hidden.
+    seen = whole or is_diff(question.preview)
+    return Box((head, *_put_bar(body), *_put_bar(facts), cut(keys, width)), seen)
+
+
+def draw_whole(question: Asked, width: int, at: int = 1, count: int = 1) -> list[Line]:
+    """Everything of the question, however long."""
+    room = max(width - len(_BAR), 18)
+    facts = wrap_all(_list_facts(question), room, " " * _LABEL)
+    lines = [*_draw_body(question, room), *facts]
+    return [*wrap(_draw_head(question, at, count), width), *_put_bar(lines), cut(draw_keys(question), width)]
+
+
+def draw_keys(question: Asked) -> Line:
+    lasting = "s session · a always · " if question.rule else ""
+    return ((f"╰ y once · {lasting}n no · e no, because … · o all", "bold"),)
+
+
+def list_keys(question: Asked) -> str:
+    """The keys that answer it; where nothing could last, `s` and `a` are none."""
+    return "ysaneo" if question.rule else "yneo"
+
+
+def describe_subject(question: Asked) -> str:
+    """`edit prices.py +1 -1`, or the tool's name: what it is about, in a few words."""
+    if not is_diff(question.preview):
+        return question.tool
+    names = [row[4:] for row in question.preview.split("\n", 2)[:2]]
+    path = names[1].removeprefix("b/") if names[1] != "/dev/null" else names[0].removeprefix("a/")
+    return f"{question.tool} {path} {count_changes(question.preview)}"
+
+
+def _draw_head(question: Asked, at: int, count: int) -> Line:
+    number = f"[{at}/{count}] " if count > 1 else ""
+    what = fit_line(describe_subject(question), _MAX_PREVIEW)
+    return (("▲ ", "yellow"), (f"{number}{fit_line(question.agent)} asks: {what}", "yellow bold"))
+
+
+def _draw_body(question: Asked, width: int) -> Iterator[Line]:
+    if is_diff(question.preview):
+        lines = draw_diff(question.preview, most=len(question.preview), indent="")
+    else:
+        lines = make_lines(question.text, "bold")
+    return wrap_all(lines, width, "  ")
+
+
+def _list_facts(question: Asked) -> list[Line]:
+    facts: list[Line] = [_fact("adds", question.adds), _fact("why", question.reason)]
+    if question.rule:
+        who = question.agent.partition(" (")[0]
+        facts.append(_fact("s", f"until this session ends, for {who}: {question.rule}"))
+        kept = f"for good: {question.rule}; kept in {question.place}, delete it there to take it back"
+        facts.append(_fact("a", kept))
+    return facts
+
+
+def _fact(label: str, text: str) -> Line:
+    return ((f"{label:<{_LABEL}}", "dim"), (fit_line(text), ""))
+
+
+def _put_bar(lines: list[Line]) -> list[Line]:
+    return [((_BAR, "yellow"), *line) for line in lines]

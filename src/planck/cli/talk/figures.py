@@ -1,0 +1,40 @@
+"""Numbers for a person: tokens, money and time, short."""
+
+from planck.headless import RunResult
+
+
+def format_count(number: int) -> str:
+    """1,234 is 1.2k, as it is read."""
+    if number < 1_000:
+        return str(number)
+    for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
+        if number < size * 999.5:
+            value = number / size
+            return f"{value:.1f}{unit}" if value < 99.95 else f"{value:.0f}{unit}"
+    return f"{number / 1e12:.1f}T"
+
+
+def format_money(dollars: float | None) -> str:
+    if dollars is None:
+        return "cost unknown"
+    return f"${dollars:.2f}" if dollars >= 0.095 or not dollars else f"${dollars:.4f}"
+
+
+def format_time(seconds: float) -> str:
+    """Whole seconds, from a minute on with minutes; below ten with a tenth."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def summarise(result: RunResult) -> str:
+    """Steps, tokens, money and time, on one line."""
+    usage = result.usage
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
+    tokens = f"{format_count(read)} + {format_count(usage.output_tokens)} tokens"
+    return f"{steps} · {tokens} · {format_money(result.cost_usd)} · {format_time(result.duration_ms / 1000)}"

@@ -1,0 +1,61 @@
+"""What a line of the user's means: something to say, to one member or to all, a command, or a shell's."""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+import msgspec
+
+from planck.records.nearest import did_you_mean
+from planck.records.visible import fit_line
+
+_WORD = re.compile(r"/[A-Za-z?][\w:.-]*$")
+"""What could be meant as a command; `/etc/hosts` has a second slash, `/*` and `//` are no words."""
+_MEMBER = re.compile(r"@([^\s@]+?)[,:]?(?:\s+|$)")
+
+
+class Intent(msgspec.Struct, frozen=True):
+    what: Literal["say", "command", "custom", "shell", "mistake"]
+    text: str
+    """What is said, the command's arguments, the shell's line, or what was wrong."""
+    name: str = ""
+    """Of the command, without its slash; of the member that is spoken to."""
+
+
+def read_intent(
+    line: str,
+    commands: Collection[str],
+    custom: Collection[str] = (),
+    members: Iterable[str] = (),
+) -> Intent:
+    """A line that begins with a blank is said as it is, whatever it looks like."""
+    text = line.strip()
+    if line[:1] in (" ", "\t"):
+        return Intent("say", text)
+    if text.startswith("!"):
+        command = text[1:].strip()
+        if not command:
+            return Intent("mistake", "write the command behind it, such as: !git status")
+        return Intent("shell", command)
+    if text.startswith("@") and (found := _MEMBER.match(text)) and found[1] in set(members):
+        rest = text[found.end() :].strip()
+        if not rest:
+            return Intent("mistake", f"write what to say to {found[1]} behind its name")
+        return Intent("say", rest, found[1])
+    word, _, rest = text.partition(" ") if " " in text.split("\n", 1)[0] else text.partition("\n")
+    if not text.startswith("/") or not (_WORD.match(word) or text == "/"):
+        return Intent("say", text)
+    name = word[1:]
+    if name in commands:
+        return Intent("command", rest.strip(), name)
+    if name in custom:
+        return Intent("custom", rest.strip(), name)
+    if name.lower() in commands:
+        return Intent("command", rest.strip(), name.lower())
+    return Intent("mistake", _refuse(word, [*commands, *custom]))
+
+
+def _refuse(word: str, known: list[str]) -> str:
+    meant = did_you_mean(word, [f"/{name}" for name in known]) if len(word) > 1 else ""
+    way_out = "/help lists them, and a blank before it sends it as it is"
+    return f"{fit_line(word, 60)!r} is no command{meant}; {way_out}"

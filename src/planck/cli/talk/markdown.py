@@ -1,0 +1,52 @@
+"""Markdown on a terminal: single newlines stay, links are written out, and nothing in it acts."""
+
+from functools import cache
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from planck.records.visible import make_plain
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import Markdown
+
+
+def render_markdown(text: str, width: int, *, color: bool) -> str:
+    """Lines within the width, each with its newline, with our own colours alone."""
+    from rich.console import Console
+
+    out = StringIO()
+    # Links are written out, not hidden behind their text: what a model links to is for the user to see.
+    document = _make_class()(make_plain(text), hyperlinks=False, code_theme="ansi_dark")
+    for token in document.parsed:
+        for child in token.children or ():
+            if child.type == "softbreak":  # models end lines where they mean it
+                child.type = "hardbreak"
+    console = Console(
+        file=out,
+        width=width,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(document)
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n")) + "\n"
+
+
+@cache
+def _make_class() -> "type[Markdown]":
+    """rich's renderer, but for headings, which it puts in the middle, in a box."""
+    from rich.markdown import Heading, Markdown
+    from rich.text import Text
+
+    class PlainHeading(Heading):
+        def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+            self.text.justify = "left"
+            self.text.stylize("bold" if self.tag != "h1" else "bold underline")
+            yield Text("") if self.tag == "h2" else self.text
+            if self.tag == "h2":
+                yield self.text
+
+    elements: dict[str, Any] = {**Markdown.elements, "heading_open": PlainHeading}
+    return type("PlainMarkdown", (Markdown,), {"elements": elements})

@@ -1,0 +1,79 @@
+"""The commands of a conversation, in one table: name, arguments, help, and what completes them."""
+
+from typing import Literal
+
+import msgspec
+
+Completes = Literal["", "model", "mode", "effort", "member", "session", "team", "theme", "format", "command"]
+
+
+class Command(msgspec.Struct, frozen=True):
+    name: str
+    arguments: str
+    help: str
+    completes: Completes = ""
+    """What its first argument is."""
+    busy: bool = True
+    """Whether it may be used while agents work."""
+
+
+GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    (
+        "conversation",
+        (
+            Command("new", "[TEAM]", "a new session, with a team if you name one", "team"),
+            Command("clear", "", "the same, and an empty screen"),
+            Command("resume", "[NAME]", "go on with another session", "session"),
+            Command("sessions", "[TEXT]", "the sessions of this folder; with a text, where it was said"),
+            Command("fork", "[NAME]", "go on in a copy; this session stays as it is", busy=False),
+            Command("rewind", "[N] [--files]", "edit one of your messages and go on from there", busy=False),
+            Command("rename", "NAME", "give this session another name"),
+            Command("exit", "", "leave (also: Ctrl+D, or Ctrl+C twice)"),
+        ),
+    ),
+    (
+        "files",
+        (
+            Command("diff", "[--turn N | --agent NAME]", "what agents changed in files"),
+            Command("undo", "[--turn N | --agent NAME | --call ID]", "take back what was written"),
+            Command("redo", "", "take the last undo back"),
+            Command("export", "[FILE]", "write the conversation to a Markdown file"),
+            Command("copy", "", "put the last answer into the clipboard"),
+            Command("init", "", "have an AGENTS.md written for this project", busy=False),
+        ),
+    ),
+    (
+        "settings",
+        (
+            Command("mode", "[MODE]", "what may be done without asking", "mode"),
+            Command("plan", "", "read only, and make a plan that you accept to go on"),
+            Command("permissions", "", "the rules in force, and where each comes from"),
+            Command("model", "[NAME]", "the model in use; with a name, go on with another", "model"),
+            Command("effort", "[LEVEL]", "how much the model thinks: low, medium, high", "effort"),
+            Command("theme", "[NAME]", "colours: auto, none", "theme"),
+            Command("reload", "", "read configuration, AGENTS.md and skills again"),
+        ),
+    ),
+    (
+        "what there is",
+        (
+            Command("team", "", "who is there, does what, and waits for whom"),
+            Command("agents", "", "the same"),
+            Command("interrupt", "[NAME]", "stop one member, or all", "member"),
+            Command("tools", "", "what the orchestrator can do"),
+            Command("mcp", "", "MCP servers and sidecars, and their state"),
+            Command("skills", "", "the skills that can be loaded"),
+            Command("context", "", "what fills the model's window"),
+            Command("compact", "[FOCUS]", "make the history shorter", busy=False),
+            Command("cost", "", "steps, tokens and money of this session"),
+            Command("status", "", "session, model, mode, folder, sandbox"),
+            Command("help", "[COMMAND]", "this list", "command"),
+        ),
+    ),
+)
+
+COMMANDS: dict[str, Command] = {command.name: command for _, group in GROUPS for command in group}
+ALIASES = {"quit": "exit", "q": "exit", "?": "help"}
+MODES = ("read-only", "plan", "ask", "workspace", "full")
+EFFORTS = ("none", "low", "medium", "high")
+THEMES = ("auto", "none")

@@ -1,0 +1,228 @@
+"""Events of a session in, blocks for a person out; the same for what happens and for what has happened."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from planck.cli.talk.blocks import Answer, Block, Told, draw_call, draw_said
+from planck.cli.talk.pieces import Pieces
+from planck.cli.talk.styled import Span, make_line
+from planck.headless import SessionEvent
+from planck.records.events import FileChanged, view
+from planck.records.specs import AgentSpec
+from planck.records.visible import fit_line
+
+PALETTE = ("34", "33", "36", "31", "94", "35", "93", "90")
+"""Blue, orange, green-blue, vermilion, sky, purple, yellow, grey: for the eight agents that begin first."""
+_KEPT = 50
+"""Folded blocks that can still be shown whole."""
+_THOUGHT = 4
+_NAME = 32
+
+
+class Teller:
+    """Follows one session; knows the names of its agents, the calls that are open, and what was folded."""
+
+    def __init__(self, members: Iterable[AgentSpec], *, streams: bool = True, echoes: bool = False) -> None:
+        """`streams`: the orchestrator's text is told as it comes. `echoes`: also what the user said."""
+        self._names: dict[str, str] = {}
+        self._orchestrator = ""
+        for spec in members:
+            self._names[spec.id] = spec.name
+            if spec.role == "orchestrator":
+                self._orchestrator = spec.id
+        self._streams = streams
+        self._echoes = echoes
+        self._pieces = Pieces()
+        self._streamed = False
+        self._thought: list[str] = []
+        """What the orchestrator thinks before it speaks or acts."""
+        self._calls: dict[str, Any] = {}
+        """Arguments of the calls that have not ended."""
+        self._before: dict[str, bytes | None] = {}
+        """What the files were that open calls have changed."""
+        self.folded: deque[Told] = deque(maxlen=_KEPT)
+        """The newest last."""
+        self.answered = False
+        """Whether the orchestrator's newest text was told already."""
+
+    def tell(self, event: SessionEvent) -> list[Block]:
+        handler = _HANDLERS.get(event.type)
+        blocks = handler(self, event, event.data) if handler else []
+        self.folded.extend(block for block in blocks if isinstance(block, Told) and block.rest)
+        return blocks
+
+    def rest(self) -> list[Block]:
+        """What was said and is not told yet, whole or not."""
+        text = self._pieces.rest()
+        if not text:
+            return []
+        self.answered = True
+        return [Answer(text)]
+
+    def name(self, id: str | None) -> str:
+        return fit_line(self._names.get(id or "", id or ""), _NAME)
+
+    def style(self, id: str | None) -> str:
+        known = list(self._names)
+        return PALETTE[known.index(id) % len(PALETTE)] if id in known else ""
+
+    def _start_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        agent = data["agent"]
+        if agent["role"] == "orchestrator":
+            self._orchestrator = agent["id"]
+        self._names.setdefault(agent["id"], agent["name"])
+        return [self._note(agent["id"], "joined")] if agent["id"] != self._orchestrator else []
+
+    def _end_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(event.agent_id, f"left: {data['reason']}")]
+
+    def _end_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        blocks = self.rest() if event.agent_id == self._orchestrator else []
+        if data["status"] not in ("completed", "interrupted"):
+            blocks.append(self._note(event.agent_id, str(data["status"]).replace("_", " "), "red"))
+        return blocks
+
+    def _think(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id == self._orchestrator:
+            self._thought.append(data["text"])
+        return []
+
+    def _stream_text(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id != self._orchestrator or not self._streams:
+            return []
+        blocks = self._end_thought() if self._thought else []
+        self._streamed = True
+        whole = self._pieces.feed(data["text"])
+        self.answered = self.answered or bool(whole)
+        return [*blocks, *(Answer(piece) for piece in whole)]
+
+    def _end_thought(self, recorded: str = "") -> list[Block]:
+        text = "".join(self._thought) or recorded
+        self._thought.clear()
+        if not text.strip():
+            return []
+        return [draw_said([*self._prefix(self._orchestrator), ("✻ ", "dim")], text, "dim", _THOUGHT)]
+
+    def _say(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        parts = data["message"]["parts"]
+        text = "".join(part["text"] for part in parts if part["type"] == "text")
+        calls = any(part["type"] == "tool_call" for part in parts)
+        thought = "\n".join(part.get("text", "") for part in parts if part["type"] == "thinking")
+        if event.agent_id != self._orchestrator:
+            return [draw_said(self._prefix(event.agent_id), text)] if text.strip() else []
+        streamed, self._streamed = self._streamed, False
+        # Where text was streamed, the thought before it was told before it.
+        blocks = self._end_thought("" if streamed else thought)
+        if streamed:
+            blocks += self.rest()
+        elif self._streams and text.strip():
+            blocks.append(Answer(text))
+            self.answered = True
+        elif text.strip() and calls:
+            blocks.append(draw_said(self._prefix(event.agent_id), text))
+        if calls:
+            self.answered = False
+        return blocks
+
+    def _tell_status(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if data.get("state") == "discarded":  # a cut attempt is tried again: what was shown of it is void
+            self._pieces.rest()
+            self._thought.clear()
+            self._streamed = False
+        words = [str(data[key]) for key in ("component", "name", "state", "detail") if data.get(key)]
+        return [self._note(event.agent_id, " ".join(words))]
+
+    def _start_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        self._calls[data["id"]] = data["args"]
+        return self.rest() if event.agent_id == self._orchestrator else []
+
+    def _change_file(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        fact = view(event.recorded)
+        if isinstance(fact, FileChanged) and fact.call_id in self._calls:
+            self._before.setdefault(fact.call_id, fact.before)
+        return []
+
+    def _end_call(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        args, before = self._calls.pop(data["id"], None), self._before.pop(data["id"], None)
+        return [draw_call(self._prefix(event.agent_id), args, data, before)]
+
+    def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if data["kind"] == "prompt":
+            return self._echo(data) if self._echoes else []
+        prefix = [
+            *self._prefix(data["from"], always=True),
+            (f"→ {self.name(data['to'])} ", self.style(data["to"])),
+            (f"{data['kind']}: ", "dim"),
+        ]
+        return [draw_said(prefix, data["text"])]
+
+    def _echo(self, data: dict[str, Any]) -> list[Block]:
+        whose = {"planck": "planck", "hook": "a hook"}.get(data.get("origin") or "user", "")
+        to = "" if data["to"] in ("", self._orchestrator) else f"@{self.name(data['to'])} "
+        prefix: list[Span] = [
+            ("> ", "bold"),
+            (f"{whose}: " if whose else "", "dim"),
+            (to, self.style(data["to"])),
+        ]
+        told = draw_said(prefix, data["text"], "dim" if whose else "bold")
+        return [Told(((("", ""),), *told.lines), told.title, told.rest)]
+
+    def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if data["decision"] != "deny":
+            return []
+        return [self._note(event.agent_id, f"{data['tool']} denied: {data['reason']}", "yellow")]
+
+    def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id == self._orchestrator:  # its own error is told at the end of the turn, in one line
+            return []
+        return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red")]
+
+    def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        before, after = data["tokens_before"], data["tokens_after"]
+        shorter = f"history {data['how']}: {before:,} tokens are {after:,} now; the log keeps all"
+        return [self._note(event.agent_id, shorter)]
+
+    def _change_mode(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        return [self._note(None, f"mode {data['mode']}, was {data['before']}")]
+
+    def _change_model(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        model = data["model"]
+        label = model.get("id") or f"{model['provider']}/{model['model']}"
+        return [self._note(event.agent_id, f"goes on with {label}")]
+
+    def _rewind(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        if event.agent_id != self._orchestrator:
+            return []
+        return [self._note(None, f"back to where it stood after event {data['to']}; the log keeps the rest")]
+
+    def _note(self, id: str | None, text: str, style: str = "dim") -> Told:
+        line = (*self._prefix(id), *make_line(" ".join(text.split()), style))
+        return Told((line,))
+
+    def _prefix(self, id: str | None, *, always: bool = False) -> list[Span]:
+        """The agent's name in its colour, once there is more than one."""
+        if not id or (not always and len(self._names) < 2):
+            return [("  ", "")]
+        return [(f"{self.name(id)} ", self.style(id))]
+
+
+_HANDLERS = {
+    "agent_started": Teller._start_agent,
+    "agent_ended": Teller._end_agent,
+    "turn_end": Teller._end_turn,
+    "thinking_delta": Teller._think,
+    "text_delta": Teller._stream_text,
+    "assistant_message": Teller._say,
+    "status": Teller._tell_status,
+    "tool_start": Teller._start_call,
+    "tool_end": Teller._end_call,
+    "file_changed": Teller._change_file,
+    "message": Teller._tell_message,
+    "permission_decision": Teller._decide,
+    "error": Teller._fail,
+    "compacted": Teller._compact,
+    "mode_changed": Teller._change_mode,
+    "model_changed": Teller._change_model,
+    "rewound": Teller._rewind,
+}

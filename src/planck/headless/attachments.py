@@ -1,0 +1,171 @@
+"""Files that the user names in a message: `@src/a.py` as text, `@shot.png` or the path of an image as one.
+
+A name that leads nowhere is left as it was written: not every `@` means a file.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from planck.context.texts import MAX_BYTES, read_text
+from planck.records.messages import Image
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.visible import fit_line
+from planck.toolkit.images import MAX_IMAGE, foreign_image, image_type
+from planck.workspace.paths import is_inside
+
+_REFERENCE = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
+_IMAGE_PATH = re.compile(
+    r"""(?<!\S)(?:"((?:/|~/|\./)[^"\n]+)"|'((?:/|~/|\./)[^'\n]+)'|((?:/|~/|\./)(?:\\.|[^\s\\])+))(?!\S)"""
+)
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_MAX_FILES = 20
+_MAX_ENTRIES = 200
+_MAX_TEXT = 160 * 1024
+"""Bytes of all files of one message: with the message they must fit into one envelope."""
+
+
+class AttachmentError(PlanckError):
+    """What was named can't be attached; nothing was sent."""
+
+
+class Attached(msgspec.Struct, frozen=True):
+    text: str
+    """What was written, with the files' texts below it."""
+    images: tuple[Image, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was attached, and what was taken for a name of a file and is none, in words."""
+
+
+def attach(text: str, folder: Path, *, within: Path | None = None) -> Attached:
+    """Reads what a message names, from `folder` on; `within`: nothing outside of that folder."""
+    texts: list[str] = []
+    images: list[Image] = []
+    notes: list[str] = []
+    left = _MAX_TEXT
+    for written, marked in _list_names(text):
+        found = _find(written, folder)
+        if found is None:
+            if marked and written.lower().endswith(_IMAGES):
+                raise AttachmentError(
+                    ErrorKind.NOT_FOUND, f"no file {written!r} in {folder}; nothing was sent"
+                )
+            if marked and ("/" in written or "." in written):
+                notes.append(f"no file {fit_line(written, 60)!r}: it is sent as it is written")
+            continue
+        name, path = found
+        if within is not None and not is_inside(os.path.realpath(path), [os.path.realpath(within)]):
+            notes.append(f"{fit_line(name, 60)!r} is outside of {within}: it is not read")
+            continue
+        if image := _read_image(path, name):
+            images.append(image)
+            notes.append(f"with the image {fit_line(name, 60)}")
+        elif marked:
+            content = _read_file(path, name, min(MAX_BYTES, left))
+            left -= len(content.encode())
+            texts.append(_frame(name, content))
+            notes.append(f"with {fit_line(name, 60)}, {len(content):,} characters")
+        if len(texts) + len(images) > _MAX_FILES or left <= 0:
+            raise AttachmentError(
+                ErrorKind.LIMIT_EXCEEDED,
+                f"one message takes {_MAX_FILES} files and {_MAX_TEXT // 1024} KiB of text; name fewer, "
+                "an agent can read the others itself",
+            )
+    return Attached("\n\n".join([text, *texts]), tuple(images), tuple(notes))
+
+
+def _list_names(text: str) -> Iterator[tuple[str, bool]]:
+    """Each name once, and whether it is marked with `@`; without it only the path of an image is meant."""
+    seen: set[str] = set()
+    for found in _REFERENCE.finditer(text):
+        name = next(filter(None, found.groups()))
+        if name not in seen:
+            seen.add(name)
+            yield name, True
+    for found in _IMAGE_PATH.finditer(text):
+        name = found[1] or found[2] or re.sub(r"\\(.)", r"\1", found[3])
+        if name not in seen and name.lower().endswith(_IMAGES):
+            seen.add(name)
+            yield name, False
+
+
+def _find(name: str, folder: Path) -> tuple[str, Path] | None:
+    """The name as it is meant, and where that is; a full stop or a comma behind it is the sentence's."""
+    for candidate in (name, name.rstrip(".,;:!?)")):
+        try:
+            path = folder / Path(candidate).expanduser()
+            if candidate and path.exists():
+                return candidate, path
+        except (OSError, ValueError, RuntimeError):  # too long, a NUL, no such user
+            continue
+    return None
+
+
+def _read_image(path: Path, name: str) -> Image | None:
+    """None where neither its name nor its content says that it is one."""
+    named = path.name.lower().endswith(_IMAGES)
+    if path.is_dir():
+        return None
+    try:
+        with open(_open(path), "rb") as file:
+            head = file.read(32)
+            if image_type(head) is None:
+                if named:
+                    raise AttachmentError(
+                        ErrorKind.INVALID_ARGS,
+                        f"{name!r} is no image that models take (png, jpeg, gif or webp); nothing was sent",
+                    )
+                return None
+            content = head + file.read(MAX_IMAGE)
+    except OSError as problem:
+        raise _unreadable(name, problem) from problem
+    if len(content) > MAX_IMAGE:
+        raise AttachmentError(
+            ErrorKind.LIMIT_EXCEEDED,
+            f"{name!r} has more than {MAX_IMAGE >> 20} MiB, which no model takes; make it smaller",
+        )
+    import base64
+
+    return foreign_image(base64.b64encode(content).decode())
+
+
+def _read_file(path: Path, name: str, limit: int) -> str:
+    if path.is_dir():
+        names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in path.iterdir())
+        more = [f"… and {len(names) - _MAX_ENTRIES} more"] if len(names) > _MAX_ENTRIES else []
+        return "\n".join([*names[:_MAX_ENTRIES], *more])
+    fd = _open(path)
+    try:
+        if b"\0" in os.pread(fd, 8192, 0):
+            raise AttachmentError(ErrorKind.INVALID_ARGS, f"{name!r} is no text; nothing was sent")
+        return read_text(fd, limit)
+    except OSError as problem:
+        raise _unreadable(name, problem) from problem
+    finally:
+        os.close(fd)
+
+
+def _open(path: Path) -> int:
+    """Not blocking: a named pipe would wait for somebody who writes."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError("it is no regular file")
+    return fd
+
+
+def _unreadable(name: str, problem: OSError) -> AttachmentError:
+    return AttachmentError(
+        ErrorKind.READ_FAILED, f"{name!r} can't be read: {problem.strerror or problem}; nothing was sent"
+    )
+
+
+def _frame(name: str, content: str) -> str:
+    """Between lines that the content can't forge: both have its digest."""
+    mark = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
+    return f"[file {name} {mark}, attached by the user]\n{content}\n[end of file {mark}]"

@@ -1,0 +1,176 @@
+"""Events in, lines out."""
+
+import base64
+from typing import Any
+
+from planck.cli.talk.blocks import FOLDED, Answer, Block, Told
+from planck.cli.talk.diffs import compare
+from planck.cli.talk.styled import as_text
+from planck.cli.talk.teller import Teller
+from planck.headless import SessionEvent
+from planck.records import codec
+from planck.records.events import Event
+from planck.records.specs import AgentSpec, ModelSpec
+
+MODEL = ModelSpec("local", "m")
+LEAD = AgentSpec("a1", "orchestrator", "orchestrator", "orchestrator", MODEL)
+BUILDER = AgentSpec("a2", "builder", "builder", "worker", MODEL)
+_count = iter(range(1, 10_000_000))
+
+
+def event(type: str, data: dict[str, Any], agent: str | None = "a1", *, delta: bool = False) -> SessionEvent:
+    seq = None if delta else next(_count)
+    import msgspec
+
+    raw = msgspec.Raw(codec.encode(data))
+    return SessionEvent(Event(seq, "2026-11-16T10:00:00.000Z", agent, 1, type, raw), "s1")
+
+
+def rows(blocks: list[Block]) -> list[str]:
+    return [as_text(line) for block in blocks if isinstance(block, Told) for line in block.lines]
+
+
+def call(teller: Teller, name: str, args: Any, output: str = "", ok: bool = True, **more: Any) -> list[Block]:
+    teller.tell(event("tool_start", {"id": "c1", "name": name, "args": args}))
+    for kind, data in more.pop("before", ()):
+        teller.tell(event(kind, data))
+    ended = {"id": "c1", "name": name, "ok": ok, "output": output, "duration_ms": 0, **more}
+    return teller.tell(event("tool_end", ended))
+
+
+def changed(before: str) -> tuple[str, dict[str, Any]]:
+    encoded = base64.b64encode(before.encode()).decode()
+    data = {"call_id": "c1", "path": "a.py", "before": encoded, "mode": 420, "after_sha256": "x"}
+    return "file_changed", data
+
+
+def said(text: str, *, calls: bool = False, thinking: str = "") -> SessionEvent:
+    parts: list[dict[str, Any]] = [{"type": "thinking", "text": thinking}] if thinking else []
+    parts += [{"type": "text", "text": text}] if text else []
+    parts += (
+        [{"type": "tool_call", "id": "c", "provider_id": "c", "name": "x", "arguments": "{}"}]
+        if calls
+        else []
+    )
+    message = {"parts": parts, "dialect": "d", "model": "m", "stop": "end"}
+    return event("assistant_message", {"message": message})
+
+
+def test_an_edit_shows_its_diff_with_the_lines_of_the_whole_file() -> None:
+    before = "".join(f"line {n}\n" for n in range(1, 41))
+    args = {"path": "a.py", "old_string": "line 20\n", "new_string": "line twenty\n"}
+    assert rows(call(Teller([LEAD]), "edit", args, "done", before=[changed(before)])) == [
+        "  ✓ edit a.py  +1 -1",
+        "    @@ -18,5 +18,5 @@",
+        "     line 18",
+        "     line 19",
+        "    -line 20",
+        "    +line twenty",
+        "     line 21",
+        "     line 22",
+    ]
+
+
+def test_a_new_file_of_many_lines_is_folded_and_can_be_shown_whole() -> None:
+    teller = Teller([LEAD])
+    text = "".join(f"line {n}\n" for n in range(500))
+    shown = rows(call(teller, "write", {"path": "a.py", "content": text}, "written"))
+    assert shown[0] == "  ✓ write a.py  +500 -0"
+    assert shown[-1] == "    … 489 more lines"
+    assert len(shown) == 14
+    assert teller.folded[-1].rest.count("\n+line") == 500
+
+
+def test_a_huge_output_is_folded_to_its_last_lines() -> None:
+    teller = Teller([LEAD])
+    output = "".join(f"line {n}\n" for n in range(100_000))
+    shown = rows(call(teller, "bash", {"command": "seq 100000"}, output))
+    assert shown == [
+        "  ✓ bash seq 100000",
+        "    … 99,997 more lines",
+        *(f"    line {n}" for n in range(100_000 - FOLDED, 100_000)),
+    ]
+    assert teller.folded[-1].rest == output
+
+
+def test_what_went_well_and_says_enough_in_one_line_has_one() -> None:
+    assert rows(call(Teller([LEAD]), "read", {"path": "a.py"}, "1\n2\n3\n")) == ["  ✓ read a.py  3 lines"]
+
+
+def test_what_failed_shows_the_end_of_it() -> None:
+    shown = rows(call(Teller([LEAD]), "read", {"path": "b.py"}, "not_found: no b.py", ok=False))
+    assert shown == ["  ✗ read b.py", "    not_found: no b.py"]
+
+
+def test_hostile_text_can_be_seen_and_does_nothing() -> None:
+    teller = Teller([LEAD, BUILDER])
+    blocks = call(teller, "bash", {"command": "x\x1b[2J\u202ey"}, "a\x1b]0;t\x07b\u200bc\x9b2Jd\n")
+    blocks += teller.tell(
+        event("message", {"kind": "task", "from": "a1", "to": "a2", "text": "\x1b[H\x08\u2066"})
+    )
+    blocks += teller.tell(event("agent_ended", {"status": "failed", "reason": "\x1b[31mred"}, "a2"))
+    assert not any(ord(one) < 32 or one in "\x9b\u202e\u200b\u2066" for row in rows(blocks) for one in row)
+    assert rows(blocks)[0] == "orchestrator ✓ bash x\\u202ey"
+
+
+def test_agents_have_their_name_and_a_colour_once_there_is_more_than_one() -> None:
+    teller = Teller([LEAD])
+    assert rows(call(teller, "glob", {"pattern": "*"}, "a\n")) == ["  ✓ glob *  1 line"]
+    spec = {"id": "a2", "type": "builder", "name": "builder", "role": "worker"}
+    assert rows(teller.tell(event("agent_started", {"agent": spec}))) == ["builder joined"]
+    assert rows(call(teller, "glob", {"pattern": "*"}, "a\n")) == ["orchestrator ✓ glob *  1 line"]
+    assert teller.style("a1") != teller.style("a2")
+
+
+def test_thinking_comes_before_what_was_thought_about_and_is_told_once() -> None:
+    teller = Teller([LEAD])
+    for piece in ("I should ", "look.\nThen mend."):
+        assert teller.tell(event("thinking_delta", {"text": piece}, delta=True)) == []
+    blocks = teller.tell(event("text_delta", {"text": "It is **this**.\n\nAnd"}, delta=True))
+    blocks += teller.tell(said("It is **this**.\n\nAnd", thinking="I should look.\nThen mend."))
+    assert rows(blocks) == ["  ✻ I should look.", "    Then mend."]
+    assert [b.markdown for b in blocks if isinstance(b, Answer)] == ["It is **this**.", "And"]
+    assert isinstance(blocks[0], Told)
+
+
+def test_a_past_without_deltas_tells_the_same() -> None:
+    teller = Teller([LEAD], echoes=True)
+    blocks = teller.tell(
+        event(
+            "message",
+            {"kind": "prompt", "from": "user", "to": "a1", "text": "mend it", "origin": "user"},
+            None,
+        )
+    )
+    blocks += teller.tell(said("Done.\n\nReally.", thinking="hm"))
+    assert rows(blocks) == ["", "> mend it", "  ✻ hm"]
+    assert blocks[-1] == Answer("Done.\n\nReally.")
+
+
+def test_a_cut_attempt_is_void() -> None:
+    teller = Teller([LEAD])
+    teller.tell(event("text_delta", {"text": "Half an ans"}, delta=True))
+    told = teller.tell(
+        event("status", {"component": "model", "state": "discarded", "detail": "cut"}, delta=True)
+    )
+    assert rows(told) == ["  model discarded cut"]
+    assert teller.tell(said("Whole.")) == [Answer("Whole.")]
+
+
+def test_equal_texts_and_texts_that_are_too_long_have_no_diff() -> None:
+    assert compare("a\n", "a\n", "x") == ""
+    assert compare("a\n" * 300_000, "b\n" * 300_000, "x") == ""
+
+
+def test_a_comparison_of_two_large_files_looks_at_what_differs() -> None:
+    one = [f"line {n}" for n in range(20_000)]
+    other = [*one[:10_000], "new", *one[10_001:]]
+    assert compare("\n".join(one), "\n".join(other), "x").split("\n")[2:] == [
+        "@@ -9999,5 +9999,5 @@",
+        " line 9998",
+        " line 9999",
+        "-line 10000",
+        "+new",
+        " line 10001",
+        " line 10002",
+    ]
