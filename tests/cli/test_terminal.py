@@ -91,6 +91,18 @@ async def test_a_pipe_gets_the_bare_text_and_errors_stay_on_stderr(tmp_path: Pat
     assert done.err.count("\n") == 1
 
 
+async def test_what_was_denied_and_tried_again_is_said_on_stderr_of_a_pipe(tmp_path: Path) -> None:
+    busy = chat.error(429, "slow down", headers={"retry-after": "0"})
+    write = chat.calls(("write", {"path": "x", "content": "y"}))
+    async with WireServer([busy, write, chat.text("done")]) as server:
+        done = await Bench(tmp_path, server.url).run("run", "go", "--permission-mode", "read-only")
+    assert (done.code, done.out) == (0, "done\n")
+    retried, denied, session = done.err.splitlines()
+    assert retried.startswith("planck: model retrying: rate_limited: ")
+    assert denied.startswith("planck: permission_denied: 'write' is not permitted: ")
+    assert session.startswith("planck: session ")
+
+
 async def test_ctrl_c_ends_the_turn_with_130_and_kills_what_ran(tmp_path: Path) -> None:
     async with WireServer(scripted("never", command="echo ready; sleep 600")) as server:
         bench = Bench(tmp_path, server.url)

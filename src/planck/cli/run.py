@@ -110,10 +110,21 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
             _write(encode_frame("init", _init(session, planck_), session.id))
             options.begun = True
             watch = Watch(session, lambda event: _write(event.frame()))
+        elif options.output_format == "text":
+            watch = Watch(session, _tell_retry)
         result = await _run_until_signal(session, prompt, options.timeout)
         if watch:
             await watch.finish()
     return _report(options, result)
+
+
+def _tell_retry(event: SessionEvent) -> None:
+    """Says on standard error why an answer takes longer, where nothing else would tell."""
+    if event.type == "status" and (data := event.data)["component"] == "model" and data["state"] in _RETRIES:
+        print(f"planck: model {data['state']}: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
+
+
+_RETRIES = frozenset({"retrying", "discarded"})
 
 
 async def _on_terminal(
@@ -305,7 +316,7 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
         case _ if result.text and not answered:
             text = make_plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))
-    for line in _list_complaints(result):
+    for line in _list_complaints(result, told=answered or options.output_format != "text"):
         print(f"planck: {line}", file=sys.stderr)
     if any(error["details"].get("no_model") for error in result.errors):
         print(WAYS_TO_A_MODEL, file=sys.stderr)
@@ -319,21 +330,25 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
     return result.exit_code
 
 
-def _list_complaints(result: RunResult) -> list[str]:
-    """Returns what went wrong, each with its kind and what to do next."""
+def _list_complaints(result: RunResult, *, told: bool = False) -> list[str]:
+    """Returns what went wrong, each with its kind and what to do next.
+
+    `told`: what was denied in a run that went well is on the screen, or in the result.
+    """
     last = [
         fit_line(str(Err(error["kind"], error["message"], error["details"]))) for error in result.errors[-1:]
     ]
+    denials = [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
     match result.exit_code:
         case Exit.DONE:
-            return []
+            return [] if told else denials
         case Exit.TIMEOUT:
             return ["timeout: the time was up before the answer; `planck run -c` goes on with it"]
         case Exit.SIGINT | Exit.SIGTERM if result.session_id:
             return ["interrupted: a signal ended the turn; go on with `planck run -c`"]
         case Exit.NO_TEXT:
             return ['invalid_response: the model ended without a text; ask again: planck run -c "..."']
-    return last + [f"permission_denied: {fit_line(denial['reason'])}" for denial in result.denials]
+    return last + denials
 
 
 WAYS_TO_A_MODEL = """\
