@@ -17,8 +17,6 @@ from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
 from tests.wire.server import WireServer
 
-pytestmark = pytest.mark.serial
-
 
 def bash(command: str, id: str = "") -> Any:
     return chat.calls(("bash", {"command": command}))

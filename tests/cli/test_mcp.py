@@ -20,8 +20,6 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.command import PLAIN, Bench
 from tests.mcp.bench import FAKE, WAIT
 
-pytestmark = pytest.mark.serial
-
 PLANCK = [sys.executable, "-m", "planck"]
 FAKE_COMMAND = (sys.executable, "-S", "-E", str(FAKE))
 

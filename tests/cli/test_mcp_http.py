@@ -7,8 +7,6 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
-import pytest
-
 from planck.mcp.http import serve_http
 from planck.records.messages import ToolCall
 from planck.records.specs import ToolSpec
@@ -88,7 +86,6 @@ async def test_h2_h6_forms_and_odd_paths_get_nothing_token_or_not(tmp_path: Path
         assert await one.ask("GET", "/mcp", **upgrade, **key) == 401
 
 
-@pytest.mark.serial
 async def test_h7_a_flood_and_half_a_request_cost_nothing(tmp_path: Path) -> None:
     async with served(Bench(tmp_path, "http://127.0.0.1:9")) as one:
         assert await one.ask() == 200

@@ -11,8 +11,6 @@ from tests.command import Bench
 from tests.mcp.bench import FAKE
 from tests.sidecar.bench import HEAD, write
 
-pytestmark = pytest.mark.serial
-
 SIDECAR = (
     HEAD
     + """

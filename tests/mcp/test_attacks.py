@@ -19,8 +19,6 @@ from tests.command import until
 from tests.mcp.bench import Leaping, Watched, descendants, fake, names
 from tests.memory import growth
 
-pytestmark = pytest.mark.serial
-
 ECHO = Ok({"output": '{"n": 1}'})
 
 

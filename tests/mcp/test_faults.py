@@ -13,8 +13,6 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Outcome
 from tests.mcp.bench import WAIT, Leaping, descendants, fake
 
-pytestmark = pytest.mark.serial
-
 DEADLY = ("exit", "kill", "garbage", "long", "close", "hang")
 HARMLESS = ("noise", "error", "shape", "silent")
 ANSWERS: dict[str, set[ErrorKind | str]] = {

@@ -28,8 +28,6 @@ from planck.tools.results import Finished
 from tests.mcp.bench import WAIT, Leaping, watched
 from tests.memory import growth
 
-pytestmark = pytest.mark.serial
-
 Answer = Callable[[dict[str, Any], asyncio.StreamWriter], Awaitable[None]]
 
 

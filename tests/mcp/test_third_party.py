@@ -19,8 +19,6 @@ from planck.mcp.peer import State
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.mcp.bench import WAIT, watched
 
-pytestmark = pytest.mark.serial
-
 PYTHON_SERVERS = ("mcp-server-time", "mcp-server-git")
 NPM_SERVERS = tuple(f"@modelcontextprotocol/server-{name}" for name in ("everything", "filesystem"))
 

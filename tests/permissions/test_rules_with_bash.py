@@ -305,12 +305,10 @@ def check_denying(oracle: Oracle, count: int, seed: int) -> tuple[int, int]:
     return ran, denied
 
 
-@pytest.mark.serial
 def test_what_an_allow_rule_vouches_for_is_what_runs(oracle: Oracle, seed: int) -> None:
     assert check_allowing(oracle, 1_000, seed) > 150
 
 
-@pytest.mark.serial
 def test_a_denying_rule_sees_whatever_runs(oracle: Oracle, seed: int) -> None:
     ran, denied = check_denying(oracle, 200, seed)
     assert ran > 60

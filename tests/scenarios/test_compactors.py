@@ -20,8 +20,6 @@ from tests.mcp.bench import descendants
 from tests.recorded import recorded
 from tests.sidecar.bench import HEAD, write
 
-pytestmark = pytest.mark.serial
-
 COMPACTORS = (
     HEAD
     + """

@@ -19,7 +19,6 @@ from tests.sidecar.bench import HEAD, write
 
 sandbox = find().sandbox
 pytestmark = [
-    pytest.mark.serial,
     pytest.mark.skipif(sandbox is None or not sandbox.writes, reason="bubblewrap is not installed"),
 ]
 

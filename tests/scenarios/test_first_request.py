@@ -6,14 +6,10 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from planck.headless import OpenSession
 from tests.recorded import recorded
 from tests.scenarios.test_peers import fake, planck, until, watched
 from tests.sidecar.bench import HEAD, TOOLS, write
-
-pytestmark = pytest.mark.serial
 
 ONE_BY_ONE = (
     HEAD

@@ -19,8 +19,6 @@ from tests.tools.external_bench import write_tool
 from tests.wire import chat
 from tests.wire.server import WireServer
 
-pytestmark = pytest.mark.serial
-
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """As the `planck` script has it: `python -m planck` alone would import the folder's own `planck.py`."""
 

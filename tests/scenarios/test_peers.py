@@ -21,8 +21,6 @@ from tests.sidecar.bench import HEAD, TOOLS, write
 from tests.wire import chat
 from tests.wire.server import WireServer
 
-pytestmark = pytest.mark.serial
-
 
 def fake(*behaviours: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-S", "-E", str(FAKE), *behaviours]}

@@ -17,7 +17,6 @@ from tests.command import Bench
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
-pytestmark = pytest.mark.serial
 needs_bubblewrap = pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed")
 
 

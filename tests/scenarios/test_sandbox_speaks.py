@@ -17,7 +17,6 @@ from tests.command import until
 from tests.teams import facts
 
 pytestmark = [
-    pytest.mark.serial,
     pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed"),
 ]
 COMMIT = "git commit -q --allow-empty -m one"

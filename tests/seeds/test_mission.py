@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 EXPECTED = """\
 prompt: Tests first.||You build.
 orchestrator holds: ['greet', 'lookup']
@@ -25,7 +23,6 @@ closed: detached: the session 'NAME' is closed
 """
 
 
-@pytest.mark.serial
 async def test_the_mission_of_a_reader_of_the_seeds(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -30,8 +30,6 @@ from planck.toolkit.tool import Outcome, Tool, ToolContext
 from tests.mcp.bench import WAIT, Leaping, Watched, descendants, names
 from tests.sidecar.bench import HEAD, TOOLS, sidecar, write
 
-pytestmark = pytest.mark.serial
-
 
 def tools_of(one: Watched) -> dict[str, Tool]:
     return {listed.name: SidecarTool(listed, one.instances) for listed in one.peer.tools.tools}

@@ -12,8 +12,6 @@ import pytest
 from planck.workspace.output import drop_controls
 from tests.tools.room import Room, details, kind, processes, until, value
 
-pytestmark = pytest.mark.serial
-
 
 @pytest.fixture
 def room(tmp_path: Path) -> Room:

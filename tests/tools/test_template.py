@@ -851,7 +851,6 @@ def random_attempt(source: random.Random) -> str:
     return way + "".join(parts) + ("; done" if way.startswith("for") else "")
 
 
-@pytest.mark.serial
 def test_no_accepted_attempt_runs_a_value(open_folder: Path) -> None:
     assert run_random_templates(open_folder, 500, seed=46, make=random_attempt) > 100
 
@@ -861,12 +860,10 @@ def test_no_accepted_attempt_runs_a_value_at_length(open_folder: Path) -> None:
     assert run_random_templates(open_folder, 20_000, seed=47, make=random_attempt) > 4_000
 
 
-@pytest.mark.serial
 def test_no_accepted_template_runs_a_value(open_folder: Path) -> None:
     assert run_random_templates(open_folder, 700, seed=41) > 150
 
 
-@pytest.mark.serial
 def test_no_accepted_garbage_runs_a_value(open_folder: Path) -> None:
     assert run_random_templates(open_folder, 4_000, seed=43, make=random_garbage) > 150
 

@@ -12,7 +12,6 @@ from planck.records.authority import Mode
 from tests.workspace.place import NOBODY, Place
 
 pytestmark = [
-    pytest.mark.serial,
     pytest.mark.skipif(
         shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
     ),

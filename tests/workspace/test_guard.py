@@ -22,7 +22,6 @@ from planck.workspace.sandbox import SandboxError
 from tests.workspace.place import Place
 
 pytestmark = [
-    pytest.mark.serial,
     pytest.mark.skipif(
         shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
     ),

@@ -35,7 +35,6 @@ from planck.workspace.sandbox import SandboxError, find, probe, wrap
 from tests.workspace.place import NOBODY, Place
 
 pytestmark = [
-    pytest.mark.serial,
     pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed"),
 ]
 
