@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from planck.toolkit.tool import Tool
+from planck.tools.builtin.files import Views
 from planck.tools.builtin.glob import glob_tool
 from planck.tools.builtin.grep import grep_tool
 from planck.tools.builtin.list_dir import list_dir_tool
@@ -47,7 +48,7 @@ def search_tools(ws: Path, ripgrep: bool) -> list[Tool]:
     root = Root(ws)
     engine = Engine(root, ENVIRONMENT, ripgrep=ripgrep)
     assert (engine.program is not None) is ripgrep
-    return [glob_tool(root, engine), grep_tool(root, engine), list_dir_tool(root)]
+    return [glob_tool(Views(root), engine), grep_tool(Views(root), engine), list_dir_tool(Views(root))]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ async def test_a_regex_bomb_without_ripgrep_ends_at_the_deadline(tmp_path: Path)
     ws = tmp_path / "ws"
     root = Root(ws)
     engine = Engine(root, ENVIRONMENT, ripgrep=False, timeout=3.0)
-    room = Room(tmp_path, [grep_tool(root, engine)])
+    room = Room(tmp_path, [grep_tool(Views(root), engine)])
     (ws / "a").write_text("aaa\n")
     (ws / "bomb").write_text("a" * 65_536 + "!\n")
     result = await room.call("grep", {"pattern": "(a+)+$"})
@@ -201,7 +202,7 @@ async def test_a_planted_ripgrep_is_not_run(tmp_path: Path) -> None:
     (ws / "bin" / "rg").write_text("#!/bin/sh\ntouch pwned\n")
     (ws / "bin" / "rg").chmod(0o755)
     root = Root(ws)
-    room = Room(tmp_path, [glob_tool(root, Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"}))])
+    room = Room(tmp_path, [glob_tool(Views(root), Engine(root, {"PATH": f"{ws}/bin:/usr/bin:/bin"}))])
     await room.call("glob", {"pattern": "*"})
     assert not (ws / "pwned").exists()
 
@@ -223,7 +224,7 @@ async def test_a_folder_that_may_not_be_read_takes_no_other_file_along() -> None
         root = Root(room.ws)
         engine = Engine(root, {"PATH": f"{folder}:/usr/bin:/bin"})
         assert engine.program == str(folder / "rg")
-        searching = Room(folder, [glob_tool(root, engine), grep_tool(root, engine)])
+        searching = Room(folder, [glob_tool(Views(root), engine), grep_tool(Views(root), engine)])
         assert (await searching.call("grep", {"pattern": "needle"})).output == "a:1:needle\nn:1:needle"
         assert (await searching.call("glob", {"pattern": "**"})).output == "a\nn"
         assert (await searching.call("grep", {"pattern": "absent"})).output == "[no lines match]"
@@ -247,7 +248,7 @@ async def test_what_the_engine_says_is_not_shown_without_a_confined_look(tmp_pat
     root = Root(room.ws)
     engine = Engine(root, {"PATH": f"{programs}:/usr/bin:/bin"})
     assert engine.program == str(programs / "rg")
-    searching = Room(tmp_path, [glob_tool(root, engine), grep_tool(root, engine)])
+    searching = Room(tmp_path, [glob_tool(Views(root), engine), grep_tool(Views(root), engine)])
     assert (await searching.call("glob", {"pattern": "**"})).output == "real"
     assert (await searching.call("grep", {"pattern": "x"})).output == "real:1:one"
 

@@ -53,6 +53,14 @@ class Verdict(msgspec.Struct, frozen=True):
     """What the hooks want the model to know."""
 
 
+class Caller(msgspec.Struct, frozen=True):
+    """Whose call a hook is told of."""
+
+    name: str
+    folder: str
+    """Where the paths of its calls begin."""
+
+
 def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
     """The hooks of a configuration by event, and what is wrong with the rest."""
     found: dict[str, list[Hook]] = {}
@@ -92,10 +100,10 @@ class Hooks:
     def _settings(self) -> Mapping[str, Any]:
         return {} if self._off else self._resources.now.hooks
 
-    async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
+    async def before_tool(self, agent: Caller, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
         return await self._fire("PreToolUse", tool, _of_call(agent, call_id, tool, args))
 
-    async def after_tool(self, agent: str, done: Finished, args: Any) -> Verdict:
+    async def after_tool(self, agent: Caller, done: Finished, args: Any) -> Verdict:
         facts = _of_call(agent, done.call.id, done.call.name, args)
         facts["tool_response"] = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
         return await self._fire("PostToolUse", done.call.name, facts)
@@ -199,7 +207,7 @@ def look_at_hook(
 class HookedPermit:
     """A permit that asks the PreToolUse hooks first; one that blocks is a denial like any other."""
 
-    def __init__(self, permit: Permit, hooks: Hooks, agent: str, scribe: Scribe) -> None:
+    def __init__(self, permit: Permit, hooks: Hooks, agent: Caller, scribe: Scribe) -> None:
         self._permit = permit
         self._hooks = hooks
         self._agent = agent
@@ -220,7 +228,7 @@ class HookedPermit:
 class Hooked:
     """Runs calls and passes their results by the PostToolUse hooks; what they object to, the model reads."""
 
-    def __init__(self, executor: Executor, hooks: Hooks, agent: str, tools: ToolSet) -> None:
+    def __init__(self, executor: Executor, hooks: Hooks, agent: Caller, tools: ToolSet) -> None:
         self._executor = executor
         self._hooks = hooks
         self._agent = agent
@@ -263,8 +271,9 @@ def _hook(matcher: str, entry: Any) -> Hook:
     return Hook(command, matcher, float(timeout))
 
 
-def _of_call(agent: str, call_id: str, tool: str, args: Any) -> dict[str, Any]:
-    return {"tool_name": tool, "tool_input": args, "tool_use_id": call_id, "agent": agent}
+def _of_call(agent: Caller, call_id: str, tool: str, args: Any) -> dict[str, Any]:
+    call = {"tool_name": tool, "tool_input": args, "tool_use_id": call_id}
+    return {**call, "agent": agent.name, "cwd": agent.folder}
 
 
 def _spoken(event: str, said: str) -> Verdict:

@@ -12,15 +12,25 @@ from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec
 from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
+from planck.tools.builtin.files import Views
 from planck.workspace.jobs import Jobs
+from planck.workspace.paths import Root
 
 
 def make_built_in_tools(
-    project: Project, skills: SkillSource, spill: Path, jobs: Jobs | None = None
+    project: Project,
+    skills: SkillSource,
+    spill: Path,
+    jobs: Jobs | None = None,
+    views: Views | None = None,
 ) -> list[Tool]:
     """Those that need no file; without `jobs` no command goes to the background."""
     coding = builtin_tools(
-        project.workspace, spill=spill, environment=project.environ, jobs=jobs, others=project.added
+        project.workspace,
+        spill=spill,
+        environment=project.environ,
+        jobs=jobs,
+        views=views or Views(Root(project.workspace, others=project.added)),
     )
     return [*coding, *make_skill_tools(skills), make_plan_tool()]
 
@@ -31,8 +41,9 @@ class SessionTools:
     def __init__(self, project: Project, spill: Path, own: Sequence[Tool] = ()) -> None:
         self._resources = project.resources
         self._jobs = Jobs()
+        self._views = Views(Root(project.workspace, others=project.added))
         self._specs: dict[str, AgentSpec] = {}
-        built_in = make_built_in_tools(project, self, spill, self._jobs)
+        built_in = make_built_in_tools(project, self, spill, self._jobs, self._views)
         self._built_in = {tool.name: tool for tool in built_in}
         self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
         self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
@@ -79,6 +90,10 @@ class SessionTools:
 
     def skills_for(self, agent_id: str) -> Skills:
         return self._resources.skills_of(self._specs[agent_id])
+
+    def end(self, agent_id: str) -> None:
+        """Forgets what an agent that is gone saw of the workspace; a restarted one has it still."""
+        self._views.end(agent_id)
 
     async def aclose(self) -> None:
         await self._jobs.aclose()

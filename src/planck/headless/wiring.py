@@ -7,7 +7,7 @@ import msgspec
 from planck.agent.agent import Agent, Kit
 from planck.config.models import available
 from planck.context.prompt import Place, compose_base, describe_mode, escalates
-from planck.headless.hooks import Hooked, HookedPermit, Hooks
+from planck.headless.hooks import Caller, Hooked, HookedPermit, Hooks
 from planck.headless.plan import SessionPlan
 from planck.headless.seats import Seats
 from planck.llm.redact import Redactor
@@ -69,6 +69,7 @@ class SessionWiring:
             limits=runtime.project.config.limits,
             build=self.build,
         )
+        self.team.hear_end = plan.tools.end
         self.seats = Seats(runtime.providers, runtime.peers, plan.bounds.budget, Briefing(self.team), scribe)
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
@@ -123,9 +124,10 @@ class SessionWiring:
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
         gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
         self._gates[spec.id] = (spec, gate)
-        permit = HookedPermit(gate, self.hooks, spec.name, scribe)
+        caller = Caller(spec.name, str(self._site.workspace / spec.cwd))
+        permit = HookedPermit(gate, self.hooks, caller, scribe)
         executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
-        kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
+        kit = Kit(tools, Hooked(executor, self.hooks, caller, tools), plan.tools.prepare(spec, tools))
         seat = self.seats.seat_for(spec.model, spec.compactor)
         runtime.peers.attach(tools, spec.tools, scribe)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds)

@@ -131,6 +131,7 @@ class AgentGate:
     ) -> Err | Confinement | Trial | None:
         """Returns the rights that the call then has; each denial and each answer is in the log first."""
         gate = self._gate
+        args = place_call(tool, args, ctx)
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if tool.stranger and verdict.decision is not Decision.DENY:
             verdict = ask_about_address(verdict, await tool.stranger(args))
@@ -225,3 +226,22 @@ class _Tried:
         if isinstance(answer, Err):
             return Err(answer.kind, answer.message, {**answer.details, "output": output})
         return answer
+
+
+def place_call(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+    """The call of an agent that starts in a folder as it is from the workspace on: that is where a rule means
+    its `./program`, and where the user reads which file it is."""
+    if ctx.cwd == ".":
+        return args
+    if tool.effect is Effect.FILES:
+        key, given = "path", args.get("path")
+    elif tool.name == "bash" or "cwd" in tool.always:
+        key, given = "cwd", args.get("cwd", "")
+    else:
+        return args
+    if not isinstance(given, str):
+        return args
+    try:  # not normalised: `link/..` may be any folder
+        return {**args, key: Root(ctx.workspace).at(ctx.cwd).relative(given).removesuffix("/")}
+    except WorkspaceError:
+        return args

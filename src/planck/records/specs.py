@@ -61,7 +61,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     skills: tuple[str, ...] = ()
     delegator_id: str = ""
     cwd: str = ""
-    """Where its commands start and its AGENTS.md is looked for, below the workspace; empty: there itself."""
+    """Where it starts, below the workspace: its paths begin there, its AGENTS.md is looked for there; empty:
+    the workspace itself."""
     compactor: str = ""
     """How its history is made to fit: `summary` (default), `digest` (no model call), `off`."""
     authority: Authority | None = None

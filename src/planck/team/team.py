@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Literal
 
 from planck.agent.actor import Actor
@@ -51,6 +51,8 @@ class Team:
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
         """By agent: tools that no file and no peer has, for whoever builds it, after a crash too."""
+        self.hear_end: Callable[[str], None] = _ignore
+        """Is told of each agent that is gone for good, by its id, once nothing of it runs any more."""
         self._journal = journal
         self._clock = clock
         self._build = build
@@ -98,6 +100,7 @@ class Team:
             raise
         except BaseException:
             del self._members[spec.id]
+            self._forget(spec.id)
             raise
         self._start(member)
         return member
@@ -213,6 +216,7 @@ class Team:
 
     async def _record_destroyed(self, member: Member, why: str) -> None:
         await self._await_end(self._cancel(member))
+        self._forget(member.id)
         entries = list(self.mail.settle_unread(member, why))
         if dead := tuple(member.actor.agent.history.unread):
             entries.append(Entry(member.id, 0, Delivery(ids=dead, state="dead")))
@@ -236,6 +240,10 @@ class Team:
         self._members[member.id] = member
         self.total += 1
         return member
+
+    def _forget(self, agent_id: str) -> None:
+        self.granted.pop(agent_id, None)
+        self.hear_end(agent_id)
 
     def _start(self, member: Member) -> None:
         name = f"agent {member.name}"
@@ -361,6 +369,7 @@ class Team:
         member.end_reason = why
         del self._members[member.id]
         self._tasks.pop(member.id, None)
+        self._forget(member.id)
         entries = list(self.mail.settle_unread(member, why))
         reported = [due.fact.receiver for due in entries if isinstance(due.fact, Envelope)]
         entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
@@ -368,6 +377,10 @@ class Team:
             entries.append(self.mail.notify(member, delegator, f"{member.name} {why}."))
         crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))
         await self._journal.record_all([crashed, *entries])
+
+
+def _ignore(agent_id: str) -> None:
+    """A team whose agents leave nothing behind."""
 
 
 def _describe_crash(crash: Exception) -> ErrorEvent:

@@ -73,7 +73,7 @@ class ExternalTool(Tool):
             script, values = self._template.fill(args)
             argv = [*shell(script), self.name, *values]
             spill = self._spills.file(ctx.call_id) if self._spills else None
-            with Root(ctx.workspace).folder(_parse_cwd(args, ctx.cwd)) as cwd:
+            with Root(ctx.workspace).at(ctx.cwd).folder(_parse_cwd(args)) as cwd:
                 done = await run(
                     Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys),
                     timeout_ms / 1000,
@@ -87,8 +87,8 @@ class ExternalTool(Tool):
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
             _parse_timeout_ms(args)
-            with Root(ctx.workspace).folder(_parse_cwd(args, ctx.cwd)):
-                plan = f"Would run in {_parse_cwd(args, ctx.cwd)!r}: {self._template.show(args)}"
+            cwd = Root(ctx.workspace).at(ctx.cwd).where(_parse_cwd(args), folder=True)
+            plan = f"Would run in {cwd!r}: {self._template.show(args)}"
         except PlanckError as failure:
             return failure.err
         return describe_plan(self.name, args, plan)
@@ -230,10 +230,10 @@ def _parse_timeout_ms(args: Mapping[str, Any]) -> int:
     return int(value)
 
 
-def _parse_cwd(args: Mapping[str, Any], default: str) -> str:
+def _parse_cwd(args: Mapping[str, Any]) -> str:
     value = args.get("cwd")
     if value is None:
-        return default
+        return "."
     if not isinstance(value, str):
         raise ArgumentError(f"cwd must be a folder of the workspace, not {value!r}")
     return value

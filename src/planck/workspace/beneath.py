@@ -8,6 +8,9 @@ import struct
 import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+
+_CHUNK = 1 << 20
 
 
 def open_beneath(root: int, relative: str, flags: int) -> int:
@@ -144,3 +147,22 @@ def describe_link(root: int, relative: str) -> str:
             continue
         return f"{'/'.join(steps[:depth])!r} is a link to {target!r}"
     return ""
+
+
+def locate(fd: int, root: Path, parent: str, name: str) -> str:
+    """Where the open directory really is: a link inside the workspace may lead into a protected folder."""
+    try:
+        real = os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return f"{parent}/{name}"  # the walk follows no link, so the text is the place
+    return f"{os.path.relpath(real, root)}/{name}"
+
+
+def read_up_to(fd: int, limit: int) -> bytes:
+    """Up to the limit: a file that grows while it is read ends there."""
+    parts = []
+    left = limit
+    while left > 0 and (part := os.read(fd, min(_CHUNK, left))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)

@@ -25,7 +25,9 @@ from planck.workspace.beneath import (
     find_spelling,
     is_link,
     is_there,
+    locate,
     open_beneath,
+    read_up_to,
     unescape,
 )
 
@@ -42,6 +44,7 @@ class Root:
         self.path = Path(os.path.realpath(path))
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected
+        self._start = "."
         self._writable: tuple[str, ...] | None = None
         self._masked: tuple[str, ...] = ()
         self._shown: tuple[str, ...] = ()
@@ -52,6 +55,16 @@ class Root:
     def paths(self) -> tuple[str, ...]:
         """Its own path and those of the others, canonical."""
         return (str(self.path), *(str(other.path) for other in self._others))
+
+    def at(self, folder: str) -> "Root":
+        """The same directory, no wider and no narrower, for somebody whose paths begin in a folder of it.
+
+        The folder is said from the directory itself on, wherever the paths began before.
+        """
+        root = copy(self)
+        root._start = "."
+        root._start = os.path.normpath(root.relative(folder))
+        return root
 
     def under(self, confinement: Confinement | None) -> "Root":
         """The same directory with the rights of one call; a command's sandbox has the same."""
@@ -71,14 +84,16 @@ class Root:
         """The directory that a path is read in, with the path there: in mode `full` any of the machine's."""
         owner = self._find_owner(path)
         if owner is self and self._reads_all and not _names_home(path) and "\0" not in path:
-            real = os.path.realpath(self.path / unescape(path))
+            real = os.path.realpath(self.path / self._start / unescape(path))
             if not is_inside(real, self.paths):
                 return Root(Path("/"), protected=False), real
         return owner, path
 
     def name(self, owner: "Root", relative: str) -> str:
-        """What a path below another directory is called here."""
-        return relative if owner.path == self.path else os.path.normpath(owner.path / relative)
+        """What a path below a directory is called here; in one that is not this, by its absolute path."""
+        if owner.path != self.path:
+            return os.path.normpath(owner.path / relative)
+        return relative if self._start == "." else os.path.relpath(f"/{relative}", f"/{self._start}")
 
     def _find_owner(self, path: str) -> "Root":
         if not path.startswith("/") or self._below_root(path) is not None:
@@ -119,10 +134,10 @@ class Root:
             self._refuse_obeyed(os.path.normpath(self.path / relative), path)  # before a folder is made
             fd = self._open_parent(root, parent or ".", path, create)
         try:
-            self._refuse_protected(_real_relative(fd, self.path, parent, name), path)
+            self._refuse_protected(locate(fd, self.path, parent, name), path)
             self._refuse_masked(fd, path, name)
             self._require_writable(fd, path)
-            self._refuse_obeyed(f"{self.place(fd, parent)}/{name}", path)
+            self._refuse_obeyed(f"{self.place(fd, os.path.dirname(path))}/{name}", path)
             yield Slot(fd, name, path, self)
         finally:
             os.close(fd)
@@ -175,6 +190,8 @@ class Root:
             if inside is None:
                 raise self._outside_error(path)
             path = inside
+        elif self._start != ".":
+            path = os.path.join(self._start, path)
         if os.path.normpath(path or ".").split("/")[0] == "..":
             raise self._outside_error(path)
         return path or "."
@@ -227,7 +244,7 @@ class Root:
             try:
                 # Before anything is made: a link on the way may have led into a protected folder.
                 above = "/".join(steps[: depth - 1])
-                self._refuse_protected(_real_relative(held, self.path, above, step), path)
+                self._refuse_protected(locate(held, self.path, above, step), path)
                 self._require_writable(held, path)
                 with suppress(FileExistsError):
                     os.mkdir(step, 0o777, dir_fd=held)
@@ -278,7 +295,7 @@ class Root:
             )
 
     def _outside_error(self, path: str, why: str = "") -> WorkspaceError:
-        why = f"{why and '; '}{why}; use a path relative to {str(self.path)!r}"
+        why = f"{why and '; '}{why}; use a path relative to {os.path.normpath(self.path / self._start)!r}"
         return WorkspaceError(ErrorKind.OUTSIDE_WORKSPACE, f"{path!r} is outside the workspace{why}")
 
     def _open_error(
@@ -335,7 +352,7 @@ class Slot:
                     f"{self.path!r} has {found.st_size} bytes, at most {limit} can be edited here; use bash",
                 )
             self._found = _signature(found)
-            return _read_all(fd, limit), stat.S_IMODE(found.st_mode)
+            return read_up_to(fd, limit), stat.S_IMODE(found.st_mode)
         finally:
             os.close(fd)
 
@@ -461,7 +478,6 @@ def _fold(name: str) -> str:
 
 
 _COUNTER = itertools.count(1)
-_CHUNK = 1 << 20
 
 
 def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED) -> os.stat_result:
@@ -474,25 +490,6 @@ def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED
 
 def _signature(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _read_all(fd: int, limit: int) -> bytes:
-    """Up to the limit: a file that grows while it is read ends there."""
-    parts = []
-    left = limit
-    while left > 0 and (part := os.read(fd, min(_CHUNK, left))):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
-
-
-def _real_relative(fd: int, root: Path, parent: str, name: str) -> str:
-    """Where the open directory really is: a link inside the workspace may lead into a protected folder."""
-    try:
-        real = os.readlink(f"/proc/self/fd/{fd}")
-    except OSError:
-        return f"{parent}/{name}"  # the walk follows no link, so the text is the place
-    return f"{os.path.relpath(real, root)}/{name}"
 
 
 def _remove(name: str, folder: int) -> None:

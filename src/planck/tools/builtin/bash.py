@@ -6,11 +6,10 @@ from typing import Any
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import Spills, prose
+from planck.tools.builtin.files import Spills, Views, prose
 from planck.tools.results import Ran, command_outcome
 from planck.workspace.jobs import Jobs
 from planck.workspace.output import KEEP_BYTES, drop_controls
-from planck.workspace.paths import Root
 from planck.workspace.process import Command, allowed, run, shell, start
 
 TIMEOUT_MS = 120_000
@@ -20,7 +19,7 @@ _PROGRESS_BYTES = 2_000
 _KILL = r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*"
 
 
-def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: Jobs) -> Tool:
+def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs: Jobs) -> Tool:
     env = allowed(environment)
 
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
@@ -28,7 +27,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
             return await _kill(jobs, handle[1])
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
         background, spill = bool(args.get("background")), spills.file(ctx.call_id)
-        with root.folder(args.get("cwd", ctx.cwd)) as cwd:
+        with views.of(ctx).root.folder(args.get("cwd", ".")) as cwd:
             argv = shell(args["command"])
             command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
             if background:
@@ -38,9 +37,8 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         return command_outcome(done, Ran(ctx.call_id, timeout_ms, advice, ctx.confinement, escalates=True))
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        cwd = args.get("cwd", ctx.cwd)
-        with root.folder(cwd):
-            pass
+        owner, start = views.of(ctx).root.find_reader(args.get("cwd", "."))
+        cwd = views.root.name(owner, owner.where(start, folder=True))
         asked = "ask for more rights, then " if args.get("escalate") else ""
         plan = f"Would {asked}run in {cwd!r}: {args['command']}"
         return describe_plan("bash", args, plan)
@@ -51,7 +49,7 @@ def bash_tool(root: Root, spills: Spills, environment: Mapping[str, str], jobs: 
         schema.arguments(
             {"command": schema.text("The bash command line", minLength=1)},
             {
-                "cwd": schema.text("Folder to run in, relative to the workspace; default where you started"),
+                "cwd": schema.text("Folder to run in, relative to where you start; default there"),
                 "timeout": schema.integer(
                     f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS
                 ),

@@ -1,12 +1,12 @@
 """The built-in tools of one workspace."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.bash import bash_tool
 from planck.tools.builtin.edit import edit_tool
-from planck.tools.builtin.files import Seen, Spills
+from planck.tools.builtin.files import Spills, Views
 from planck.tools.builtin.glob import glob_tool
 from planck.tools.builtin.grep import grep_tool
 from planck.tools.builtin.list_dir import list_dir_tool
@@ -24,23 +24,24 @@ def builtin_tools(
     environment: Mapping[str, str],
     protected: bool = True,
     jobs: Jobs | None = None,
-    others: Sequence[str] = (),
+    views: Views | None = None,
 ) -> list[Tool]:
-    """Made once per session and shared by its agents: what each has read is kept by agent id.
+    """Made once per session and shared by its agents: each call gets its root and what was read of the
+    caller's own view.
 
-    `others` are folders beside the workspace. `protected=False` is for permission mode `full` only. Whoever
-    passes `jobs` closes it when the session ends; without it background commands end with the process.
+    `protected=False` is for permission mode `full` only. Whoever passes `jobs` closes it when the session
+    ends; without it background commands end with the process. Whoever passes `views` ends those of agents
+    that are gone.
     """
-    place = Root(root, protected=protected, others=others)
-    seen = Seen()
+    views = views or Views(Root(root, protected=protected))
     spills = Spills(spill)
-    engine = Engine(place, environment)
+    engine = Engine(views.root, environment)
     return [
-        read_tool(place, seen, spills),
-        write_tool(place, seen),
-        edit_tool(place, seen),
-        bash_tool(place, spills, environment, jobs or Jobs()),
-        glob_tool(place, engine),
-        grep_tool(place, engine),
-        list_dir_tool(place),
+        read_tool(views, spills),
+        write_tool(views),
+        edit_tool(views),
+        bash_tool(views, spills, environment, jobs or Jobs()),
+        glob_tool(views, engine),
+        grep_tool(views, engine),
+        list_dir_tool(views),
     ]

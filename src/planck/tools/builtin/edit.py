@@ -4,25 +4,25 @@ from typing import Any
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, prose, replace
-from planck.workspace.paths import Root
+from planck.tools.builtin.files import FILE, MAX_FILE, Views, diff, prose, replace
 
 _MAX_COMPARED = 20_000
 """Lines looked at for the nearest one."""
 _MAX_LINES_NAMED = 10
 
 
-def edit_tool(root: Root, seen: Seen) -> Tool:
+def edit_tool(views: Views) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
-        with root.under(ctx.confinement).writing(path, create=False) as slot:
-            async with seen.alone(ctx.agent_id, slot) as old:
+        view = views.of(ctx)
+        with view.root.under(ctx.confinement).writing(path, create=False) as slot:
+            async with view.seen.alone(slot) as old:
                 content, count = await asyncio.to_thread(_apply_edit, old, args)
-                await replace(slot, old, content, seen, ctx)
+                await replace(slot, old, content, view.seen, ctx)
         return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        old = root.peek(args["path"], MAX_FILE)
+        old = views.of(ctx).root.peek(args["path"], MAX_FILE)
         content, count = _apply_edit(old, args)
         change = diff(old[0] if old else b"", content, args["path"])
         plan = f"Would edit {args['path']} ({_times(count)}).\n{change}".rstrip()

@@ -14,67 +14,119 @@ from planck.records.events import FileChanged
 from planck.records.outcome import ErrorKind
 from planck.toolkit import schema
 from planck.toolkit.tool import ToolContext, ToolError
-from planck.workspace.paths import Slot
+from planck.workspace.paths import Root, Slot
 
-FILE = schema.text("Relative to the workspace", minLength=1)
+FILE = schema.text("Relative to where you start", minLength=1)
 MAX_FILE = 8 << 20
 """Bytes of a file that is written or edited as a whole."""
 _MAX_REMEMBERED = 32 << 20
 _MAX_DIFF = 8_000
 
 
-class Seen:
-    """What each agent last saw of each file, by `Root.place`; and a lock per file for compare-and-replace."""
+class Contents:
+    """What the agents of a session share: what somebody saw of a file, for diffs; one lock a file."""
 
     def __init__(self) -> None:
-        self._digests: dict[tuple[str, str], str] = {}
-        self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._known: OrderedDict[str, bytes] = OrderedDict()
         self._remembered = 0
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
         self._noting = threading.Lock()  # `read` notes from its own thread
 
-    def note(self, agent_id: str, place: str, content: bytes) -> None:
+    def remember(self, content: bytes) -> str:
+        """Returns the name under which `recall` may still have it."""
         key = digest(content)
         with self._noting:
-            self._digests[agent_id, place] = key
-            if key not in self._contents:
-                self._contents[key] = content
+            if key not in self._known:
+                self._known[key] = content
                 self._remembered += len(content)
-            self._contents.move_to_end(key)
+            self._known.move_to_end(key)
             while self._remembered > _MAX_REMEMBERED:
-                self._remembered -= len(self._contents.popitem(last=False)[1])
+                self._remembered -= len(self._known.popitem(last=False)[1])
+        return key
 
-    def _refuse_change(self, agent_id: str, slot: Slot, now: bytes | None) -> None:
-        """A file never read by this agent, or gone, may be written; one that changed since may not."""
-        last = self._digests.get((agent_id, slot.place))
-        if last is None or now is None or last == digest(now):
-            return
-        raise ToolError(
-            ErrorKind.EDIT_CONFLICT,
-            f"{slot.path!r} changed since you last read it; read it again, then change what is there now",
-            {"diff": diff(self._contents.get(last), now, slot.path)},
-        )
+    def recall(self, key: str) -> bytes | None:
+        return self._known.get(key)
 
     @asynccontextmanager
-    async def alone(self, agent_id: str, slot: Slot) -> AsyncIterator[tuple[bytes, int] | None]:
-        """Gives what the file holds, with its mode, where it is what the agent saw.
-
-        No other call of this session changes it meanwhile; waiters go in order of arrival.
-        """
-        place = slot.place
+    async def lock(self, place: str) -> AsyncIterator[None]:
+        """Waiters go in order of arrival; a lock is there only while somebody holds it or waits."""
         lock, users = self._locks.get(place, (asyncio.Lock(), 0))
         self._locks[place] = lock, users + 1
         try:
             async with lock:
-                old = await asyncio.to_thread(slot.read, MAX_FILE)
-                self._refuse_change(agent_id, slot, old[0] if old else None)
-                yield old
+                yield
         finally:
             lock, users = self._locks[place]
             if users == 1:
                 del self._locks[place]
             else:
                 self._locks[place] = lock, users - 1
+
+
+class Seen:
+    """What one agent last saw of each file, by `Root.place`."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self._digests: dict[str, str] = {}
+
+    def note(self, place: str, content: bytes) -> None:
+        self._digests[place] = self._contents.remember(content)
+
+    def _refuse_change(self, slot: Slot, now: bytes | None) -> None:
+        """A file never read by this agent, or gone, may be written; one that changed since may not."""
+        last = self._digests.get(slot.place)
+        if last is None or now is None or last == digest(now):
+            return
+        raise ToolError(
+            ErrorKind.EDIT_CONFLICT,
+            f"{slot.path!r} changed since you last read it; read it again, then change what is there now",
+            {"diff": diff(self._contents.recall(last), now, slot.path)},
+        )
+
+    @asynccontextmanager
+    async def alone(self, slot: Slot) -> AsyncIterator[tuple[bytes, int] | None]:
+        """Gives what the file holds, with its mode, where it is what the agent saw.
+
+        No other call of this session changes it meanwhile.
+        """
+        async with self._contents.lock(slot.place):
+            old = await asyncio.to_thread(slot.read, MAX_FILE)
+            self._refuse_change(slot, old[0] if old else None)
+            yield old
+
+
+class AgentView:
+    """The workspace as one agent has it: where its paths begin, and what it saw of the files."""
+
+    __slots__ = ("root", "seen")
+
+    def __init__(self, root: Root, seen: Seen) -> None:
+        self.root = root
+        self.seen = seen
+
+
+class Views:
+    """One view for each agent of a session that used a file, from its first call until its end.
+
+    The tools are shared, because a set of them for each agent would weigh more than the rest of it: at each
+    call they ask here for the view of the caller, and for nothing of anybody else's.
+    """
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        self._contents = Contents()
+        self._by_agent: dict[str, AgentView] = {}
+
+    def of(self, ctx: ToolContext) -> AgentView:
+        found = self._by_agent.get(ctx.agent_id)
+        if found is None:  # two first calls at once, in two threads: both get the one that came first
+            new = AgentView(self.root.at(ctx.cwd), Seen(self._contents))
+            found = self._by_agent.setdefault(ctx.agent_id, new)
+        return found
+
+    def end(self, agent_id: str) -> None:
+        self._by_agent.pop(agent_id, None)
 
 
 async def replace(
@@ -88,7 +140,7 @@ async def replace(
         )
     )
     await asyncio.to_thread(slot.replace, content, mode)
-    seen.note(ctx.agent_id, slot.place, content)
+    seen.note(slot.place, content)
 
 
 def digest(content: bytes) -> str:

@@ -4,21 +4,21 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.files import prose
+from planck.tools.builtin.files import Views, prose
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import Engine
 from planck.workspace.beneath import escape
-from planck.workspace.paths import Root
 
 MAX_FILES = 1_000
 
 
-def glob_tool(root: Root, engine: Engine) -> Tool:
+def glob_tool(views: Views, engine: Engine) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        root, pattern = views.of(ctx).root, args["pattern"]
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
         folder = own.where(start, folder=True)
-        matches = matcher(root.relative(args["pattern"]))
-        prefix = "" if folder == "." else f"{folder}/"
+        matches = matcher(own.at(".").relative(pattern))
+        prefix = "" if folder == "." or pattern.startswith("/") else f"{folder}/"
         found = await engine.at(own).files(folder, lambda path: matches(path.removeprefix(prefix)), MAX_FILES)
         paths = await asyncio.to_thread(own.present, [path for path, _ in found.places])
         lines = [escape(root.name(own, path)) for path in paths] or ["[no files match]"]
@@ -33,7 +33,7 @@ def glob_tool(root: Root, engine: Engine) -> Tool:
         prose("glob", files=MAX_FILES),
         schema.arguments(
             {"pattern": {"type": "string", "minLength": 1}},
-            {"path": schema.text("Folder, default the workspace")},
+            {"path": schema.text("Folder, default where you start")},
         ),
         execute,
         effect=Effect.NONE,

@@ -4,27 +4,32 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.files import prose
+from planck.tools.builtin.files import Views, prose
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import MAX_SHOWN_LINE, Engine, read_lines
 from planck.workspace.beneath import escape
-from planck.workspace.paths import Root
 
 LINES = 100
 MAX_LINES = 1_000
 
 
-def grep_tool(root: Root, engine: Engine) -> Tool:
+def grep_tool(views: Views, engine: Engine) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        root = views.of(ctx).root
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
         place = own.where(start)
         glob = args.get("glob", "")
-        accept = matcher(glob, any_depth=True) if glob else lambda path: True
+        matches = matcher(glob, any_depth=True) if glob else lambda path: True
         limit = int(args.get("limit", LINES))
         found = await engine.at(own).lines(
-            place, args["pattern"], accept, args.get("ignore_case", False), limit, glob
+            place,
+            args["pattern"],
+            lambda path: matches(own.name(own, path)),
+            args.get("ignore_case", False),
+            limit,
+            glob,
         )
-        hits = await asyncio.to_thread(read_lines, own, found.places)
+        hits = await asyncio.to_thread(read_lines, own.at("."), found.places)
         lines = [f"{escape(root.name(own, path))}:{number}:{text}" for path, number, text in hits] or [
             "[no lines match]"
         ]
@@ -40,7 +45,7 @@ def grep_tool(root: Root, engine: Engine) -> Tool:
         schema.arguments(
             {"pattern": {"type": "string", "minLength": 1}},
             {
-                "path": schema.text("File or folder, default the workspace"),
+                "path": schema.text("File or folder, default where you start"),
                 "glob": {"type": "string", "minLength": 1},
                 "ignore_case": {"type": "boolean"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},

@@ -5,17 +5,16 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.tools.builtin.files import prose
+from planck.tools.builtin.files import Views, prose
 from planck.workspace.beneath import escape
-from planck.workspace.paths import Root
 
 MAX_ENTRIES = 500
 
 
-def list_dir_tool(root: Root) -> Tool:
+def list_dir_tool(views: Views) -> Tool:
     def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args.get("path", ".")
-        with root.under(ctx.confinement).folder(path) as fd:
+        with views.of(ctx).root.under(ctx.confinement).folder(path) as fd:
             names = sorted(os.listdir(fd))
             lines = [_line(name, fd) for name in names[:MAX_ENTRIES]]
         if not names:
@@ -27,7 +26,7 @@ def list_dir_tool(root: Root) -> Tool:
     return Tool(
         "list_dir",
         prose("list_dir", entries=MAX_ENTRIES),
-        schema.arguments(optional={"path": schema.text("Default the workspace")}),
+        schema.arguments(optional={"path": schema.text("Default where you start")}),
         execute,
         effect=Effect.NONE,
     )

@@ -8,8 +8,7 @@ from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.images import MAX_IMAGE, image_type
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError
-from planck.tools.builtin.files import MAX_FILE, Seen, Spills, prose
-from planck.workspace.paths import Root
+from planck.tools.builtin.files import MAX_FILE, Spills, Views, prose
 
 MAX_LINES = 2_000
 MAX_BYTES = 15_000
@@ -21,26 +20,27 @@ _CHUNK = 1 << 18
 _OUTPUT = "output:"
 
 
-def read_tool(root: Root, seen: Seen, spills: Spills) -> Tool:
+def read_tool(views: Views, spills: Spills) -> Tool:
     def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
         window = _Window(max(1, int(args.get("offset", 1))), int(args.get("limit", MAX_LINES)))
         if path.startswith(_OUTPUT):
             return Ok(_show_spilled(spills.file(path.removeprefix(_OUTPUT)), path, window))
-        with root.under(ctx.confinement).reading(path) as fd:
+        view = views.of(ctx)
+        with view.root.under(ctx.confinement).reading(path) as fd:
             size = os.fstat(fd).st_size
             if size > MAX_FILE:
                 return Ok(_page(fd, path, window, size))
             with os.fdopen(fd, "rb", closefd=False) as file:
                 content = file.read(size)  # a snapshot: a file that grows meanwhile ends here
-            seen.note(ctx.agent_id, root.place(fd, path), content)
+            view.seen.note(view.root.place(fd, path), content)
             return Ok(_show(content, path, window))
 
     return Tool(
         "read",
         prose("read", lines=MAX_LINES, bytes=MAX_BYTES),
         schema.arguments(
-            {"path": schema.text("Relative to the workspace, or output:<call id>")},
+            {"path": schema.text("Relative to where you start, or output:<call id>")},
             {
                 "offset": schema.integer("First line, from 1", minimum=0),
                 "limit": schema.integer(f"Lines, at most {MAX_LINES}", minimum=1),

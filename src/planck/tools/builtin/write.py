@@ -3,23 +3,23 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, Seen, diff, prose, replace
-from planck.workspace.paths import Root
+from planck.tools.builtin.files import FILE, MAX_FILE, Views, diff, prose, replace
 
 
-def write_tool(root: Root, seen: Seen) -> Tool:
+def write_tool(views: Views) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
-        with root.under(ctx.confinement).writing(path) as slot:
-            async with seen.alone(ctx.agent_id, slot) as old:
+        view = views.of(ctx)
+        with view.root.under(ctx.confinement).writing(path) as slot:
+            async with view.seen.alone(slot) as old:
                 content = _with_line_ends_of(old, args["content"])
-                await replace(slot, old, content, seen, ctx)
+                await replace(slot, old, content, view.seen, ctx)
         verb = "Created" if old is None else "Wrote"
         return Ok({"output": f"{verb} {path} ({len(content)} bytes)."})
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
-        old = root.peek(path, MAX_FILE)
+        old = views.of(ctx).root.peek(path, MAX_FILE)
         content = _with_line_ends_of(old, args["content"])
         if old is None:
             plan = f"Would create {path} ({len(content)} bytes)."
