@@ -18,6 +18,7 @@ from planck.records.specs import AgentSpec, Limits, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
+from planck.team.mail import Accepted
 from planck.team.spawn import Grants, KnownModels
 from planck.team.team import Team
 from planck.team.tools import make_orchestrator_tools, make_worker_tools
@@ -169,7 +170,7 @@ class Crew:
             )
 
     async def run(self, text: str = "go") -> None:
-        assert await self.team.mail.prompt(self.team.orchestrator, text) is None
+        assert isinstance(await self.team.mail.prompt(self.team.orchestrator, text), Accepted)
         await self.team.wait_until_settled()
 
     async def aclose(self) -> None:

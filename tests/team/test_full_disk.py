@@ -13,6 +13,7 @@ from planck.records.messages import ToolMessage
 from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
+from planck.team.mail import Accepted
 from planck.testing.scripted import Scripted
 from planck.toolkit.journal import Entry
 from tests.ports import JournalProxy
@@ -129,7 +130,7 @@ async def _close_in_a_turn() -> None:
 
     crew = Crew(think, journal=lambda inner: FullFrom(inner, 4))
     await crew.start()
-    assert await crew.team.mail.prompt(crew.team.orchestrator, "go") is None
+    assert isinstance(await crew.team.mail.prompt(crew.team.orchestrator, "go"), Accepted)
     await asked.wait()
     async with asyncio.timeout(60):
         await crew.aclose()

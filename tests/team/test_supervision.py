@@ -26,6 +26,7 @@ from planck.records.messages import AssistantMessage, ToolMessage
 from planck.records.outcome import ErrorKind
 from planck.session.journal import SessionJournal
 from planck.store.store import StoreError
+from planck.team.mail import Accepted
 from planck.team.team import TeamError
 from planck.testing.scripted import Say
 from planck.toolkit.journal import Entry
@@ -79,12 +80,11 @@ async def _run(act: Callable[[Crew], None], at: int) -> Crew:
             act(crew)
 
     journal.trip = trip
-    refused = None
     try:
-        refused = await crew.team.mail.prompt(crew.team.orchestrator, "go")
+        accepted = await crew.team.mail.prompt(crew.team.orchestrator, "go")
     except StoreError:
         return crew  # the prompt itself was not accepted, and its sender knows
-    assert refused is None
+    assert isinstance(accepted, Accepted)
     await crew.team.wait_until_settled()
     return crew
 

@@ -12,8 +12,11 @@ _NAMES = {
     "planck.headless.doctor": "run_checks",
     "planck.headless.event": "SessionEvent encode_frame",
     "planck.headless.explain": "explain_call",
+    "planck.headless.feed": "Behind FeedClient FeedFrame",
+    "planck.headless.inbox": "Inbox Pending",
     "planck.headless.open_session": "OpenSession",
     "planck.headless.planck": "Planck",
+    "planck.headless.requests": "make_key",
     "planck.headless.setup": "Candidate Setup",
     "planck.headless.toolbox": "Inventory ToolBox",
     "planck.headless.workbench": "Workbench make_token serve_http serve_stdio",
@@ -21,13 +24,15 @@ _NAMES = {
     "planck.peers.plan": "add_server list_servers remove_server",
     "planck.permissions.grants": "revise_rule",
     "planck.session.archive": "Archive SessionDetail",
+    "planck.session.bus": "LiveText",
     "planck.session.directory": "SessionError",
     "planck.session.listing": "SessionInfo",
     "planck.session.result": "Exit RunResult make_failure",
     "planck.session.transcript": "Transcript",
-    "planck.session.undo": "Plan Selection UndoError",
+    "planck.session.undo": "FileDiff Plan Selection UndoError",
     "planck.sidecar.host": "pipe_secret prepare_sidecar",
     "planck.sidecar.scaffold": "create_sidecar",
+    "planck.team.mail": "Accepted",
 }
 """By module: classes and functions, none of them named like a module of this package.
 Checkers are told the same by the stub beside this file; a test compares the two."""

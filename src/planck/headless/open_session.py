@@ -9,7 +9,9 @@ import msgspec
 
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
+from planck.headless.feed import Feed, FeedClient
 from planck.headless.kit import check_tool
+from planck.headless.requests import Prompts, make_key
 from planck.headless.wiring import SessionWiring
 from planck.records.authority import Mode
 from planck.records.events import (
@@ -17,23 +19,27 @@ from planck.records.events import (
     Compacted,
     ModeChanged,
     Origin,
+    RequestKey,
     SessionOptions,
     TurnStatus,
     view,
 )
+from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Tally
+from planck.session.bus import LiveText
 from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.session.session import Session
+from planck.team.mail import Accepted
 from planck.team.member import Member
 from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.session.undo import FileDiff, Selection
     from planck.session.undo import Plan as UndoPlan
-    from planck.session.undo import Selection
 
 _GO_ON = "Go on with what was interrupted."
 _MAX_STOPS = 5
@@ -66,6 +72,8 @@ class OpenSession:
         self._providers = providers
         self._clock = clock
         self._prompted = 0
+        self._prompts: Prompts | None = None
+        self._feeds: dict[bool, Feed] = {}
         self._greeted = False
         self._stopped: TurnStatus | None = None
 
@@ -161,22 +169,49 @@ class OpenSession:
             raise AgentError(
                 ErrorKind.DETACHED, f"agent {agent!r} is known from the log but not alive; spawn another"
             )
-        raise AgentError(ErrorKind.NOT_FOUND, "Agent not found.")
+        names = [member.name for member in team.members]
+        hint = did_you_mean(agent, names) or f"; there is {', '.join(names)}"
+        raise AgentError(ErrorKind.NOT_FOUND, f"Agent not found: {agent!r}{hint}")
 
     @property
     def members(self) -> list[AgentSpec]:
         """The live agents, in the order in which they started."""
         return [member.spec for member in self._opened.team.members]
 
-    async def prompt(self, text: str, *, steer: bool = False, origin: Origin = Origin.USER) -> None:
-        """Returns once it is durable; steering joins the orchestrator's running turn at its next step."""
-        session = self._session
+    async def prompt(
+        self, text: str, *, steer: bool = False, id: str = "", agent: str = "", origin: Origin = Origin.USER
+    ) -> Accepted:
+        """Returns once it is durable; steering joins the agent's running turn at its next step.
+
+        `agent`: by id or name; the orchestrator. `id` makes it safe to send the same again: it is the
+        message's id, and a second prompt with it is answered like the first, after a resume too.
+        """
+        member = self._member(agent)
+        if not id:
+            return await self._send(member, text, steer, origin)
+        request = make_key(id, text, steer, agent)
+        async with self._known_prompts().alone(request) as first:
+            return first or await self._send(member, text, steer, origin, request)
+
+    async def _send(
+        self, member: Member, text: str, steer: bool, origin: Origin, request: RequestKey | None = None
+    ) -> Accepted:
         text = await self._past_hooks(text)
-        if not steer:
+        team = self._session.team
+        if not steer and member is team.orchestrator:
             self._prompted = self.head
-        refused = await session.prompt(text, steer=steer, origin=origin)
-        if refused:
-            raise PromptRefused(refused.kind, refused.message, refused.details)
+        taken = await team.mail.prompt(member, text, steer=steer, origin=origin, request=request)
+        if isinstance(taken, Err):
+            raise PromptRefused(taken.kind, taken.message, taken.details)
+        return taken
+
+    def _known_prompts(self) -> Prompts:
+        """Read from the log when the first key is used: most sessions have none."""
+        if self._prompts is None:
+            self._prompts = Prompts()
+            self._prompts.fold(self._session.read())
+            self._session.attach(self._prompts)
+        return self._prompts
 
     async def settled(self) -> None:
         """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
@@ -191,8 +226,9 @@ class OpenSession:
             if not verdict.blocked:
                 return
             told = f"A Stop hook wants you to go on: {verdict.reason}"
-            if await self._session.prompt(told, origin=Origin.HOOK):
-                return  # refused: there is nobody to go on
+            team = self._session.team
+            if isinstance(await team.mail.prompt(team.orchestrator, told, origin=Origin.HOOK), Err):
+                return  # there is nobody to go on
         await self._session.team.wait_until_settled()
 
     async def _past_hooks(self, text: str) -> str:
@@ -210,9 +246,9 @@ class OpenSession:
         told.append(verdict.context)
         return "\n\n".join([text, *(f"Hook: {context}" for context in told if context)])
 
-    def interrupt(self) -> None:
-        """End every turn in flight; the session goes on with the next prompt."""
-        self._session.team.interrupt_all()
+    def interrupt(self, agent: str = "") -> None:
+        """End every turn in flight, or one agent's; the session goes on with the next prompt."""
+        self._session.team.interrupt_all([self._member(agent)] if agent else None)
 
     def result(self, after: int, duration_ms: int = 0) -> RunResult:
         """What the events after a number come to."""
@@ -302,6 +338,31 @@ class OpenSession:
         async with aclosing(self._session.events(after)) as stream:
             async for event in stream:
                 yield SessionEvent(event, self.id)
+
+    def live(self) -> dict[str, LiveText]:
+        """By agent: what it has said, thought and put out since the log knows it; ends of 64 KiB each."""
+        return self._session.journal.live.snapshot()
+
+    def feed(self, after: int = 0, *, joined: bool = False) -> FeedClient:
+        """A client: the log after a number, one `live`, then what happens, each frame encoded once for all.
+
+        A client that falls behind is cut off with `Behind`, and goes on from the log. `joined`: at most 30
+        frames of deltas a second and agent.
+        """
+        if joined not in self._feeds:
+            self._feeds[joined] = Feed(self._session, joined=joined)
+        return self._feeds[joined].open(after)
+
+    def changes(self, selection: "Selection | None" = None) -> "tuple[FileDiff, ...]":
+        """What agents did to files, change by change; of an agent, a turn or a call, or all of it."""
+        from planck.session import undo
+
+        selection = selection or undo.Selection()
+        return undo.list_changes(self._session.store, selection, self._wired.redactor())
+
+    async def rename(self, name: str) -> None:
+        """Give the session another name, which finds it once it is closed; its id stays."""
+        await self._session.rename(name)
 
     async def rewind(self, to: int) -> Err | None:
         """Show every agent again what it was shown after that event; the log and the files stay."""

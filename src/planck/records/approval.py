@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from planck.records.events import RequestKey
+
 
 class Scope(StrEnum):
     ONCE = "once"
@@ -35,6 +37,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The rule as JSON, as `scope: rule` would write it."""
     place: str = ""
     """The file that it would be written to."""
+    session_id: str = ""
+    call_id: str = ""
+    """The call that waits; empty: none does."""
+    preview: str = ""
+    """What the tool's dry run says; of `edit` and `write` a diff."""
+    deadline: str = ""
+    """When the answer is no."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -47,3 +56,5 @@ class Answer(msgspec.Struct, frozen=True):
     """Why not: the model reads it."""
     rule: str = ""
     """Another rule than the question's, in the same words; empty: that one."""
+    request: RequestKey | None = None
+    """What the client that answers called its request."""

@@ -70,6 +70,14 @@ class Origin(StrEnum):
     PLANCK = "planck"
 
 
+class RequestKey(msgspec.Struct, frozen=True):
+    """What a client called its request, so that one that is sent again is done once."""
+
+    key: str
+    digest: str
+    """Of what it asked for: the same key with another one is a mistake."""
+
+
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What holds for a session while one process runs it: with it, what was decided can be decided again."""
 
@@ -101,6 +109,7 @@ class SessionStarted(View, frozen=True, kw_only=True):
     options: SessionOptions | None = None
     team: str = ""
     """As it was named; empty: one orchestrator alone."""
+    request: RequestKey | None = None
 
 
 class SessionResumed(View, frozen=True, kw_only=True):
@@ -146,6 +155,7 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     """The user's message that it descends from: its own id, where the user wrote it. Null in older logs."""
     origin: Origin | None = None
     """Null in older logs."""
+    request: RequestKey | msgspec.UnsetType = msgspec.UNSET
 
 
 class Delivery(View, frozen=True, kw_only=True):
@@ -251,7 +261,7 @@ class TurnEnd(View, frozen=True, kw_only=True, omit_defaults=False):
     usage: Usage
 
 
-class PermissionRequest(View, frozen=True, kw_only=True):
+class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     """A call waits for somebody's answer."""
 
     type: ClassVar[str] = "permission_request"
@@ -268,8 +278,9 @@ class PermissionRequest(View, frozen=True, kw_only=True):
     rule: str = ""
     """What an answer for longer than once would allow; empty: there is none."""
     preview: str = ""
+    """The tool's dry run, bounded: of `edit` and `write` the path and a unified diff."""
     deadline: str = ""
-    """When the answer is no; empty: it is waited for as long as its turn in the queue takes, and an hour."""
+    """When the answer is no."""
     digest: str
     """Of the agent, the tool, its arguments and the rights: an answer to anything else is no answer."""
 
@@ -284,6 +295,7 @@ class PermissionDecision(View, frozen=True, kw_only=True):
     reason: str
     request_id: str = ""
     scope: Literal["", "once", "session", "rule"] = ""
+    request: RequestKey | None = None
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -309,6 +321,8 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """The calls that this change takes back."""
     keys: tuple[Cut, ...] = ()
     """What stands in `before` for a key that was taken out, in order."""
+    request: RequestKey | msgspec.UnsetType = msgspec.UNSET
+    """Of the first change of an undo that a client asked for."""
 
 
 class Compacted(View, frozen=True, kw_only=True):
@@ -345,6 +359,7 @@ class Forked(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "forked"
     session_id: str
     at: int
+    request: RequestKey | None = None
 
 
 class ModeChanged(View, frozen=True, kw_only=True):

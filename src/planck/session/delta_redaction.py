@@ -55,10 +55,6 @@ class DeltaRedaction:
         elif event.type == ToolEnd.type and isinstance(ended := view(event), ToolEnd):
             yield from self._release(event.agent_id, ended.id)
 
-    def forget(self) -> None:
-        """For when nobody watches: a later reader must not get the end of what it did not see."""
-        self._held.clear()
-
     def _release(self, agent_id: str | None, stream: str = "") -> Iterator[Entry]:
         if held := self._held.pop((agent_id, stream), None):
             yield held

@@ -1,6 +1,7 @@
 """Stored sessions on disk: `<id>_<name>.db` in one folder, and how one is found."""
 
 import fcntl
+import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -11,8 +12,12 @@ from pathlib import Path
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.session.names import new_name
+from planck.store.directory import move_log
 from planck.store.reader import SqliteReader
+from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _BEGINNING = 4
@@ -31,6 +36,8 @@ class SessionDirectory:
     def __init__(self, folder: Path, workspace: Path) -> None:
         self._folder = folder
         self._workspace = workspace
+        self.promised: set[str] = set()
+        """Names of open sessions whose files do not have them yet."""
 
     def make_path(self, id: str, name: str) -> Path:
         """Returns where a new session belongs; its store makes the folder."""
@@ -60,21 +67,32 @@ class SessionDirectory:
     def choose_name(self, wanted: str, ids: Ids) -> str:
         """Returns the wanted name if it is free; without one, a random name that is."""
         if wanted:
-            if not is_valid_name(wanted):
-                raise SessionError(
-                    ErrorKind.INVALID_ARGS,
-                    f"{wanted!r} can't be a session's name; "
-                    "use letters, digits, '.', '_' and '-', at most 64",
-                )
-            if self._find_named(wanted):
-                raise SessionError(
-                    ErrorKind.NOT_UNIQUE,
-                    f"a session named {wanted!r} already exists; resume it with -r {wanted}",
-                )
+            self._check_name(wanted)
             return wanted
         while self._find_named(name := new_name(ids)):
             pass
         return name
+
+    def promise(self, name: str) -> None:
+        """Keeps a name for a session that is open, if it is free."""
+        if not name:
+            raise SessionError(
+                ErrorKind.INVALID_ARGS, "a session's new name is empty; use letters and digits"
+            )
+        with self.hold_names():
+            self._check_name(name)
+        self.promised.add(name)
+
+    def move(self, store: SqliteStore, id: str, name: str) -> None:
+        """Gives a log that was closed just now the file that its name finds."""
+        new = self.make_path(id, name)
+        try:
+            with self.hold_names():
+                move_log(store.path, new)
+            store.path = new  # whoever watched the session may still read it to its end
+        except StoreError as failure:
+            log.warning("%s keeps its old file name for now: %s", name, failure)
+        self.promised.discard(name)
 
     def find(self, id_or_name: str) -> Path:
         """Returns the session of that id, or else the newest of that name in this workspace.
@@ -89,6 +107,17 @@ class SessionDirectory:
         raise SessionError(
             ErrorKind.NOT_FOUND, f"no session {id_or_name!r} here; `planck sessions list --all` shows them"
         )
+
+    def _check_name(self, wanted: str) -> None:
+        if not is_valid_name(wanted):
+            raise SessionError(
+                ErrorKind.INVALID_ARGS,
+                f"{wanted!r} can't be a session's name; use letters, digits, '.', '_' and '-', at most 64",
+            )
+        if wanted in self.promised or self._find_named(wanted):
+            raise SessionError(
+                ErrorKind.NOT_UNIQUE, f"a session named {wanted!r} already exists; resume it with -r {wanted}"
+            )
 
     def _find_beginning(self, text: str) -> list[Path]:
         """Raises where several begin so; only as many are opened as it takes to say so."""
@@ -123,8 +152,8 @@ class SessionDirectory:
         """Yields those of this workspace with the time of their creation."""
         for path in paths:
             try:
-                with closing(SqliteReader.open(path)) as log:
-                    meta = log.meta
+                with closing(SqliteReader.open(path)) as reader:
+                    meta = reader.meta
             except StoreError:
                 continue
             if is_same_place(meta.get("workspace", ""), self._workspace):

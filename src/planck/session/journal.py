@@ -10,7 +10,7 @@ from planck.records import codec
 from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
-from planck.session.bus import Bus, Subscription
+from planck.session.bus import Bus, Live, Reader, Subscription
 from planck.session.delta_redaction import PIECES, DeltaRedaction
 from planck.store.store import Store, StoreError
 from planck.toolkit.journal import Entry, Journal
@@ -26,6 +26,8 @@ class SessionJournal:
         self._clock = clock
         self._redactor = redactor
         self._redaction = DeltaRedaction()
+        self.live = Live()
+        """It hears everything, also what nobody watches: somebody may join in the middle of a sentence."""
         store.watch(self)
 
     async def record(
@@ -52,13 +54,18 @@ class SessionJournal:
         return self._store.read(agent_id=agent_id)
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        if not self._bus.watched:
-            self._redaction.forget()
-        elif self._redactor and (redactor := self._redactor()):
+        if self._redactor and (redactor := self._redactor()):
             for entry in self._redaction.redact(agent_id, turn, delta, redactor):
                 self._show(entry.agent_id, entry.turn, entry.fact)
         else:
             self._show(agent_id, turn, delta)
+
+    def attach(self, reader: Reader) -> None:
+        """From here on it gets every event and delta, in the step that publishes it; see `Bus`."""
+        self._bus.attach(reader)
+
+    def detach(self, reader: Reader) -> None:
+        self._bus.unsubscribe(reader)
 
     async def events(self, after: int = 0, live: bool = True) -> AsyncGenerator[Event, None]:
         """Yields the log from there on, then what happens, deltas included: no event missing, none twice.
@@ -94,6 +101,7 @@ class SessionJournal:
         for event in events:
             for entry in self._redaction.release_before(event):
                 self._show(entry.agent_id, entry.turn, entry.fact)
+            self.live.follow(event)
             self._bus.publish(event)
             if event.type == TurnEnd.type:  # anybody's: there may be no moment in which nobody has a turn
                 self._store.checkpoint()
@@ -119,6 +127,9 @@ class SessionJournal:
         return Draft(ts, agent_id, turn, fact.type, msgspec.Raw(data))
 
     def _show(self, agent_id: str | None, turn: int, delta: View) -> None:
+        self.live.hear(agent_id, delta)
+        if not self._bus.watched:
+            return
         data = codec.encode(delta)
         if self._redactor and not isinstance(delta, PIECES):
             data = self._redactor()(data)

@@ -10,6 +10,7 @@ from planck.records.events import (
     AgentStarted,
     Delivery,
     ModelChanged,
+    Renamed,
     View,
     view,
 )
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
 class SessionLog:
     """One open log, and the journal through which everything gets into it."""
 
-    def __init__(self, store: Store, journal: SessionJournal, id: str, name: str) -> None:
+    def __init__(
+        self, store: Store, journal: SessionJournal, directory: SessionDirectory, id: str, name: str
+    ) -> None:
         self.store = store
         self.journal = journal
         self.id = id
         self.name = name
         self.opened_at = store.head
+        self._directory = directory
 
     @property
     def imported(self) -> bool:
@@ -51,6 +55,28 @@ class SessionLog:
                     yield agent.model
                 case ModelChanged(model=model):
                     yield model
+
+    async def rename(self, name: str) -> None:
+        """Gives it another name, recorded now; its file has it once nobody has that open: see `close`."""
+        if name == self.name:
+            return
+        self._directory.promise(name)
+        try:
+            await self.journal.record(None, 0, Renamed(name=name), barrier=True)
+            if isinstance(self.store, SqliteStore):
+                self.store.change_meta({"name": name})
+        except BaseException:
+            self._directory.promised.discard(name)
+            raise
+        self._directory.promised.discard(self.name)
+        self.name = name
+
+    def close(self) -> None:
+        """Ends it; a file whose log has another name by now is moved, now or when it is closed again."""
+        self.journal.close()
+        self.store.close()
+        if isinstance(self.store, SqliteStore) and self.store.path.stem.partition("_")[2] != self.name:
+            self._directory.move(self.store, self.id, self.name)
 
     async def tell(self, text: str, ids: Ids) -> None:
         """Tells the living agents of a session that does not run: they see it with their next turn."""
@@ -110,12 +136,11 @@ class SessionLogs:
         try:
             yield HeldSession(log, (str(self._workspace), *added), self._ids, self._keys)
         finally:
-            log.journal.close()
-            log.store.close()
+            log.close()
 
     def _wrap(self, store: Store, id: str, name: str) -> SessionLog:
         journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
-        return SessionLog(store, journal, id, name)
+        return SessionLog(store, journal, self._directory, id, name)
 
 
 class HeldSession:

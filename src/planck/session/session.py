@@ -1,7 +1,7 @@
 """A conversation with a log: opened, resumed from its events, and closed."""
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -13,7 +13,6 @@ from planck.records.events import (
     Event,
     FileChanged,
     ModeChanged,
-    Origin,
     Rewound,
     SessionOptions,
     SessionResumed,
@@ -26,6 +25,7 @@ from planck.records.events import (
 from planck.records.history import History
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import AgentSpec
+from planck.session.bus import Reader
 from planck.session.logs import SessionLog
 from planck.store.store import LogReader, Store, StoreError
 from planck.team.team import Team
@@ -36,7 +36,7 @@ class Session:
 
     def __init__(self, log: SessionLog, team: Team) -> None:
         self.id = log.id
-        self.name = log.name
+        self._log = log
         self.team = team
         self.opened_at = log.opened_at
         """The newest event before this process opened the session; 0 for a new one."""
@@ -46,12 +46,26 @@ class Session:
         self.journal = log.journal
 
     @property
+    def name(self) -> str:
+        return self._log.name
+
+    @property
     def head(self) -> int:
         return self.store.head
 
-    async def prompt(self, text: str, *, steer: bool = False, origin: Origin = Origin.USER) -> Err | None:
-        """Returns once the prompt is durable, or with the reason why it was not taken."""
-        return await self.team.mail.prompt(self.team.orchestrator, text, steer=steer, origin=origin)
+    async def rename(self, name: str) -> None:
+        await self._log.rename(name)
+
+    def read(self, after: int = 0) -> Iterator[Event]:
+        """What is in the log after a number."""
+        return self.store.read(after)
+
+    def attach(self, reader: Reader) -> None:
+        """From here on it gets what happens, in the step that publishes it."""
+        self.journal.attach(reader)
+
+    def detach(self, reader: Reader) -> None:
+        self.journal.detach(reader)
 
     async def rewind(self, to: int) -> Err | None:
         """Show every agent again what it was shown after that event, or say why not now.
@@ -77,8 +91,7 @@ class Session:
         try:
             await self.team.aclose()
         finally:
-            self.journal.close()
-            self.store.close()
+            self._log.close()
 
 
 async def start_session(

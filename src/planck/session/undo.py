@@ -61,10 +61,7 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def diff(self) -> str:
-        old, new = ((c or b"").decode(errors="replace").splitlines() for c in (self.now, self.then))
-        one = f"a/{self.path}" if self.now is not None else "/dev/null"
-        other = f"b/{self.path}" if self.then is not None else "/dev/null"
-        return "\n".join(difflib.unified_diff(old, new, one, other, lineterm="", n=2))
+        return "\n".join(_diff(self.path, self.now, self.then))
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -72,6 +69,24 @@ class Plan(msgspec.Struct, frozen=True):
     commands: tuple[str, ...]
     """What ran in the same scope and may have changed more: it can't be undone."""
     protected: bool
+
+
+class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call did to one file."""
+
+    path: str
+    agent: str
+    """Its name; `user`: an undo."""
+    turn: int
+    """The orchestrator's turn in which, or after which, it happened."""
+    call_id: str
+    diff: str
+    """Unified; empty where the log can't tell what the call made of the file."""
+    added: int
+    removed: int
+    undone: bool
+    undoes: tuple[str, ...]
+    """The calls that it took back."""
 
 
 Places = Sequence[str]
@@ -90,6 +105,20 @@ def plan(log: LogReader, places: Places, selection: Selection, redactor: Redacto
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
     return Plan(steps, tuple(story.list_commands(selection, chosen)), protected)
+
+
+def list_changes(log: LogReader, selection: Selection, redactor: Redactor) -> tuple[FileDiff, ...]:
+    """Says what was done to files, in order, also what was undone since; fields of a selection narrow it."""
+    story = _Story(log.read(), redactor)
+    if selection.agent and selection.agent not in story.names.values():
+        raise story.refuse_agent(selection.agent)
+    return tuple(
+        _describe_change(change, story, redactor)
+        for change in story.changes
+        if selection.call in ("", change.fact.call_id)
+        and selection.agent in ("", change.agent)
+        and selection.turn in (0, change.turn)
+    )
 
 
 async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
@@ -167,16 +196,13 @@ class _Story:
 
     def select(self, selection: Selection) -> list[Change]:
         """Returns the changes asked for that are not undone yet, in order."""
-        live = [
-            change for change in self.changes if (change.fact.call_id, change.fact.path) not in self._undone
-        ]
+        live = [change for change in self.changes if not self.is_undone(change)]
         own = [change for change in live if not change.fact.undoes]
         if selection.call:
             found = [change for change in live if change.fact.call_id == selection.call]
         elif selection.agent:
             if selection.agent not in self.names.values():
-                known = ", ".join(sorted(set(self.names.values())))
-                raise UndoError(ErrorKind.NOT_FOUND, f"no agent {selection.agent!r} here; there is {known}")
+                raise self.refuse_agent(selection.agent)
             found = [change for change in own if change.agent == selection.agent]
         else:
             turn = selection.turn or max((change.turn for change in own), default=0)
@@ -186,6 +212,13 @@ class _Story:
                 ErrorKind.NOT_FOUND, "nothing to undo: no file was written there, or it is undone"
             )
         return found
+
+    def refuse_agent(self, name: str) -> UndoError:
+        known = ", ".join(sorted(set(self.names.values())))
+        return UndoError(ErrorKind.NOT_FOUND, f"no agent {name!r} here; there is {known}")
+
+    def is_undone(self, change: Change) -> bool:
+        return (change.fact.call_id, change.fact.path) in self._undone
 
     def list_commands(self, selection: Selection, chosen: list[Change]) -> Iterator[str]:
         if selection.call:
@@ -215,6 +248,30 @@ class _Story:
             if _digest(content) == fact.after_sha256:
                 return Change(fact, agent, turn, content, True)
         return Change(fact, agent, turn, None, False)
+
+
+def _describe_change(change: Change, story: _Story, redactor: Redactor) -> FileDiff:
+    fact = change.fact
+    lines = _diff(fact.path, fact.before, change.after) if change.known else []
+    text = redactor("\n".join(lines).encode(errors="replace")).decode(errors="replace")
+    return FileDiff(
+        path=fact.path,
+        agent=change.agent,
+        turn=change.turn,
+        call_id=fact.call_id,
+        diff=text,
+        added=sum(line.startswith("+") for line in lines[2:]),
+        removed=sum(line.startswith("-") for line in lines[2:]),
+        undone=story.is_undone(change),
+        undoes=fact.undoes,
+    )
+
+
+def _diff(path: str, before: bytes | None, after: bytes | None) -> list[str]:
+    old, new = ((content or b"").decode(errors="replace").splitlines() for content in (before, after))
+    one = f"a/{path}" if before is not None else "/dev/null"
+    other = f"b/{path}" if after is not None else "/dev/null"
+    return list(difflib.unified_diff(old, new, one, other, lineterm="", n=2))
 
 
 def _restore_keys(fact: FileChanged, redactor: Redactor) -> FileChanged:

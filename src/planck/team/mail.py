@@ -2,14 +2,15 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from planck.agent.actor import Ended
-from planck.records.events import USER, Delivery, Envelope, Kind, Origin, View, Wait
+from planck.records.events import USER, Delivery, Envelope, Kind, Origin, RequestKey, View, Wait
 from planck.records.history import INTERRUPTED
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
@@ -39,6 +40,16 @@ def make_news(id: str, receiver: str, text: str, root: str | None = None) -> Env
 
 def is_news(envelope: Envelope) -> bool:
     return (envelope.sender, envelope.kind, envelope.origin) == (USER, Kind.RESPONSE, Origin.PLANCK)
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """A message of the user's that is in the log; also a pair."""
+
+    message_id: str
+    seq: int
+
+    def __iter__(self) -> Iterator[str | int]:
+        return iter((self.message_id, self.seq))
 
 
 class Ledger:
@@ -82,13 +93,20 @@ class Mail:
         """The user's newest message: what is sent for no message at hand descends from it."""
 
     async def prompt(
-        self, target: Member, text: str, *, steer: bool = False, origin: Origin = Origin.USER
-    ) -> Err | None:
+        self,
+        target: Member,
+        text: str,
+        *,
+        steer: bool = False,
+        origin: Origin = Origin.USER,
+        request: RequestKey | None = None,
+    ) -> Accepted | Err:
         """Send what the user says; returns once it would survive a power cut. Steering joins a turn.
 
         What a hook or the runtime says in the user's place goes on with the user's newest message.
+        The key of a request is the message's id.
         """
-        id = self._ids.new(origin.value)
+        id = request.key if request else self._ids.new(origin.value)
         envelope = Envelope(
             id=id,
             kind=Kind.RESPONSE if steer else Kind.PROMPT,
@@ -97,8 +115,14 @@ class Mail:
             text=text,
             root=id if origin is Origin.USER else self._newest_root or id,
             origin=origin,
+            request=request or msgspec.UNSET,
         )
-        return await self._post(_Posting(self, envelope, target, held=True), barrier=True)
+        posting = _Posting(self, envelope, target, held=True)
+        refused = await self._post(posting, barrier=True)
+        if refused is GONE:
+            text = f"{target.name} ended before it could take the message; send it to another agent"
+            return Err(ErrorKind.TARGET_GONE, text)
+        return refused or Accepted(id, posting.seq)
 
     async def announce(self, text: str, receivers: Iterable[Member]) -> None:
         """Tell agents what changed around them; it wakes nobody, and nobody answers it."""
@@ -277,7 +301,9 @@ class Mail:
         # No await since the check: of many that are sent at once only as many pass as the limits allow.
         posting.begin()
         try:
-            await self._journal.record_all([Entry(target.id, 0, envelope, posting), *also], barrier=barrier)
+            entries = [Entry(target.id, 0, envelope, posting), *also]
+            events = await self._journal.record_all(entries, barrier=barrier)
+            posting.seq = (events[0].seq or 0) if events else 0
         except PlanckError:
             if posting.arrived:  # in the log, but its sender is told that it was not taken
                 with suppress(PlanckError):
@@ -402,6 +428,7 @@ class _Posting:
         self.envelope = envelope
         self.target = target
         self.recorded = False
+        self.seq = 0
         self.arrived = False
         """At its receiver, which may end before."""
         self._mail = mail

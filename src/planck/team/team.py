@@ -142,9 +142,12 @@ class Team:
             self._abort(member)
         await self._record_control("interrupt", [member.id for member in targets], by=by, call_id=call_id)
 
-    def interrupt_all(self) -> None:
-        """Stop every turn in flight, for the user, at the loop's next step. Queued prompts stay queued."""
-        self._do(self._interrupt_working())
+    def interrupt_all(self, targets: Sequence[Member] | None = None) -> None:
+        """Stop every turn in flight, or these, for the user, at the loop's next step.
+
+        Queued prompts stay queued.
+        """
+        self._do(self._interrupt_working() if targets is None else self.interrupt(targets))
 
     async def halt(self, status: TurnStatus) -> None:
         """End every turn and drive no further one; mail that waits stays in the log."""
