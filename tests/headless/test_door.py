@@ -2,12 +2,16 @@
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 from planck import headless
 
 SRC = Path(str(headless.__file__)).parent.parent
-FRONTENDS = [*(SRC / "cli").glob("*.py"), *(SRC / "mcp_server").glob("*.py")]
+FRONTENDS = [
+    path for room in ("cli", "mcp_server", "api", "acp_agent") for path in (SRC / room).rglob("*.py")
+]
+GUIDE = SRC.parent.parent / "docs/guides/embedding.md"
 LISTED: list[str] = getattr(headless, "__all__")  # noqa: B009 - checkers see the imports instead
 
 
@@ -23,9 +27,12 @@ def test_every_name_is_a_class_or_a_function_that_its_home_calls_so() -> None:
     assert [it.__name__ for it in found] == LISTED
 
 
-def test_the_list_is_exactly_what_frontends_use() -> None:
+def test_the_list_is_exactly_what_frontends_and_the_guide_for_programs_use() -> None:
     used: set[str] = set()
-    assert used.union(*map(imported, FRONTENDS)) == set(LISTED)
+    used = used.union(*map(imported, FRONTENDS))
+    assert used <= set(LISTED)
+    named = set(re.findall(r"\w+", GUIDE.read_text()))
+    assert set(LISTED) - used - named == set()
 
 
 def test_no_name_can_be_shadowed_by_a_module_of_the_package() -> None:
