@@ -12,6 +12,7 @@ from planck.agent.seat import Seat
 from planck.context.compaction import hear_count
 from planck.context.fitting import ROOMY, ToolFit
 from planck.context.prompt import Prepared
+from planck.llm.answer import TOKEN_BYTES
 from planck.llm.provider import Request
 from planck.permissions.budget import Budget
 from planck.records.events import (
@@ -44,6 +45,9 @@ from planck.tools.executor import ReadCall, read_calls, refuse_calls
 from planck.tools.results import Finished
 
 _TOO_OFTEN = 3
+
+CUT = '\n\n[planck: the answer was cut here; say "go on" for the rest, or raise the model\'s max_output]'
+"""What stands below a final text that the model could not finish."""
 
 
 class Activity(StrEnum):
@@ -251,6 +255,14 @@ class Agent:
                 {"limit": bounds.answer_bytes},
             )
         return None
+
+    def was_cut_elsewhere(self, message: AssistantMessage) -> bool:
+        """Whether an answer cut short has words, and it was not we who broke it off: what it says counts."""
+        broken_off = message.usage.output_tokens >= self.bounds.answer_bytes // TOKEN_BYTES
+        if not message.text.strip() or broken_off:
+            return False
+        self.scribe.publish(Status(component="model", state="cut", detail=CUT.strip(" \n[]")))
+        return True
 
     def _spend(
         self, usage: Usage, outcome: Literal["cut"] | msgspec.UnsetType = msgspec.UNSET

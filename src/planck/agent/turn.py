@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from planck.agent.agent import Agent
+from planck.agent.agent import CUT, Agent
 from planck.llm.provider import ProviderError
 from planck.records.events import Envelope
 from planck.records.messages import AssistantMessage, StopReason, assign_ids
@@ -29,7 +29,7 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
         answer = await _ask_within_window(agent)
         calls = await agent.record_answer(answer)
         if not calls:
-            return _final_text(answer)
+            return _final_text(agent, answer)
         await _run_tools(agent, calls)
         if agent.excesses > 1:
             raise TurnError(ErrorKind.LIMIT_EXCEEDED, _EXCESSIVE)
@@ -65,8 +65,10 @@ async def _run_tools(agent: Agent, calls: Sequence[ReadCall]) -> None:
             await agent.record_result(finished)
 
 
-def _final_text(answer: AssistantMessage) -> str:
+def _final_text(agent: Agent, answer: AssistantMessage) -> str:
     match answer.stop:
+        case StopReason.LENGTH if agent.was_cut_elsewhere(answer):
+            return answer.text + CUT
         case StopReason.LENGTH:
             raise TurnError(
                 ErrorKind.LIMIT_EXCEEDED,

@@ -20,6 +20,7 @@ from planck.context.compaction import (
     WindowCompactor,
     find_flaw,
 )
+from planck.context.fitting import ROOMY
 from planck.llm.catalog import CatalogModel
 from planck.llm.provider import Provider, Request
 from planck.llm.retry import Retrying
@@ -46,7 +47,8 @@ class Seats:
     def seat_for(self, model: ModelSpec, compactor: str) -> Seat:
         """What changes with an agent's model: who answers, what it costs, how its history is made to fit."""
         tariff = self._providers.price(model)
-        bounded = _bound_output(model, tariff) if self._budget else model
+        small = model.context_window < ROOMY
+        bounded = _bound_output(model, tariff) if self._budget or small else model
         provider = self._providers.open(bounded)
         metered = Metered(provider, self._budget, tariff, bounded) if self._budget else None
         provider = metered or provider
@@ -67,7 +69,10 @@ _MOST_OUTPUT = 32_000
 
 
 def _bound_output(model: ModelSpec, known: CatalogModel | None) -> ModelSpec:
-    """Under a budget every request says how long its answer may be: its worst case must be one."""
+    """Under a budget every request says how long its answer may be: its worst case must be one.
+
+    With a small window too: a small model that rambles writes until the window is full.
+    """
     if model.max_output:
         return model
     most = min(known.max_output if known and known.max_output else _MOST_OUTPUT, _MOST_OUTPUT)

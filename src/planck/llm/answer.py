@@ -22,7 +22,8 @@ _HEAD_BYTES = 65_536
 """What is kept of an answer that is too large: enough to see what it was, and little enough to go on with."""
 _MORE_CALLS = 2
 """Times the calls that may run: as many are read, so that each gets its result; nobody reads 60,000."""
-_BYTES_PER_TOKEN = 4
+TOKEN_BYTES = 4
+"""So many bytes are at least one token: what a cut answer is said to have used, where the server did not."""
 
 
 class TooLarge(Exception):
@@ -45,6 +46,8 @@ class Answer:
         self._calls = 0
         self._parts = 0
         self.too_large = False
+        self.loops = False
+        self.window = dialect.model.context_window
         self.moved = False
         """Something was said since whoever watches the stream set it to False: no ping, no blank."""
         self.ended = False
@@ -90,10 +93,20 @@ class Answer:
             part = _shorten(part, left)
             left -= len(part.arguments if isinstance(part, ToolCall) else part.text)
             parts.append(part)
-        least = self.size // _BYTES_PER_TOKEN  # the server was not heard to the end, where it counts
-        usage = replace(self.usage, output_tokens=max(self.usage.output_tokens, least))
+        usage = self._count_at_least()
         name, model = self._dialect.name, self._dialect.model.model
         return AssistantMessage(tuple(parts), name, model, StopReason.LENGTH, usage)
+
+    def cut_loop(self) -> None:
+        """Ends an answer that goes in circles as one that was cut: what was said until here is kept."""
+        self.loops = True
+        self.stop = StopReason.LENGTH
+        self.usage = self._count_at_least()
+
+    def _count_at_least(self) -> Usage:
+        """What the server was not heard to count, since it does so at the end."""
+        least = self.size // TOKEN_BYTES
+        return replace(self.usage, output_tokens=max(self.usage.output_tokens, least))
 
     def grow(self, text: str | bytes) -> None:
         """Counts what is kept; raises `TooLarge` where that is too much. Blanks are no progress."""

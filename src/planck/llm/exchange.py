@@ -9,6 +9,7 @@ from typing import Protocol
 from planck.llm.answer import Answer, TooLarge, drop_negative
 from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error, refusal
+from planck.llm.loops import Loop
 from planck.llm.provider import Item, ProviderError
 from planck.llm.sse import Sse, check_density
 from planck.llm.transport import Response, Transport, read_all
@@ -51,6 +52,7 @@ class Exchange:
             if response.status != 200:
                 raise await refusal(response, self._endpoint)
             pulse = _Pulse(answer)
+            loop = Loop(answer.window)
             checked = splitter is not None
             counted = answer.usage
             handled = 0
@@ -73,19 +75,28 @@ class Exchange:
                     if answer.usage is not counted:
                         counted = answer.usage
                         yield UsageDelta(usage=drop_negative(counted))
-                    if answer.ended or answer.too_large:
+                    if items and loop.hear(items):
+                        answer.cut_loop()
+                    if answer.ended or answer.too_large or answer.loops:
                         break
                 if pulse.is_due():
                     yield Status(component="model", state="working", detail="still writing")
-                if answer.too_large:
+                if answer.too_large or answer.loops:
                     break  # and the connection is closed: nobody pays for what nobody reads
                 if answer.ended:
                     response.release()
                     break
-        if not (answer.ended or answer.too_large) and (rest := events.rest()) is not None:
+        if answer.loops:
+            yield Status(component="model", state="repeats", detail=_tell_loop(loop.repeated))
+        elif not (answer.ended or answer.too_large) and (rest := events.rest()) is not None:
             for item in _read_rest(answer, rest):
                 yield item
         yield answer.build_message()
+
+
+def _tell_loop(repeated: str) -> str:
+    said = " ".join(repeated.split())[:60]
+    return f"the model says {said!r} again and again; its answer was ended there"
 
 
 class _Pulse:

@@ -36,6 +36,8 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
     details: dict[str, Any] = {"provider": endpoint.name, "status": status}
     if code:
         details["code"] = _printable(redact(code, endpoint.secrets))
+    if _matches(_UNREAD_CALL, f"{code} {said}"):
+        details[UNREAD_CALL] = True
     message = f"{where}: {said}{_HINTS.get(kind) or _hint(status)}"
     asked = {"retry-after": delay, **headers} if (delay := _find_delay(body)) else headers
     return ProviderError(kind, message, details, retry_after=retry_after(asked))
@@ -74,6 +76,13 @@ _NO_MODEL = (
 )
 _BUSY = r"overloaded|server (is )?busy|at capacity|temporarily unavailable"
 _RATE = r"rate.?limit|too many requests|resource.?exhausted"
+UNREAD_CALL = "unread_call"
+"""Set in the details where the server could not make out what its own model wrote as a call."""
+_UNREAD_CALL = (
+    r"model produced output that does not match the expected|tool_use_failed"
+    r"|(error|failed).{0,20}pars.{0,20}(tool|function).?call"
+)
+"""As llama.cpp, Groq and Ollama say it."""
 _AUTH = r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated"
 
 

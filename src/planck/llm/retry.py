@@ -5,6 +5,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 
+from msgspec.structs import replace
+
+from planck.llm.http_errors import UNREAD_CALL
 from planck.llm.provider import RETRYING, Item, Provider, ProviderError, Request
 from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage
@@ -18,6 +21,9 @@ IDLE_TIMEOUT = 120.0
 FIRST_TIMEOUT = 600.0
 """Seconds for the first word: a local server may read a long prompt for minutes."""
 
+_UNREAD = 2
+"""The second has the better chance of a model that can call; of one that can't, none has."""
+
 _PASSING = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
 
 
@@ -25,6 +31,7 @@ class Retrying:
     """Tries again after 429, 5xx, a network failure, a cut or a stall, and says so with `status` deltas.
 
     An attempt that had already shown something is taken back by a `discarded` status: what it said is void.
+    A model whose calls its own server can't read twice running is asked without tools, so that it answers.
     """
 
     def __init__(
@@ -41,6 +48,8 @@ class Retrying:
         self._retries = retries
         self._idle_timeout = idle_timeout
         self._first_timeout = first_timeout
+        self._unread = 0
+        """Answers running that the server could not read as calls."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         for attempt in range(1, self._retries + 2):
@@ -51,6 +60,8 @@ class Retrying:
                     while True:
                         item = await watchdog.next(stream)
                         shown = shown or not isinstance(item, Status)
+                        if isinstance(item, AssistantMessage) and request.tools:
+                            self._unread = 0
                         yield item
                         if isinstance(item, AssistantMessage):
                             return
@@ -63,6 +74,12 @@ class Retrying:
                 watchdog.close()
             if shown:
                 yield _status("discarded", f"what was shown is void: {failure.err.message}")
+            if UNREAD_CALL in failure.err.details and request.tools:
+                self._unread += 1
+                if self._unread >= _UNREAD:
+                    request = replace(request, tools=(), tool_choice="")
+                    yield _status("without_tools", f"{failure.err.message}; it is asked without tools")
+                    continue
             seconds = self._wait(attempt, failure)
             which = f"attempt {attempt + 1} of {self._retries + 1} in {seconds:.1f} s"
             yield _status(RETRYING, f"{failure.err}; {which}")
@@ -80,6 +97,8 @@ def is_passing(error: ProviderError) -> bool:
     """Whether the same request may succeed later."""
     if error.err.details.get("permanent"):
         return False
+    if UNREAD_CALL in error.err.details:
+        return True
     if error.err.kind is ErrorKind.PROVIDER_HTTP_ERROR:
         return _server_side(error.err.details)
     return error.err.kind in _PASSING
