@@ -23,12 +23,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sidecar": ("planck.cli.sidecar", "make, serve and check a sidecar: tools in a process of their own"),
     "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
     "permissions": ("planck.cli.permissions", "why a call is allowed or not; trust for a folder's own files"),
+    "serve": ("planck.cli.serve", "serve sessions to programs and pages over HTTP, on this machine"),
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `run(options) -> int`; what it takes is in `cli/options`, which loads nothing of it."""
 
-NOT_BUILT = ["serve", "acp"]
+NOT_BUILT = ["acp"]
 
 
 COLLECTOR = (10_000, 10, 10)

@@ -350,6 +350,25 @@ def _permissions(parser: argparse.ArgumentParser) -> None:
     _shared(explain, trust="as if this folder were trusted", json="for programs")
 
 
+@_command("planck serve --port 0 --json")
+def _serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", type=_given, default="127.0.0.1", help="the address to listen on")
+    parser.add_argument("--port", type=_port, default=4040, help="0: a free one; default 4040")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also answer to this name; can be repeated",
+    )
+    parser.add_argument(
+        "--behind-proxy", action="store_true", help="a proxy in front of it speaks TLS to the clients"
+    )
+    _added(parser)
+    _shared(parser, trust=_TRUST, json="the first line says where it is, as JSON")
+
+
 @_command("planck doctor --json")
 def _doctor(parser: argparse.ArgumentParser) -> None:
     _shared(parser, trust="as if this folder were trusted", json="for programs")

@@ -38,6 +38,8 @@ from planck.headless.workbench import Workbench as Workbench
 from planck.headless.workbench import make_token as make_token
 from planck.headless.workbench import serve_http as serve_http
 from planck.headless.workbench import serve_stdio as serve_stdio
+from planck.mcp.lobby import GuardedProtocol as GuardedProtocol
+from planck.mcp.lobby import Lobby as Lobby
 from planck.peers.peers import PeerReport as PeerReport
 from planck.peers.plan import add_server as add_server
 from planck.peers.plan import list_servers as list_servers
@@ -48,6 +50,7 @@ from planck.session.archive import SessionDetail as SessionDetail
 from planck.session.bus import LiveText as LiveText
 from planck.session.directory import SessionError as SessionError
 from planck.session.listing import SessionInfo as SessionInfo
+from planck.session.listing import Summary as Summary
 from planck.session.result import Exit as Exit
 from planck.session.result import RunResult as RunResult
 from planck.session.result import make_failure as make_failure

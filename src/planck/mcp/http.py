@@ -9,8 +9,8 @@ from http import HTTPStatus
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from planck.mcp.lobby import PATIENCE, GuardedProtocol, Lobby
 from planck.mcp.serve import ToolService, make_server
 from planck.mcp.transport import PeerError
 from planck.records import codec
@@ -21,10 +21,6 @@ _ADDRESS = "127.0.0.1"
 _OWN_SITE = {b"same-origin", b"none"}
 _STOP = 5.0
 _CONNECTIONS = 256
-_UNASKED = 64
-"""Connections that have not asked for anything yet: one more sends the oldest of them away."""
-_PATIENCE = 10.0
-"""Seconds for a request to arrive as a whole."""
 
 
 async def serve_http(
@@ -34,14 +30,14 @@ async def serve_http(
     token: str,
     on_ready: Callable[[str], None],
     *,
-    patience: float = _PATIENCE,
+    patience: float = PATIENCE,
 ) -> None:
     """Serves until it is cancelled; port 0 takes a free one, and `on_ready` hears the address."""
     listening = _bind(port)
     port = listening.getsockname()[1]
     server = make_server(name, service).streamable_http_app(streamable_http_path=PATH)
     app = _GuardedApp(server, port, token)
-    protocol: Any = partial(_GuardedProtocol, _Lobby(patience))
+    protocol: Any = partial(GuardedProtocol, Lobby(patience))
     config = uvicorn.Config(
         app,
         ws="none",
@@ -72,59 +68,6 @@ def _bind(port: int) -> socket.socket:
             ErrorKind.PEER_FAILED, f"port {port} can't be had: {problem.strerror}; name another, or 0 for any"
         ) from None
     return listening
-
-
-class _Lobby:
-    """Keeps the connections whose request is not whole yet: few at a time, and none for long."""
-
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self._deadlines: dict[_GuardedProtocol, asyncio.TimerHandle] = {}
-
-    def enter(self, connection: "_GuardedProtocol") -> None:
-        if connection in self._deadlines:
-            return  # another byte is no other request
-        if len(self._deadlines) >= _UNASKED:
-            self._send_away(next(iter(self._deadlines)))
-        loop = asyncio.get_running_loop()
-        self._deadlines[connection] = loop.call_later(self._patience, self._send_away, connection)
-
-    def leave(self, connection: "_GuardedProtocol") -> None:
-        if deadline := self._deadlines.pop(connection, None):
-            deadline.cancel()
-
-    def _send_away(self, connection: "_GuardedProtocol") -> None:
-        self.leave(connection)
-        connection.transport.abort()
-
-
-class _GuardedProtocol(HttpToolsProtocol):
-    """A connection that is in the lobby whenever it has not asked, or not to the end."""
-
-    def __init__(self, lobby: _Lobby, **given: Any) -> None:
-        super().__init__(**given)
-        self._lobby = lobby
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._lobby.enter(self)
-
-    def on_message_begin(self) -> None:
-        self._lobby.enter(self)
-        super().on_message_begin()
-
-    def on_message_complete(self) -> None:
-        self._lobby.leave(self)
-        super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if not self.transport.is_closing():
-            self._lobby.enter(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._lobby.leave(self)
-        super().connection_lost(exc)
 
 
 class _AnnouncingServer(uvicorn.Server):

@@ -1,7 +1,7 @@
 """What a user may do with stored sessions: look, search, name, fork, export, import, delete."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.records.board import Board
-from planck.records.events import Renamed, TurnEnd, UsageSpent, view
+from planck.records.events import Event, Renamed, TurnEnd, TurnStatus, UsageSpent, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.rows import AgentRow
 from planck.records.usage import Usage
@@ -27,6 +27,7 @@ from planck.session.listing import (
     name_in,
     read_info,
 )
+from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.store.database import companion
 from planck.store.directory import move_log, remove_log
 from planck.store.lock import WriterLock
@@ -106,6 +107,45 @@ class Archive:
         """Says all that the sound part of the log holds; damage is named in `info.problem`."""
         with self._reading(id_or_name) as store:
             return _read_detail(store)
+
+    def check_own(self, id: str) -> None:
+        """Raises `not_found` for what is not the id of a session of this workspace."""
+        self._directory.find_own(id)
+
+    def recorded(self, id: str, after: int = 0) -> Generator[Event, None, None]:
+        """Yields the events after a number; also of a session that somebody has open."""
+        with self._reading(id) as store:
+            yield from store.read(after)
+
+    def has_after(self, id: str, seq: int) -> bool:
+        """Whether a log has grown beyond a number, or is gone: then it is worth another look."""
+        try:
+            with self._reading(id) as store:
+                return store.head > seq
+        except PlanckError:
+            return True
+
+    def result(self, id: str, after: int = 0) -> RunResult | None:
+        """What the events after a number come to; None while the orchestrator has ended no turn there.
+
+        A turn that no process goes on with has come to its end.
+        """
+        with self._reading(id) as store:
+            read = _read_log(store)
+            if read.info.state in ("running", "waiting") or not read.board.agents:
+                return None
+            lead, events = read.board.agents[0].id, [*store.read(after)]
+            ended = any(event.type == TurnEnd.type and event.agent_id == lead for event in events)
+            if not ended and read.info.state == read.board.state:
+                return None
+            result = summarise_run(
+                events,
+                orchestrator_id=lead,
+                session_id=id,
+                session_name=read.info.name,
+                duration_ms=0,
+            )
+            return result if ended else mark_stopped(result, TurnStatus.INTERRUPTED)
 
     def why_blocked(self, id_or_name: str) -> list[str]:
         """Puts each wait in words; also of a session that another process runs now."""

@@ -140,6 +140,14 @@ class SessionDirectory:
             {"candidates": [id_in(path) for path in found]},
         )
 
+    def find_own(self, id: str) -> Path:
+        """Returns the session of exactly that id; one of another workspace is not there."""
+        if is_valid_name(id):
+            for path in self._folder.glob(f"{id}_*.db"):
+                if id_in(path) == id and self._keep_own([path]):
+                    return path
+        raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
+
     def _find_named(self, name: str) -> list[Path]:
         found = (path for path in self._folder.glob(f"*_{name}.db") if path.stem.partition("_")[2] == name)
         return self._keep_own(found)

@@ -1,0 +1,73 @@
+"""Who may speak to the server: one token for each start, and cookies that its own page gets for a code."""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from typing import Literal
+
+CODE_SECONDS = 60.0
+COOKIE_SECONDS = 12 * 3600
+_COOKIES = 64
+"""One more sends the oldest away."""
+
+Way = Literal["token", "cookie"]
+
+
+class Access:
+    """The secrets of one start: they end with it. Only digests of cookies and codes are kept."""
+
+    def __init__(self, token: str, port: int, now: Callable[[], float]) -> None:
+        """`now` counts seconds, as the loop does."""
+        self.token = token
+        self.cookie_name = f"planck_{port}"
+        self._bearer = f"Bearer {token}".encode()
+        self._now = now
+        self._codes: dict[bytes, float] = {}
+        self._cookies: dict[bytes, float] = {}
+
+    def has_token(self, sent: list[bytes]) -> bool:
+        """Takes every `Authorization` header of a request: exactly one, and the right one."""
+        return len(sent) == 1 and hmac.compare_digest(sent[0], self._bearer)
+
+    def make_code(self) -> str:
+        code = os.urandom(16).hex()
+        self._codes[_digest(code)] = self._now() + CODE_SECONDS
+        return code
+
+    def redeem(self, code: str) -> str | None:
+        """Returns the key for a cookie; a code is good once, for a minute."""
+        until = self._codes.pop(_digest(code), 0.0)
+        if until < self._now():
+            return None
+        while len(self._cookies) >= _COOKIES:
+            del self._cookies[next(iter(self._cookies))]
+        key = os.urandom(32).hex()
+        self._cookies[_digest(key)] = self._now() + COOKIE_SECONDS
+        return key
+
+    def has_cookie(self, headers: list[bytes]) -> bool:
+        return any(self._cookies.get(_digest(key), 0.0) > self._now() for key in self.find_keys(headers))
+
+    def revoke(self, headers: list[bytes]) -> None:
+        """Ends the cookies that were sent; all of them where none was: then the token's owner asks."""
+        keys = self.find_keys(headers)
+        for key in keys:
+            self._cookies.pop(_digest(key), None)
+        if not keys:
+            self._cookies.clear()
+
+    def find_keys(self, headers: list[bytes]) -> list[str]:
+        """Returns each value of our cookie; of other servers on this host there may be others."""
+        found = []
+        for header in headers:
+            for pair in header.decode("latin-1").split(";"):
+                name, _, value = pair.strip().partition("=")
+                if name == self.cookie_name:
+                    found.append(value)
+        return found
+
+
+def _digest(secret: str) -> bytes:
+    """A lookup by digest takes the same time whatever the secret begins with."""
+    return hashlib.sha256(secret.encode(errors="replace")).digest()

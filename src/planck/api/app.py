@@ -1,0 +1,215 @@
+"""The application: refuse, route, read, hand over, answer. Every failure leaves as the same envelope."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
+from typing import Any
+
+from planck.api.errors import RETRY_AFTER, ApiError, find_status
+from planck.api.exchange import (
+    PIECE,
+    Call,
+    ClientGone,
+    Connection,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    Streamed,
+    encode_reply,
+    read_body,
+    send_reply,
+)
+from planck.api.guard import Guard
+from planck.api.metrics import Metrics
+from planck.api.operations import OPERATIONS, PREFIX, Operation
+from planck.api.router import (
+    Found,
+    Router,
+    check_content_type,
+    check_key,
+    choose,
+    decode_body,
+    decode_query,
+)
+from planck.api.throttle import Throttle
+from planck.records import codec
+from planck.records.outcome import Err, ErrorKind, PlanckError
+
+log = logging.getLogger(__name__)
+access_log = logging.getLogger("planck.api.access")
+
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+class App:
+    def __init__(
+        self, guard: Guard, handlers: Mapping[str, Handler], throttle: Throttle, metrics: Metrics
+    ) -> None:
+        self._guard = guard
+        self._handlers = handlers
+        self._throttle = throttle
+        self._metrics = metrics
+        self._router = Router(OPERATIONS)
+        self.closing = False
+        """No new work: what is asked from now on is told to come again."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http", "the server has neither websockets nor a lifespan"
+        found = self._router.find(scope["raw_path"])
+        sent = _Sent(send)
+        try:
+            answer = await self._answer(scope, receive, found)
+            if isinstance(answer, Streamed):
+                await self._stream(answer, scope["connection"], receive, sent)
+            else:
+                await send_reply(sent, answer)
+        except ClientGone:
+            sent.status = sent.status or 499
+        finally:
+            name = _name(found, scope["method"])
+            self._metrics.count_request(sent.status)
+            access_log.info("%s %s %d", scope["method"] if name != "-" else "-", name, sent.status)
+
+    async def _answer(self, scope: Scope, receive: Receive, found: Found | None) -> Reply | Streamed:
+        try:
+            answer = await self._admit_and_run(scope, receive, found)
+        except PlanckError as failure:
+            return _refuse(failure, found)
+        except (ClientGone, asyncio.CancelledError):
+            raise
+        except Exception as failure:
+            log.exception("a request failed")
+            kind = type(failure).__name__
+            return _encode_failure(
+                500, Err(ErrorKind.INTERNAL_ERROR, f"{kind}: a fault of the server; its log has more"), {}
+            )
+        return answer
+
+    async def _admit_and_run(self, scope: Scope, receive: Receive, found: Found | None) -> Reply | Streamed:
+        method = scope["method"]
+        known = found.methods.get(method) if found else None
+        below = scope["raw_path"].startswith(PREFIX.encode())
+        open_to_all = known.open if known else not below
+        way = self._guard.admit(scope["headers"], scope["target"], open_to_all=open_to_all)
+        if way:
+            self._throttle.spend()
+        operation = choose(found, method)
+        if self.closing:
+            raise ApiError(
+                503, ErrorKind.INTERRUPTED, "the server is stopping; start it again, then ask again"
+            )
+        check_content_type(scope)
+        query = decode_query(operation, scope["query_string"])
+        raw = await read_body(scope, receive) if operation.body or method != "GET" else b""
+        body = decode_body(operation, raw)
+        assert found is not None
+        call = Call(scope, found.path, query, body, raw=raw, way=way)
+        if operation.keyed:
+            check_key(call.header("idempotency-key"))
+        answer = await self._handlers[operation.name](call)
+        if isinstance(answer, Streamed):
+            return answer
+        return _tag(call, operation, encode_reply(answer, operation.status))
+
+    async def _stream(
+        self, answer: Streamed, connection: Connection, receive: Receive, send: "_Sent"
+    ) -> None:
+        """Ends with the pieces, or with the client, whichever is first."""
+        writing = asyncio.ensure_future(self._write(answer, connection, send))
+        leaving = asyncio.ensure_future(_wait_until_gone(receive))
+        try:
+            await asyncio.wait({writing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (writing, leaving):
+                task.cancel()
+            results = await asyncio.gather(writing, leaving, return_exceptions=True)
+        if isinstance(results[0], Exception):
+            log.error("a stream failed", exc_info=results[0])
+            connection.cut()
+
+    async def _write(self, answer: Streamed, connection: Connection, send: "_Sent") -> None:
+        headers = [(b"content-type", answer.content_type.encode()), (b"cache-control", b"no-store")]
+        headers += [(b"x-content-type-options", b"nosniff"), (b"x-accel-buffering", b"no")]
+        headers += [(name.encode(), value.encode()) for name, value in answer.headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        try:
+            async with aclosing(answer.pieces) as pieces:
+                async for piece in _cut_up(pieces):
+                    async with asyncio.timeout(answer.patience or None):
+                        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except TimeoutError:  # it takes nothing: what it holds is given back, and it may come again
+            self._metrics.stream_drops += 1
+            connection.cut()
+            return
+        await send({"type": "http.response.body", "body": b""})
+
+
+class _Sent:
+    """Passes messages on, and remembers what was answered."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    async def __call__(self, message: dict[str, Any]) -> None:
+        if "status" in message:
+            self.status = message["status"]
+        await self._send(message)
+
+
+async def _wait_until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _cut_up(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async for piece in pieces:
+        if len(piece) <= PIECE:
+            yield piece
+        else:
+            view = memoryview(piece)
+            for at in range(0, len(piece), PIECE):
+                yield bytes(view[at : at + PIECE])
+
+
+def _refuse(failure: PlanckError, found: Found | None) -> Reply:
+    status = find_status(failure)
+    headers = {}
+    if status in (429, 503):
+        headers["retry-after"] = str(RETRY_AFTER)
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if status == 405 and found:
+        headers["allow"] = ", ".join(sorted(found.methods))
+    return _encode_failure(status, failure.err, headers)
+
+
+def _encode_failure(status: int, err: Err, headers: Mapping[str, str]) -> Reply:
+    body = b""
+    with suppress(TypeError, ValueError):
+        body = codec.encode(err.envelope())
+    return Reply(status, body or codec.encode(Err(err.kind, err.message).envelope()), headers=headers)
+
+
+def _tag(call: Call, operation: Operation, reply: Reply) -> Reply:
+    """A client that has this answer already is told so."""
+    if operation.method != "GET" or reply.status != 200 or operation.stream:
+        return reply
+    tag = f'"{hashlib.blake2b(reply.body, digest_size=12).hexdigest()}"'
+    headers = {**reply.headers, "etag": tag}
+    known = [one.strip().removeprefix("W/") for one in call.header("if-none-match").split(",")]
+    if tag in known or "*" in known:
+        return Reply(304, headers=headers)
+    return Reply(reply.status, reply.body, reply.content_type, headers)
+
+
+def _name(found: Found | None, method: str) -> str:
+    """What the log says of a request: nothing that the client wrote, but for the id of a session."""
+    operation = found.methods.get(method) if found else None
+    if found is None or operation is None:
+        return "-"
+    id = found.path.get("id", "")
+    return f"{operation.name} {id}" if id.isalnum() and len(id) <= 64 else operation.name

@@ -1,0 +1,65 @@
+"""What is refused before anything of a request is read: names, origins, secrets, in this order."""
+
+from collections.abc import Iterable
+
+from planck.api.access import Access, Way
+from planck.api.errors import ApiError
+from planck.records.outcome import ErrorKind
+
+_OWN_SITE = {b"same-origin", b"none"}
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+def find_header(headers: Headers, name: bytes) -> list[bytes]:
+    return [value for key, value in headers if key == name]
+
+
+class Guard:
+    """Answers for the door: a foreign page gets nothing, token or not."""
+
+    def __init__(
+        self, access: Access, port: int, names: Iterable[str] = (), *, proxied: bool = False
+    ) -> None:
+        """`names` are hosts beside this machine's own; behind a proxy they are reached by https."""
+        own = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "planck.localhost", "[::1]")}
+        if port == 80:
+            own |= {name.rpartition(":")[0] for name in own}
+        given = {name.lower() for name in names}
+        given |= {f"{name}:{port}" for name in given if ":" not in name}
+        self._hosts = {host.encode() for host in own | given}
+        schemes = ("http", "https") if proxied else ("http",)
+        self._origins = {f"{scheme}://{host}".encode() for scheme in schemes for host in own | given}
+        self._access = access
+
+    def admit(self, headers: Headers, target: bytes, *, open_to_all: bool) -> Way | None:
+        """Returns how the caller showed that it may; None where nobody needs to. Raises the refusal."""
+        headers = list(headers)
+        hosts = find_header(headers, b"host")
+        # An absolute target names a host of its own, which would count instead of the header.
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts or not target.startswith(b"/"):
+            raise ApiError(
+                421,
+                ErrorKind.PERMISSION_DENIED,
+                "this is no name of this server; use the address that it printed, or --allow-host",
+            )
+        origins, sites = find_header(headers, b"origin"), find_header(headers, b"sec-fetch-site")
+        if not set(origins) <= self._origins or not set(sites) <= _OWN_SITE:
+            raise ApiError(
+                403,
+                ErrorKind.PERMISSION_DENIED,
+                "a page of another origin can't use this server; open its own page",
+            )
+        if self._access.has_token(find_header(headers, b"authorization")):
+            return "token"
+        # Cookies ignore ports: any server on this host could make a browser send ours.
+        same = sites == [b"same-origin"] or len(origins) == 1
+        if same and self._access.has_cookie(find_header(headers, b"cookie")):
+            return "cookie"
+        if open_to_all:
+            return None
+        raise ApiError(
+            401,
+            ErrorKind.UNAUTHORIZED,
+            "send the token: `Authorization: Bearer TOKEN`; `planck serve` says in which file it is",
+        )

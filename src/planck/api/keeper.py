@@ -1,0 +1,169 @@
+"""The sessions that this server has open: opened on demand, put to sleep when idle, never too many."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from planck.api.errors import ApiError
+from planck.api.kept import Kept
+from planck.api.shapes import Holder
+from planck.api.tally import Tally
+from planck.headless import Archive, OpenSession, Planck
+from planck.records.outcome import ErrorKind, PlanckError
+
+log = logging.getLogger(__name__)
+
+
+class Keeper:
+    def __init__(self, planck: Planck, holder: Holder, *, limit: int, idle: float) -> None:
+        """`limit`: open sessions at a time; `idle`: seconds after which one that nobody uses is closed."""
+        self.planck = planck
+        self.tally = Tally()
+        self._holder = holder
+        self._limit = limit
+        self._idle = idle
+        self._kept: dict[str, Kept] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._coming = 0
+        self._ended: set[str] = set()
+        self.closed = False
+        self.changes = 0
+        """Grows whenever a session is opened, closed or put to sleep here."""
+        self._changed = asyncio.Event()
+
+    @property
+    def archive(self) -> Archive:
+        return self.planck.archive
+
+    @property
+    def open_sessions(self) -> list[Kept]:
+        return [*self._kept.values()]
+
+    def find(self, id: str) -> Kept | None:
+        return self._kept.get(id)
+
+    def has_ended(self, id: str) -> bool:
+        """Whether somebody closed or deleted it: its streams are over, until it is opened again."""
+        return id in self._ended
+
+    async def start(self, **options: Any) -> Kept:
+        async with self._taking_place():
+            return await self._keep(await self.planck.start(**options))
+
+    @asynccontextmanager
+    async def using(self, id: str) -> AsyncIterator[Kept]:
+        """Gives the session, opened now if it has to be; it is not put to sleep meanwhile."""
+        while (kept := await self._open(id)).session.closed:
+            pass  # closed between the two
+        kept.users += 1
+        try:
+            yield kept
+        finally:
+            kept.users -= 1
+            kept.used = asyncio.get_running_loop().time()
+
+    async def _open(self, id: str) -> Kept:
+        lock = self._opening.setdefault(id, asyncio.Lock())
+        try:
+            async with lock:
+                if kept := self._kept.get(id):
+                    return kept
+                await asyncio.to_thread(self.archive.check_own, id)
+                async with self._taking_place():
+                    kept = await self._keep(await self.planck.resume(id))
+                self._ended.discard(id)
+                return kept
+        finally:
+            if not lock.locked() and self._opening.get(id) is lock:
+                del self._opening[id]
+
+    async def close(self, id: str, *, end: bool) -> None:
+        """Closes it if it is open here; `end`: its streams end too, because a user said so."""
+        if end:
+            self._ended.add(id)
+        if kept := self._kept.pop(id, None):
+            await kept.aclose()
+        self.tell()
+
+    def forget(self, id: str) -> None:
+        """Somebody else deleted it: its streams are over."""
+        self._ended.add(id)
+
+    async def put_to_sleep(self) -> None:
+        """Closes what nobody has used for a while; its file stays, and its streams go on."""
+        now = asyncio.get_running_loop().time()
+        for kept in self._list_idle():
+            if now - kept.used >= self._idle:
+                await self.close(kept.session.id, end=False)
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(max(self._idle / 4, 0.05))
+            try:
+                await self.put_to_sleep()
+            except PlanckError:
+                log.exception("an idle session could not be closed")
+
+    async def aclose(self) -> None:
+        """Takes no new work; every turn ends as interrupted."""
+        self.closed = True
+        kept, self._kept = self.open_sessions, {}
+        ended = await asyncio.gather(*map(_end, kept), return_exceptions=True)
+        self.tell()
+        for failure in ended:  # one that fails leaves no other open
+            if isinstance(failure, Exception):
+                log.error("a session could not be closed", exc_info=failure)
+
+    def tell(self) -> None:
+        """Wakes whoever waits for a session to be opened, closed, or to go on."""
+        self.changes += 1
+        told, self._changed = self._changed, asyncio.Event()
+        told.set()
+
+    async def wait_for_change(self, seen: int) -> None:
+        """Returns once `changes` is another number than `seen`: at once, where it already is."""
+        while self.changes == seen:
+            await self._changed.wait()
+
+    @asynccontextmanager
+    async def _taking_place(self) -> AsyncIterator[None]:
+        if self.closed:
+            raise ApiError(503, ErrorKind.INTERRUPTED, "the server is stopping; start it again")
+        if len(self._kept) + self._coming >= self._limit:
+            idle = sorted(self._list_idle(), key=lambda kept: kept.used)
+            if not idle:
+                raise ApiError(
+                    503,
+                    ErrorKind.LIMIT_EXCEEDED,
+                    f"{self._limit} sessions are at work, which is the most; close one, or wait",
+                )
+            await self.close(idle[0].session.id, end=False)
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
+
+    def _list_idle(self) -> list[Kept]:
+        return [kept for kept in self._kept.values() if not (kept.at_work or kept.users)]
+
+    async def _keep(self, session: OpenSession) -> Kept:
+        kept = Kept(session, self._holder, self.tally)
+        kept.used = asyncio.get_running_loop().time()
+        try:
+            await kept.follow(self.archive)
+        except BaseException:
+            await kept.aclose()
+            raise
+        self._kept[session.id] = kept
+        self.tell()
+        return kept
+
+
+async def _end(kept: Kept) -> None:
+    try:
+        await kept.session.stop()
+    finally:
+        await kept.aclose()

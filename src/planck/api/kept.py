@@ -1,0 +1,131 @@
+"""A session that this server has open: followed, so that whoever asks finds it folded already."""
+
+import asyncio
+from contextlib import aclosing
+
+from planck.api.shapes import Holder, SessionRow
+from planck.api.tally import Tally
+from planck.headless import Archive, OpenSession, Summary
+from planck.records import codec
+from planck.records.board import Board
+from planck.records.events import TurnEnd
+
+
+class Kept:
+    """One open session, the fold of its log, and the task that sees its work to the end."""
+
+    def __init__(self, session: OpenSession, holder: Holder, tally: Tally) -> None:
+        self.session = session
+        self.used = 0.0
+        """When somebody last had it in use, by the loop's clock."""
+        self.users = 0
+        self.prompted_at = 0
+        """The newest prompt that came by this server."""
+        self.ended_at = 0
+        """The event that ended the orchestrator's newest turn."""
+        self._holder = holder
+        self._tally = tally
+        self._fold = Summary()
+        self._encoded: tuple[Board | None, bytes] = (None, b"")
+        self._followed: asyncio.Future[None] | None = None
+        self._settling: asyncio.Future[None] | None = None
+        self._changed = asyncio.Event()
+
+    @property
+    def board(self) -> Board:
+        return self._fold.board
+
+    @property
+    def at_work(self) -> bool:
+        busy = self._settling is not None and not self._settling.done()
+        return busy or self.board.state in ("running", "waiting")
+
+    async def follow(self, archive: Archive) -> None:
+        """Folds what is there, and goes on with what comes until the session is closed."""
+        id, opened_at = self.session.id, self.session.opened_at
+        if opened_at:
+            await asyncio.to_thread(self._read, archive, id, opened_at)
+        self._followed = asyncio.ensure_future(self._follow())
+        await self.catch_up()
+        self.settle()
+
+    def settle(self) -> None:
+        """Sees the work to its end: a Stop hook may send it on."""
+        if self._settling is None or self._settling.done():
+            self._settling = asyncio.ensure_future(self._settle())
+
+    async def catch_up(self) -> None:
+        """Returns once all that is recorded by now is folded."""
+        head = self.session.head
+        while self.board.seq < head and not self.session.closed:
+            await self.wait_for_change()
+
+    async def wait_for_change(self, timeout: float | None = None) -> None:
+        """Returns after the next recorded event, at the end of the work, or when the time is up."""
+        changed = asyncio.ensure_future(self._changed.wait())
+        try:
+            await asyncio.wait({changed}, timeout=timeout)
+        finally:
+            changed.cancel()
+
+    def encode_board(self) -> bytes:
+        """The board's JSON; made once for each that there is."""
+        board = self.board
+        if board is not self._encoded[0]:
+            self._encoded = (board, codec.encode(board))
+        return self._encoded[1]
+
+    def describe(self) -> SessionRow:
+        board, session = self.board, self.session
+        return SessionRow(
+            id=session.id,
+            name=session.name,
+            state=board.state,
+            first_prompt=self._fold.first_prompt,
+            team=self._fold.team,
+            model=board.agents[0].model if board.agents else "",
+            mode=board.mode,
+            cost_usd=None if board.unpriced else board.cost_usd,
+            head=board.seq,
+            created=board.started,
+            updated=board.updated,
+            node=None,
+            holder=self._holder,
+        )
+
+    async def aclose(self) -> None:
+        tasks = [task for task in (self._settling, self._followed) if task]
+        try:
+            await self.session.aclose()
+        finally:
+            if self._settling:
+                self._settling.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+            self._tell()
+
+    def _read(self, archive: Archive, id: str, until: int) -> None:
+        for event in archive.recorded(id):
+            if (event.seq or 0) > until:
+                return
+            self._fold.add(event)
+
+    async def _follow(self) -> None:
+        async with aclosing(self.session.events(after=self.board.seq)) as events:
+            async for event in events:
+                if event.seq is None:
+                    continue
+                self._fold.add(event.recorded)
+                self._tally.add(event.recorded)
+                if event.type == TurnEnd.type and event.agent_id == self.board.agents[0].id:
+                    self.ended_at = event.seq
+                self._tell()
+
+    async def _settle(self) -> None:
+        await self.session.settled()
+        await self.catch_up()
+        self._tell()
+
+    def _tell(self) -> None:
+        told, self._changed = self._changed, asyncio.Event()
+        told.set()

@@ -1,0 +1,133 @@
+"""The OpenAPI 3.1 document, made of the table of operations."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import msgspec
+
+import planck
+from planck.api import shapes
+from planck.api.errors import status_of
+from planck.api.exchange import JSON
+from planck.api.operations import OPERATIONS, PREFIX, UNSAFE, Operation
+from planck.records.outcome import ErrorKind
+
+_REF = "#/components/schemas/{name}"
+_WHY = {
+    400: "What was sent can't be understood.",
+    401: "No token, or a wrong one.",
+    403: "Not allowed; also a page of another origin.",
+    404: "There is no such thing here.",
+    405: "The path takes other methods.",
+    408: "The request took too long to arrive.",
+    409: "It conflicts with what is there: somebody else has it, or was first.",
+    413: "The body is too large.",
+    415: "The body is not `application/json`.",
+    421: "The Host is no name of this server.",
+    429: "Too many requests, or a full inbox; see `Retry-After`.",
+    503: "Too many sessions or clients, or the server is stopping; see `Retry-After`.",
+    507: "The disk is full.",
+}
+_ANY = (401, 403, 408, 421, 429, 503)
+"""What any request may be answered with."""
+
+
+@cache
+def make_document() -> dict[str, Any]:
+    kinds = [*_list_types()]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    by_type = dict(zip(map(repr, kinds), schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        entry = paths.setdefault(PREFIX + operation.path, {})
+        entry[operation.method.lower()] = _describe(operation, by_type, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Planck",
+            "version": planck.__version__,
+            "description": "Sessions of teams of coding agents; every error has the same envelope.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": _close(components),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def _list_types() -> Iterable[Any]:
+    found: dict[str, Any] = {repr(shapes.Failure): shapes.Failure}
+    for operation in OPERATIONS:
+        for kind in (operation.query, operation.body, operation.returns):
+            if kind is not None:
+                found[repr(kind)] = kind
+    return found.values()
+
+
+def _close(components: dict[str, Any]) -> dict[str, Any]:
+    return dict(sorted(components.items()))
+
+
+def _describe(operation: Operation, by_type: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.about,
+        "parameters": [*_list_parameters(operation, components)],
+        "responses": _list_responses(operation, by_type),
+    }
+    if operation.body is not None:
+        described["requestBody"] = {
+            "required": any(field.required for field in msgspec.structs.fields(operation.body)),
+            "content": {JSON: {"schema": by_type[repr(operation.body)]}},
+        }
+    if operation.open:
+        described["security"] = []
+    return described
+
+
+def _list_parameters(operation: Operation, components: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    for segment in operation.path.split("/"):
+        if segment.startswith("{"):
+            yield {"name": segment[1:-1], "in": "path", "required": True, "schema": {"type": "string"}}
+    if operation.query is not None:
+        properties = components[operation.query.__name__]["properties"]
+        required = components[operation.query.__name__].get("required", ())
+        for name, schema in properties.items():
+            yield {"name": name, "in": "query", "required": name in required, "schema": schema}
+    if operation.keyed:
+        schema = {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"}
+        yield {"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema}
+
+
+def _list_responses(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": "Done."}
+    if operation.returns is not None:
+        schema = by_type[repr(operation.returns)]
+        answer["content"] = {kind: {"schema": schema} for kind in operation.content_types}
+    responses = {str(operation.status): answer}
+    if operation.empty:
+        responses["204"] = {"description": "Nothing, and nothing will come."}
+    if operation.method == "GET" and not operation.stream:
+        responses["304"] = {"description": "As the client has it already."}
+    for status in sorted(list_error_statuses(operation)):
+        responses[str(status)] = {
+            "description": _WHY.get(status, "It failed; the kind says why."),
+            "content": {JSON: {"schema": by_type[repr(shapes.Failure)]}},
+        }
+    return responses
+
+
+def list_error_statuses(operation: Operation) -> set[int]:
+    found = set(_ANY)
+    if operation.query or operation.body or operation.keyed or "{" in operation.path:
+        found.add(400)
+    if operation.method in UNSAFE:
+        found |= {413, 415}
+    for kind in operation.errors:
+        found.add(status_of(kind))
+        if kind is ErrorKind.LOG_WRITE_FAILED:
+            found.add(507)
+    return found

@@ -1,0 +1,251 @@
+"""`planck serve`: one Planck behind HTTP, from the first connection to the last turn's end."""
+
+import asyncio
+import ipaddress
+import logging
+import os
+import resource
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from planck.api import shapes
+from planck.api.access import Access
+from planck.api.app import App, Handler, access_log
+from planck.api.guard import Guard
+from planck.api.keeper import Keeper
+from planck.api.metrics import Metrics
+from planck.api.operations import OPERATIONS
+from planck.api.presence import Presence
+from planck.api.server_handlers import ServerHandlers
+from planck.api.sessions import SessionHandlers
+from planck.api.streams import Limits as StreamLimits
+from planck.api.streams import Streams
+from planck.api.throttle import Throttle
+from planck.headless import GuardedProtocol, Inbox, Lobby, Planck, make_token
+from planck.records.outcome import ErrorKind, PlanckError
+
+_STOP_SECONDS = 5.0
+_ACCESS_LOG = 5 << 20
+_MANY_FILES = 1 << 20
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    port: int = 4040
+    """0: a free one."""
+    names: tuple[str, ...] = ()
+    """Hosts beside this machine's own."""
+    proxied: bool = False
+    sessions: int = 200
+    """Open at a time; never more than a tenth of what files the process may have."""
+    idle: float = 900.0
+    requests_per_second: int = 1000
+    streams: StreamLimits = StreamLimits()
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """What the first line of `--json` says."""
+
+    url: str
+    token_file: str
+    pid: int
+    page: str
+    store: str | None = None
+
+
+class ServeError(PlanckError):
+    """The server can't be started like this."""
+
+
+def check(settings: Settings) -> None:
+    """Refuses an address that others can reach without saying under which name, and how it is protected."""
+    if not _is_loopback(settings.host) and not (settings.names and settings.proxied):
+        raise ServeError(
+            ErrorKind.INVALID_ARGS,
+            f"--host {settings.host} can be reached from other machines: also say --allow-host NAME and "
+            "--behind-proxy (a proxy that speaks TLS), or leave --host out",
+        )
+
+
+async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Callable[[Ready], None]) -> int:
+    """Serves until a signal; returns the exit code."""
+    check(settings)
+    with Presence(planck.home, planck.workspace) as presence, _bind(settings) as listening:
+        port = listening.getsockname()[1]
+        url = f"http://{_show_host(settings.host)}:{port}"
+        access = Access(make_token(), port, asyncio.get_running_loop().time)
+        record = presence.publish(url, access.token)
+        with _logging_access(presence):
+            async with planck:
+                server = Server(planck, inbox, access, port, settings)
+                page = f"http://planck.localhost:{port}/#code={access.make_code()}"
+                ready = Ready(url, record.token_file, record.pid, page)
+                with _hearing_signals(server):
+                    return await server.run(listening, partial(on_ready, ready))
+
+
+class Server:
+    """The parts of a server, wired."""
+
+    def __init__(self, planck: Planck, inbox: Inbox, access: Access, port: int, settings: Settings) -> None:
+        self._metrics = Metrics()
+        self._keeper = Keeper(
+            planck,
+            shapes.Holder(pid=os.getpid(), host=socket.gethostname()),
+            limit=min(settings.sessions, _raise_file_limit() // 10),
+            idle=settings.idle,
+        )
+        streams = Streams(self._keeper, self._metrics, settings.streams)
+        groups = (
+            ServerHandlers(access, str(planck.workspace), secure=settings.proxied),
+            SessionHandlers(self._keeper, streams),
+        )
+        guard = Guard(access, port, settings.names, proxied=settings.proxied)
+        throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
+        self.app = App(guard, find_handlers(groups), throttle, self._metrics)
+        self._exit: int | None = None
+        self._web: uvicorn.Server | None = None
+
+    async def run(self, listening: socket.socket, on_ready: Callable[[], None]) -> int:
+        protocol: Any = partial(GuardedProtocol, Lobby())
+        config = uvicorn.Config(
+            self.app,
+            http=protocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+        )
+        self._web = _Web(config, on_ready)
+        sleeping = asyncio.ensure_future(self._keeper.run())
+        serving = asyncio.ensure_future(self._web.serve([listening]))
+        try:
+            await asyncio.shield(serving)
+        finally:
+            sleeping.cancel()
+            await asyncio.gather(sleeping, return_exceptions=True)
+            self._web.should_exit = self._web.force_exit = True
+            await asyncio.wait({serving}, timeout=_STOP_SECONDS)
+            await self._keeper.aclose()
+        return self._exit or 0
+
+    def stop(self, code: int) -> None:
+        """Takes no new work, ends turns, then connections; a second signal does not wait for these."""
+        assert self._web is not None
+        if self._exit is not None:
+            self._web.force_exit = True
+            return
+        self._exit = code
+        self.app.closing = True
+        self._stopping = asyncio.ensure_future(self._stop())
+
+    async def _stop(self) -> None:
+        assert self._web is not None
+        try:
+            await self._keeper.aclose()
+        finally:
+            self._web.should_exit = True
+
+
+def find_handlers(groups: tuple[object, ...]) -> dict[str, Handler]:
+    """Returns the handler of each operation; one without a handler is a mistake that shows at once."""
+    found: dict[str, Handler] = {}
+    for operation in OPERATIONS:
+        (found[operation.name],) = (
+            getattr(group, operation.name) for group in groups if hasattr(group, operation.name)
+        )
+    return found
+
+
+class _Web(uvicorn.Server):
+    """Leaves the signals to us, and says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    def capture_signals(self) -> Any:
+        return nullcontext()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_ready()
+
+
+@contextmanager
+def _hearing_signals(server: Server) -> Iterator[None]:
+    loop, numbers = asyncio.get_running_loop(), (signal.SIGTERM, signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, server.stop, 128 + number)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+@contextmanager
+def _bind(settings: Settings) -> Iterator[socket.socket]:
+    """Ours rather than uvicorn's, which ends the process where a port can't be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as problem:
+        listening.close()
+        raise ServeError(
+            ErrorKind.INVALID_ARGS,
+            f"port {settings.port} of {settings.host} can't be had: {problem.strerror}; "
+            "name another with --port, or 0 for any that is free",
+        ) from None
+    with listening:
+        yield listening
+
+
+@contextmanager
+def _logging_access(presence: Presence) -> Iterator[None]:
+    """Operation, session and status of each request, in a file for the user only; nothing that it said."""
+    os.close(os.open(path := presence.folder / "access.log", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    handler = RotatingFileHandler(path, maxBytes=_ACCESS_LOG, backupCount=1)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    access_log.addHandler(handler)
+    access_log.setLevel(logging.INFO)
+    access_log.propagate = False
+    try:
+        yield
+    finally:
+        access_log.removeHandler(handler)
+        handler.close()
+
+
+def _raise_file_limit() -> int:
+    """Takes what the system allows; returns how many files the process may have open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+    return soft if soft != resource.RLIM_INFINITY else _MANY_FILES
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _show_host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,278 @@
+"""The handlers of sessions: start, look, prompt, follow, close, delete."""
+
+import asyncio
+import base64
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from planck.api import shapes
+from planck.api.errors import ApiError
+from planck.api.exchange import EVENTS, NDJSON, Call, Reply, Streamed
+from planck.api.keeper import Keeper
+from planck.api.kept import Kept
+from planck.api.operations import PREFIX
+from planck.api.streams import Filter, Streams
+from planck.headless import RunResult, SessionInfo
+from planck.records import codec
+from planck.records.board import Board, apply
+from planck.records.events import frame
+from planck.records.outcome import ErrorKind, PlanckError
+
+_RESULT_SECONDS = 30.0
+_PAGE_BYTES = 16 << 20
+"""A page of events ends here, whatever its limit: one event may be a whole file."""
+
+
+class SessionHandlers:
+    def __init__(self, keeper: Keeper, streams: Streams) -> None:
+        self._keeper = keeper
+        self._streams = streams
+
+    async def list_sessions(self, call: Call) -> shapes.SessionPage:
+        query: shapes.ListSessions = call.query
+        narrowed = bool(query.cursor or query.q)
+        found = await asyncio.to_thread(
+            self._keeper.archive.sessions,
+            everywhere=query.all,
+            limit=None if narrowed else query.limit + 1,
+        )
+        after = _read_cursor(query.cursor)
+        words = query.q.casefold()
+        rows = [
+            info
+            for info in sorted(found, key=_rank, reverse=True)
+            if (after is None or _rank(info) < after)
+            and words in f"{info.name}\n{info.first_prompt}".casefold()
+        ]
+        page = rows[: query.limit]
+        more = len(rows) > len(page)
+        return shapes.SessionPage(
+            items=tuple(map(describe, page)), next=_make_cursor(page[-1]) if more else None
+        )
+
+    async def start_session(self, call: Call) -> Reply:
+        body: shapes.StartSession = call.body
+        options = {name: getattr(body, name) for name in _START}
+        kept = await self._keeper.start(**options)
+        id = kept.session.id
+        if body.prompt:
+            async with self._keeper.using(id) as kept:
+                await self._prompt(kept, body.prompt)
+        row = await self._describe(id)
+        return Reply(201, codec.encode(row), headers={"location": f"{PREFIX}/sessions/{id}"})
+
+    async def read_session(self, call: Call) -> shapes.SessionDetails:
+        row = await self._describe(call.id)
+        detail = await asyncio.to_thread(self._keeper.archive.detail, call.id)
+        whole = msgspec.to_builtins(detail)
+        info = whole.pop("info")
+        more = {name: info[name] for name in ("parent", "forked_at", "problem")}
+        return msgspec.convert({**info, **msgspec.to_builtins(row), **more, **whole}, shapes.SessionDetails)
+
+    async def change_session(self, call: Call) -> shapes.SessionRow:
+        body: shapes.ChangeSession = call.body
+        if body.name is not None and not self._keeper.find(call.id):
+            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+            await self._keeper.archive.rename(call.id, body.name)
+        elif body.name is not None:
+            async with self._keeper.using(call.id) as kept:
+                await kept.session.rename(body.name)
+        if body.mode is not None or body.model is not None:
+            async with self._keeper.using(call.id) as kept:
+                if body.mode is not None:
+                    await kept.session.change_mode(body.mode)
+                if body.model is not None:
+                    await kept.session.change_model(body.model)
+        return await self._describe(call.id)
+
+    async def delete_session(self, call: Call) -> None:
+        if not self._keeper.find(call.id):
+            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+            await asyncio.to_thread(self._keeper.archive.check_free, call.id)
+        await self._keeper.close(call.id, end=True)
+        await asyncio.to_thread(self._keeper.archive.delete, call.id)
+
+    async def open_session(self, call: Call) -> shapes.SessionRow:
+        async with self._keeper.using(call.id) as kept:
+            return kept.describe()
+
+    async def close_session(self, call: Call) -> shapes.SessionRow:
+        if not self._keeper.find(call.id):
+            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+            await asyncio.to_thread(self._keeper.archive.check_free, call.id)
+        await self._keeper.close(call.id, end=True)
+        return await self._describe(call.id)
+
+    async def send_prompt(self, call: Call) -> shapes.Accepted:
+        body: shapes.SendPrompt = call.body
+        if not body.text.strip():
+            raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+        async with self._keeper.using(call.id) as kept:
+            key = call.header("idempotency-key")
+            return await self._prompt(kept, body.text, steer=body.steer, agent=body.agent, id=key)
+
+    async def _prompt(self, kept: Kept, text: str, **options: Any) -> shapes.Accepted:
+        taken = await kept.session.prompt(text, **options)
+        kept.prompted_at = max(kept.prompted_at, taken.seq)
+        kept.settle()
+        return shapes.Accepted(message_id=taken.message_id, seq=taken.seq)
+
+    async def interrupt(self, call: Call) -> shapes.Health:
+        body: shapes.Interrupt = call.body
+        kept = self._keeper.find(call.id)
+        if kept is None:  # nothing is at work here; what another process does is not ours to stop
+            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+            await asyncio.to_thread(self._keeper.archive.check_free, call.id)
+            if not body.agent:
+                return shapes.Health()
+        async with self._keeper.using(call.id) as kept:
+            kept.session.interrupt(body.agent)
+        return shapes.Health()
+
+    async def read_result(self, call: Call) -> RunResult | Reply:
+        query: shapes.AskResult = call.query
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _RESULT_SECONDS
+        if not self._keeper.find(call.id):
+            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+        while (left := until - loop.time()) > 0 and not self._keeper.closed:
+            seen = self._keeper.changes
+            if kept := self._keeper.find(call.id):
+                await kept.catch_up()
+                after = query.after if query.after is not None else kept.prompted_at
+                if kept.ended_at > after and not kept.at_work and not kept.session.closed:
+                    return kept.session.result(after)
+                await kept.wait_for_change(left)
+                continue
+            result = await asyncio.to_thread(self._keeper.archive.result, call.id, query.after or 0)
+            if result:
+                return result
+            try:
+                async with asyncio.timeout(min(left, 1.0)):
+                    await self._keeper.wait_for_change(seen)
+            except TimeoutError:
+                pass
+        return Reply(204)
+
+    async def read_board(self, call: Call) -> Board | Reply:
+        query: shapes.ReadBoard = call.query
+        kept = self._keeper.find(call.id)
+        if kept and query.at is None:
+            await kept.catch_up()
+            return Reply(200, kept.encode_board())
+        if not kept:
+            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+        return await asyncio.to_thread(self._fold, call.id, query.at)
+
+    async def explain_wait(self, call: Call) -> shapes.Why:
+        if not self._keeper.find(call.id):
+            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+        return shapes.Why(lines=tuple(await asyncio.to_thread(self._keeper.archive.why_blocked, call.id)))
+
+    async def read_events(self, call: Call) -> Reply | Streamed:
+        query: shapes.ReadEvents = call.query
+        streamed = EVENTS in call.header("accept")
+        after = _read_last_id(call) if streamed and call.headers("last-event-id") else query.after
+        if streamed and self._keeper.has_ended(call.id) and not self._keeper.find(call.id):
+            head = await asyncio.to_thread(self._find_head, call.id)
+            if head is None or after >= head:
+                return Reply(204)
+        board = await self._board(call.id)
+        wanted = Filter(_find_agent(board, query.agent), frozenset(filter(None, query.type.split(","))))
+        if not streamed:
+            return await asyncio.to_thread(self._read_page, call.id, query, wanted)
+        self._streams.check_room()
+        pieces = self._streams.follow(call.id, after, wanted, board.seq)
+        return Streamed(pieces, EVENTS, self._streams.limits.stuck)
+
+    async def _board(self, id: str) -> Board:
+        if kept := self._keeper.find(id):
+            await kept.catch_up()
+            return kept.board
+        await asyncio.to_thread(self._keeper.archive.check_own, id)
+        return await asyncio.to_thread(self._fold, id, None)
+
+    def _find_head(self, id: str) -> int | None:
+        """None: it is gone."""
+        try:
+            return self._fold(id, None).seq
+        except PlanckError:
+            return None
+
+    def _fold(self, id: str, at: int | None) -> Board:
+        board = Board()
+        for event in self._keeper.archive.recorded(id):
+            if at is not None and (event.seq or 0) > at:
+                break
+            board = apply(board, event)
+        return board
+
+    def _read_page(self, id: str, query: shapes.ReadEvents, wanted: Filter) -> Reply:
+        lines: deque[bytes] = deque()
+        size, last = 0, 0
+        for event in self._keeper.archive.recorded(id, query.after):
+            seq = event.seq or 0
+            if query.before is not None and seq >= query.before:
+                break
+            if not wanted.takes(event.agent_id, event.type):
+                continue
+            if query.before is None and (len(lines) >= query.limit or size >= _PAGE_BYTES):
+                next_page = f'<{PREFIX}/sessions/{id}/events?after={last}>; rel="next"'
+                return Reply(200, b"".join(lines), NDJSON, {"link": next_page})
+            lines.append(frame(event, id) + b"\n")
+            size, last = size + len(lines[-1]), seq
+            while (
+                query.before is not None
+                and len(lines) > 1
+                and (len(lines) > query.limit or size > _PAGE_BYTES)
+            ):  # the newest before it are wanted
+                size -= len(lines.popleft())
+        return Reply(200, b"".join(lines), NDJSON)
+
+    async def _describe(self, id: str) -> shapes.SessionRow:
+        if kept := self._keeper.find(id):
+            await kept.catch_up()
+            return kept.describe()
+        await asyncio.to_thread(self._keeper.archive.check_own, id)
+        return describe(await asyncio.to_thread(self._keeper.archive.info, id))
+
+
+_START = ("team", "model", "name", "mode", "max_budget_usd", "max_steps", "dry_run")
+
+
+def describe(info: SessionInfo) -> shapes.SessionRow:
+    return msgspec.convert(info, shapes.SessionRow, from_attributes=True)
+
+
+def _rank(info: SessionInfo) -> tuple[str, str]:
+    return (info.updated, info.id)
+
+
+def _make_cursor(info: SessionInfo) -> str:
+    return base64.urlsafe_b64encode("\n".join(_rank(info)).encode()).decode()
+
+
+def _read_cursor(cursor: str) -> tuple[str, str] | None:
+    if not cursor:
+        return None
+    try:
+        updated, id = base64.urlsafe_b64decode(cursor.encode()).decode().split("\n")
+    except ValueError:
+        raise ApiError(
+            400, ErrorKind.INVALID_ARGS, "this cursor is none of ours; begin without one"
+        ) from None
+    return updated, id
+
+
+def _read_last_id(call: Call) -> int:
+    text = call.header("last-event-id")
+    if not (text.isascii() and text.isdigit() and len(text) <= 16):
+        raise ApiError(400, ErrorKind.INVALID_ARGS, "Last-Event-ID is the number of an event; leave it out")
+    return int(text)
+
+
+def _find_agent(board: Board, given: str) -> str:
+    """Agents are named by id or name; a name that nobody has matches nothing."""
+    return next((row.id for row in board.agents if given == row.name), given)

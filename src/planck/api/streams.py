@@ -1,0 +1,177 @@
+"""Server-sent events: the log after a number, one `live`, then what happens."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, closing
+
+import msgspec
+
+from planck.api.errors import ApiError
+from planck.api.exchange import PIECE
+from planck.api.keeper import Keeper
+from planck.api.kept import Kept
+from planck.api.metrics import Metrics
+from planck.records import codec
+from planck.records.events import frame
+from planck.records.outcome import ErrorKind, PlanckError
+
+PING_SECONDS = 15.0
+STUCK_SECONDS = 20.0
+"""A client that takes nothing for so long is cut."""
+_POLL_SECONDS = 1.0
+"""Between two looks at a log that another process writes."""
+_IN_A_ROW = 64
+PING = b"event: ping\ndata: {}\n\n"
+_END = b"event: end\ndata: {}\n\n"
+_NOBODY = b"event: live\ndata: {}\n\n"
+LIVE = "live"
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    clients: int = 256
+    ping: float = PING_SECONDS
+    stuck: float = STUCK_SECONDS
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which events a client wants; empty: all."""
+
+    agent_id: str = ""
+    types: frozenset[str] = frozenset()
+
+    def takes(self, agent_id: str | None, type: str) -> bool:
+        return (not self.agent_id or agent_id == self.agent_id) and (not self.types or type in self.types)
+
+
+class _Place:
+    """How far a client has come."""
+
+    def __init__(self, seq: int, wanted: Filter) -> None:
+        self.seq = seq
+        self.wanted = wanted
+        self.greeted = False
+
+
+class Streams:
+    """Counts the clients, and makes a stream for each."""
+
+    def __init__(self, keeper: Keeper, metrics: Metrics, limits: Limits) -> None:
+        self.limits = limits
+        self._keeper = keeper
+        self._metrics = metrics
+
+    def check_room(self) -> None:
+        if self._metrics.stream_clients >= self.limits.clients:
+            raise ApiError(
+                503,
+                ErrorKind.LIMIT_EXCEEDED,
+                f"{self.limits.clients} clients watch, which is the most; close one, or try again",
+            )
+
+    async def follow(self, id: str, after: int, wanted: Filter, head: int) -> AsyncGenerator[bytes, None]:
+        """Yields one session's events; an id from the future is answered with `reset`, then with everything.
+
+        A session that is put to sleep keeps its streams: they go on when it is opened again.
+        """
+        keeper = self._keeper
+        async with self.counted():
+            if after > head:
+                yield b"event: reset\ndata: %s\n\n" % codec.encode({"head": head})
+                after = 0
+            place = _Place(after, wanted)
+            while not keeper.closed:
+                kept = keeper.find(id)
+                changes = keeper.changes
+                source = self._from_session(kept, place) if kept else self._from_log(id, place)
+                async with aclosing(source) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                if keeper.has_ended(id) and not keeper.find(id):
+                    yield _END
+                    return
+                if kept is None:
+                    async with aclosing(self._wait(id, changes, place)) as pings:
+                        async for ping in pings:
+                            yield ping
+
+    async def _from_session(self, kept: Kept, place: _Place) -> AsyncGenerator[bytes, None]:
+        try:
+            feed = kept.session.feed(place.seq, joined=True)
+        except PlanckError:  # it was closed at this moment
+            await asyncio.sleep(0)
+            return
+        async with aclosing(feed):
+            while True:
+                try:
+                    async with asyncio.timeout(self.limits.ping):
+                        made = await anext(feed)
+                except TimeoutError:
+                    yield PING
+                    continue
+                except StopAsyncIteration:
+                    return
+                place.seq = feed.seq
+                if made.type == LIVE and made.seq is None:
+                    if not place.greeted:
+                        place.greeted = True
+                        yield b"event: live\ndata: %s\n\n" % made.data
+                elif place.wanted.takes(made.agent_id, made.type):
+                    for piece in format_frame(made.data, made.seq):
+                        yield piece
+
+    async def _from_log(self, id: str, place: _Place) -> AsyncGenerator[bytes, None]:
+        try:
+            with closing(self._keeper.archive.recorded(id, place.seq)) as events:
+                for count, event in enumerate(events, 1):
+                    place.seq = event.seq or place.seq
+                    if place.wanted.takes(event.agent_id, event.type):
+                        for piece in format_frame(frame(event, id), event.seq):
+                            yield piece
+                    if count % _IN_A_ROW == 0:
+                        await asyncio.sleep(0)
+        except PlanckError as failure:
+            if failure.err.kind is not ErrorKind.NOT_FOUND:
+                raise
+            self._keeper.forget(id)  # somebody deleted it elsewhere
+            return
+        if not place.greeted:
+            place.greeted = True
+            yield _NOBODY
+
+    async def _wait(self, id: str, changes: int, place: _Place) -> AsyncGenerator[bytes, None]:
+        """Until the session is opened or ended here, or another process has written to its log."""
+        quiet = 0.0
+        while self._keeper.changes == changes:
+            try:
+                async with asyncio.timeout(_POLL_SECONDS):
+                    await self._keeper.wait_for_change(changes)
+                return
+            except TimeoutError:
+                quiet += _POLL_SECONDS
+            if await asyncio.to_thread(self._keeper.archive.has_after, id, place.seq):
+                return
+            if quiet >= self.limits.ping:
+                quiet = 0.0
+                yield PING
+
+    @asynccontextmanager
+    async def counted(self) -> AsyncIterator[None]:
+        self._metrics.stream_clients += 1
+        try:
+            yield
+        finally:
+            self._metrics.stream_clients -= 1
+
+
+def format_frame(data: bytes, seq: int | None) -> Iterator[bytes]:
+    """A fact has an id and a delta none, so that `Last-Event-ID` is always the last fact.
+
+    What is large is not copied for each client.
+    """
+    head = b"data: " if seq is None else b"id: %d\ndata: " % seq
+    if len(data) <= PIECE:
+        yield b"%s%s\n\n" % (head, data)
+    else:
+        yield head
+        yield data
+        yield b"\n\n"

@@ -1,0 +1,86 @@
+"""`planck serve`: starts the server, and says where it is and where its token lies."""
+
+import argparse
+import asyncio
+import os
+import sys
+import webbrowser
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from planck.cli.errors import UsageError
+from planck.cli.place import find_place
+from planck.headless import Inbox, Planck
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.records.visible import make_plain
+
+
+def run(options: argparse.Namespace) -> int:
+    frontend = _load()
+    settings = frontend.Settings(
+        host=options.host,
+        port=options.port,
+        names=tuple(options.allow_host),
+        proxied=options.behind_proxy,
+    )
+    inbox = Inbox()
+    planck = Planck(
+        workspace=find_place(options), approver=inbox, trust=options.trust, add_dirs=options.add_dir
+    )
+    planck.project.check_store()
+    for notice in planck.notices:
+        print(f"planck: {make_plain(notice)}", file=sys.stderr)
+    announce = _Announcement(planck, as_json=options.json, in_browser=options.open)
+    try:
+        return int(asyncio.run(frontend.serve(planck, inbox, settings, announce)))
+    finally:
+        announce.clean_up()
+
+
+def _load() -> Any:
+    """By name, as the dispatcher does: a frontend of its own, of which this one knows nothing."""
+    try:
+        return import_module("planck.api.serve")
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").startswith("planck"):
+            raise
+        raise UsageError(
+            ErrorKind.NOT_FOUND,
+            f"`planck serve` needs the extra `server` ({problem}): pip install 'planck-agents[server]'",
+        ) from None
+
+
+class _Announcement:
+    """Told once the server listens: says where, and opens the page if it was asked to."""
+
+    def __init__(self, planck: Planck, *, as_json: bool, in_browser: bool) -> None:
+        self._workspace = planck.workspace
+        self._as_json = as_json
+        self._in_browser = in_browser
+        self._page: Path | None = None
+
+    def __call__(self, ready: Any) -> None:
+        if self._as_json:
+            print(codec.encode_str(ready), flush=True)
+        else:
+            print(f"Planck serves {make_plain(str(self._workspace))} at {ready.url}")
+            print(f"token: {make_plain(ready.token_file)}")
+            print(f"page:  {ready.page}  (the code in it is good once, for a minute)", flush=True)
+        if self._in_browser:
+            self._open(ready)
+
+    def _open(self, ready: Any) -> None:
+        """By a file that only the user can read: a browser's command line is for everybody to see."""
+        path = Path(ready.token_file).with_name("open.html")
+        path.unlink(missing_ok=True)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "w") as file:
+            file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={ready.page}">')
+        self._page = path
+        webbrowser.open(path.as_uri())
+
+    def clean_up(self) -> None:
+        if self._page:
+            self._page.unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""Connections whose request is not whole yet: few at a time, none for long, none large."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from planck.records import codec
+from planck.records.outcome import Err, ErrorKind
+
+PATIENCE = 10.0
+"""Seconds for a request to arrive as a whole."""
+_UNASKED = 64
+"""Connections that have not asked for anything yet: one more sends the oldest of them away."""
+_CONNECTIONS = 1024
+_HEAD = 64 << 10
+_HEADERS = 100
+
+
+class Lobby:
+    def __init__(self, patience: float = PATIENCE, connections: int = _CONNECTIONS) -> None:
+        self._patience = patience
+        self._limit = connections
+        self._deadlines: dict[GuardedProtocol, asyncio.TimerHandle] = {}
+        self.connections = 0
+
+    @property
+    def full(self) -> bool:
+        return self.connections > self._limit
+
+    def enter(self, connection: "GuardedProtocol") -> None:
+        if connection in self._deadlines:
+            return  # another byte is no other request
+        if len(self._deadlines) >= _UNASKED:
+            self._send_away(next(iter(self._deadlines)))
+        loop = asyncio.get_running_loop()
+        self._deadlines[connection] = loop.call_later(self._patience, self._send_away, connection)
+
+    def leave(self, connection: "GuardedProtocol") -> None:
+        if deadline := self._deadlines.pop(connection, None):
+            deadline.cancel()
+
+    def _send_away(self, connection: "GuardedProtocol") -> None:
+        self.leave(connection)
+        connection.give_up()
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """A connection that is in the lobby whenever it has not asked, or not to the end."""
+
+    def __init__(self, lobby: Lobby, **given: Any) -> None:
+        super().__init__(**given)
+        self._lobby = lobby
+        self._asking = False
+        self._head = 0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._lobby.connections += 1
+        self._lobby.enter(self)
+        if self._lobby.full:
+            self.refuse(503, ErrorKind.LIMIT_EXCEEDED, "too many connections; close some, or try again")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lobby.connections -= 1
+        self._lobby.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.transport.is_closing():  # what follows a refusal is of no interest
+            super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        self._lobby.enter(self)
+        self._asking, self._head = True, 0
+        super().on_message_begin()
+        self.scope["connection"] = self  # type: ignore[typeddict-unknown-key]
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._count_head(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._count_head(len(name) + len(value))
+
+    def _count_head(self, size: int) -> None:
+        self._head += size
+        if self._head > _HEAD or len(self.headers) > _HEADERS:
+            self.refuse(431, ErrorKind.LIMIT_EXCEEDED, "the request's headers are too large; send fewer")
+
+    def on_headers_complete(self) -> None:
+        if not self.transport.is_closing():
+            self.scope["target"] = self.url  # type: ignore[typeddict-unknown-key]
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        # The rest of one that was refused is taken, for as long as patience lasts: else nobody reads why.
+        if not self.transport.is_closing():
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._asking = False
+        self._lobby.leave(self)
+        if not self.transport.is_closing():
+            super().on_message_complete()
+            if self.cycle.response_complete:  # it was refused before it was whole
+                self._lobby.enter(self)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._lobby.enter(self)
+
+    def send_400_response(self, msg: str) -> None:
+        self.refuse(400, ErrorKind.INVALID_ARGS, "this is no HTTP request; see the address that was printed")
+
+    def give_up(self) -> None:
+        """Closes a connection that is too slow; one that is in a request hears why."""
+        if self._asking and (self.cycle is None or not self.cycle.response_started):
+            self.refuse(408, ErrorKind.TIMEOUT, "the request took too long to arrive; send it again")
+        else:
+            self.cut()
+
+    def refuse(self, status: int, kind: ErrorKind, message: str) -> None:
+        """Answers below the application, and closes."""
+        if self.transport.is_closing():
+            return
+        body = codec.encode(Err(kind, message).envelope())
+        head = f"HTTP/1.1 {status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n"
+        self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        self.transport.close()
+
+    def cut(self) -> None:
+        """Closes the connection now, whatever is still to be written."""
+        self.transport.abort()
