@@ -107,8 +107,8 @@ async def serving(
     ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
     running = asyncio.ensure_future(serve(planck, inbox, Settings(port=0, **settings), ready.set_result))
     try:
-        async with asyncio.timeout(WAIT):
-            await asyncio.wait({running, ready}, return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {running, ready}
+        await asyncio.wait(both, timeout=WAIT, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             running.result()
         told = ready.result()

@@ -87,7 +87,7 @@ class Kept:
             mode=board.mode,
             cost_usd=None if board.unpriced else board.cost_usd,
             head=board.seq,
-            created=board.started,
+            created=session.created,
             updated=board.updated,
             node=None,
             holder=self._holder,

@@ -94,6 +94,11 @@ class OpenSession:
         return self._opened.name
 
     @property
+    def created(self) -> str:
+        """When its log was made; empty where it has none on disk."""
+        return self._opened.store.meta.get("created", "")
+
+    @property
     def head(self) -> int:
         """The number of the newest recorded event."""
         return self._opened.head

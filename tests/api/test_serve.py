@@ -1,0 +1,149 @@
+"""`planck serve` as a user starts it: a process that says where it is, and ends as it should."""
+
+import asyncio
+import json
+import os
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from planck.client import Client
+from planck.records import codec
+from tests.api.bench import free_port, served
+from tests.command import Bench, finish, until
+from tests.wire import chat
+from tests.wire.server import Reply, WireServer
+
+pytestmark = pytest.mark.serial
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+async def test_the_first_line_says_where_it_is_and_the_token_is_for_the_user_alone(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, NOWHERE)
+    async with served(bench) as (server, process):
+        assert server.pid == process.pid
+        assert len(server.token) == 64
+        assert server.page.startswith(f"http://planck.localhost:{server.port}/#code=")
+        assert stat.S_IMODE(server.token_file.stat().st_mode) == 0o600
+        async with server.client() as client:
+            me = (await client.ask("GET", "/me")).data
+            assert (me["workspace"], me["pid"]) == (str(bench.work), process.pid)
+        process.terminate()
+        done = await finish(process)
+    assert (done.code, done.out) == (143, "")
+    assert not server.token_file.exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+async def test_a_signal_ends_turns_as_interrupted(tmp_path: Path, number: int, code: int) -> None:
+    never = asyncio.Event()
+    async with WireServer([Reply([b": wait\n\n", never])]) as model:
+        bench = Bench(tmp_path, model.url)
+        async with served(bench) as (server, process), server.client() as client:
+            session = await client.start()
+            await session.prompt("work")
+            async for event in session.events():
+                if event["type"] == "turn_start":
+                    break
+            os.kill(server.pid, number)
+            assert (await finish(process)).code == code
+        shown = await bench.run("sessions", "list", "--json")
+        (row,) = json.loads(shown.out)
+        assert (row["state"], row["holder"]) == ("interrupted", None)
+
+
+async def test_a_second_server_says_where_the_first_is(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, NOWHERE)
+    async with served(bench) as (server, process):
+        second = await bench.run("serve", "--port", "0")
+        assert second.code == 5
+        assert server.url in second.err
+        assert str(server.token_file) in second.err
+        assert server.token not in second.err
+        other = tmp_path / "other"
+        other.mkdir()
+        async with served(bench, "-C", str(other)) as (elsewhere, _):
+            assert elsewhere.url != server.url
+        process.kill()
+        await process.wait()
+    async with served(bench) as (again, _):  # what the killed one left behind is taken over
+        assert again.token != server.token
+
+
+async def test_a_port_that_is_taken_and_an_open_address_are_refused(tmp_path: Path) -> None:
+    bench, port = Bench(tmp_path, NOWHERE), free_port()
+    squatter = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", port)
+    async with squatter:
+        taken = await bench.run("serve", "--port", str(port))
+    assert (taken.code, str(port) in taken.err) == (2, True)
+    for more in ((), ("--allow-host", "x.test"), ("--behind-proxy",)):
+        opened = await bench.run("serve", "--port", "0", "--host", "0.0.0.0", *more)
+        assert (opened.code, "--allow-host" in opened.err) == (2, True), more
+
+
+async def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, NOWHERE)
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "uvicorn.py").write_text("raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')")
+    done = await bench.run("serve", "--port", "0", env={"PYTHONPATH": str(hidden)})
+    assert (done.code, "planck-agents[server]" in done.err) == (2, True)
+
+
+async def test_the_command_line_and_the_server_keep_out_of_each_others_sessions(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    command = f"echo x > started; while ! test -e {gate}; do sleep 0.05; done"
+
+    def script(asked: object) -> Reply:
+        return chat.calls(("bash", {"command": command})) if len(model.asked) == 1 else chat.text("done")
+
+    async with WireServer(script) as model:
+        bench = Bench(tmp_path, model.url, permissions={"mode": "full"})
+        async with served(bench) as (server, _), server.client() as client:
+            mine = await client.start()
+            refused = await bench.run("run", "hi", "-r", mine.id)
+            assert (refused.code, str(server.pid) in refused.err) == (5, True)
+            theirs = await bench.start("run", "work", "--name", "theirs")
+            assert theirs.stdin
+            theirs.stdin.close()
+            await until(bench.work / "started")
+            row = next(iter([row async for row in client.sessions() if row["name"] == "theirs"]))
+            assert row["holder"]["pid"] == theirs.pid
+            answer = await server.post(f"/api/v1/sessions/{row['id']}/prompts", {"text": "mine"})
+            assert (answer.status, answer.kind) == (409, "writer_conflict")
+            assert answer.json["error"]["details"]["pid"] == theirs.pid
+            gate.touch()
+            assert (await finish(theirs)).code == 0
+
+
+async def test_h12_the_token_is_in_its_file_and_nowhere_else(tmp_path: Path) -> None:
+    async with WireServer([chat.text("hello")]) as model:
+        bench = Bench(tmp_path, model.url)
+        async with served(bench) as (server, process), server.client() as client:
+            code = server.page.partition("#code=")[2]
+            session = await client.start()
+            await session.run("work")
+            await server.send("GET", f"/api/v1/{server.token}?token={server.token}")
+            await server.send("GET", "/api/v1/me", headers={"Host": "x", "Referer": server.token})
+            for secret in (server.token, code):
+                for place in ("environ", "cmdline"):
+                    assert secret.encode() not in Path(f"/proc/{server.pid}/{place}").read_bytes()
+                files = [path for path in tmp_path.rglob("*") if path.is_file()]
+                holding = [path for path in files if secret.encode() in path.read_bytes()]
+                assert holding == ([server.token_file] if secret == server.token else [])
+            log = next(path for path in files if path.name == "access.log").read_text()
+            assert f"GET read_result {session.id} 200" in log
+            process.terminate()
+            done = await finish(process)
+            assert server.token not in done.out + done.err
+
+
+async def test_the_line_of_json_makes_a_client(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, NOWHERE)
+    async with served(bench) as (server, _):
+        line = codec.encode({"url": server.url, "token_file": str(server.token_file)})
+        async with Client.from_ready(line) as client:
+            assert (await client.ask("GET", "/health")).data == {"ok": True}
