@@ -4,19 +4,23 @@ import asyncio
 import fcntl
 import os
 import pty
+import re
 import struct
 import sys
 import termios
+from collections.abc import Callable
 from pathlib import Path
 
+from planck.records.visible import count_columns
 from tests.command import PLAIN, WAIT
 
 
 class TerminalRun:
     """A running command with both its outputs, and its input, on one terminal."""
 
-    def __init__(self, process: asyncio.subprocess.Process, master: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, master: int, columns: int = 80) -> None:
         self.process = process
+        self.columns = columns
         self.text = ""
         self._master = master
         self._grown = asyncio.Event()
@@ -37,6 +41,23 @@ class TerminalRun:
             raise AssertionError(f"{text!r} did not appear in {self.text[start:]!r}") from None
         return self.text.index(text, start) + len(text)
 
+    @property
+    def seen(self) -> list[str]:
+        """What stands on it now, with all that was scrolled away."""
+        return picture(self.text, self.columns)
+
+    async def until_seen(self, expected: Callable[[list[str]], object]) -> list[str]:
+        """Wait until what stands there is as expected; gives it."""
+        try:
+            async with asyncio.timeout(WAIT):
+                while not expected(self.seen):
+                    self._grown.clear()
+                    await self._grown.wait()
+        except TimeoutError:
+            self.process.kill()
+            raise AssertionError("\n".join(self.seen)) from None
+        return self.seen
+
     async def end(self) -> int:
         async with asyncio.timeout(WAIT):
             code = await self.process.wait()
@@ -54,6 +75,49 @@ class TerminalRun:
             pass
         except OSError:  # Linux says EIO once the other side is closed
             asyncio.get_running_loop().remove_reader(self._master)
+
+
+def picture(text: str, columns: int = 80) -> list[str]:
+    """What stands on a terminal of endless height after that text: each row as it is seen, without colours.
+
+    Knows what a screen of ours may write, and nothing else: anything else fails.
+    """
+    rows, row, column = [""], 0, 0
+    for piece in re.findall(r"\x1b\][^\x07]*\x07|\x1b\[[0-9;?]*[A-Za-z]|\r|\n|\x07|[^\r\n\x07\x1b]+", text):
+        if piece.startswith("\x1b["):
+            number, final = piece[2:-1], piece[-1]
+            if final == "A":
+                row -= int(number)
+            elif final == "B":
+                row += int(number)
+            elif final == "C":
+                column += int(number)
+            elif piece == "\x1b[2K":
+                rows[row] = ""
+            else:
+                assert final == "m" or piece[2:-1] in ("?2004", "?2026", "?25"), repr(piece)
+            assert row >= 0, "above what is ours"
+        elif piece == "\r":
+            column = 0
+        elif piece == "\n":
+            row, column = row + 1, 0
+            rows += [""] * (row + 1 - len(rows))
+        elif piece[0] not in "\x07\x1b":
+            row, column = _put(rows, row, column, piece, columns)
+    return [line.rstrip() for line in rows]
+
+
+def _put(rows: list[str], row: int, column: int, text: str, columns: int) -> tuple[int, int]:
+    for one in text:
+        wide = count_columns(one)
+        if column + wide > columns:
+            row, column = row + 1, 0
+            rows += [""] * (row + 1 - len(rows))
+        line = rows[row].ljust(column) if count_columns(rows[row]) < column else rows[row]
+        at = next((n for n in range(len(line) + 1) if count_columns(line[:n]) >= column), len(line))
+        rows[row] = line[:at] + one + line[at + wide :]
+        column += wide
+    return row, column
 
 
 async def on_terminal(
@@ -81,4 +145,4 @@ async def on_terminal(
         start_new_session=True,
     )
     os.close(slave)
-    return TerminalRun(process, master)
+    return TerminalRun(process, master, columns)

@@ -9,8 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.command import WAIT, Bench, until
 from tests.mcp.bench import FAKE
 from tests.terminal import TerminalRun, on_terminal
@@ -83,53 +81,22 @@ PASTES = (
 )
 
 
-@pytest.mark.parametrize("conversation", [False, True])
-async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(
-    tmp_path: Path, conversation: bool
-) -> None:
+async def test_no_line_of_a_paste_is_an_answer_with_brackets_or_without(tmp_path: Path) -> None:
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
-        args = ("go",) if conversation else ("run", "go")
-        run_ = await on_terminal(*args, home=bench.home, work=bench.work, columns=200)
+        run_ = await run(bench)
         at = await run_.until("e RULE: changes")
         for paste in PASTES:
             run_.type(paste)
             at = await run_.until("what is pasted, or comes with other lines, is no answer", at)
             at = await run_.until("e RULE: changes", at)
-            if conversation:  # what was pasted without a newline still stands in the line that is edited
-                run_.type("\x15")
         assert "asks for bash:\r\n    touch ran" in run_.text
         run_.type("n\n")
         await run_.until("done", at)
-        if conversation:
-            run_.type("/exit\n")
         assert await run_.end() == 0
     assert not (bench.work / "ran").exists()
     assert "permissions" not in json.loads((bench.home / "config.json").read_text())
     assert "the user said no" in server.asked[1].json["messages"][-1]["content"]
-
-
-async def test_what_was_begun_before_the_question_steers_and_answers_nothing(tmp_path: Path) -> None:
-    slow = "touch one && until [ -e ../gate/open ]; do sleep 0.01; done"
-    (tmp_path / "gate").mkdir()
-    async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
-        bench = Bench(tmp_path, server.url)
-        run_ = await on_terminal("go", home=bench.home, work=bench.work, columns=200)
-        at = await run_.until("y: yes, once")
-        run_.type("y\n")
-        await until(bench.work / "one")
-        run_.type("y")  # not entered yet
-        await run_.until("> y", at)
-        (tmp_path / "gate" / "open").touch()
-        at = await run_.until("    touch two", at)
-        at = await run_.until("y: yes, once", at)
-        run_.type("\n")
-        at = await run_.until("it will see that at its next step", at)
-        run_.type("n\n")
-        at = await run_.until("done", at)
-        run_.type("/exit\n")
-        assert await run_.end() == 0
-    assert not (bench.work / "two").exists()
 
 
 async def test_trust_is_typed_too(tmp_path: Path) -> None:
@@ -225,22 +192,6 @@ async def test_the_end_of_the_input_is_a_no(tmp_path: Path) -> None:
     assert not (bench.work / "ran").exists()
 
 
-async def test_in_a_conversation_the_next_line_is_the_answer(tmp_path: Path) -> None:
-    script = [bash("touch one"), chat.text("first done"), chat.text("second done")]
-    async with WireServer(script) as server:
-        bench = Bench(tmp_path, server.url)
-        run_ = await on_terminal("go", home=bench.home, work=bench.work, columns=200)
-        at = await run_.until("y: yes, once")
-        run_.type("y\n")
-        at = await run_.until("first done", at)
-        run_.type("y\n")  # now it is something to say
-        at = await run_.until("second done", at)
-        run_.type("/exit\n")
-        assert await run_.end() == 0
-    assert (bench.work / "one").exists()
-    assert server.asked[2].json["messages"][-1]["content"] == "y"
-
-
 async def test_a_server_s_changed_tools_are_asked_about_in_a_conversation(tmp_path: Path) -> None:
     """Also while nobody works: the question comes when the server says so."""
     server_entry = {"command": sys.executable, "args": ["-S", "-E", str(FAKE), "changing"]}
@@ -253,11 +204,11 @@ async def test_a_server_s_changed_tools_are_asked_about_in_a_conversation(tmp_pa
         at = await run_.until("MCP server 'fake' asks for mcp__fake__quiet, mcp__fake__new:")
         at = await run_.until("it says: Now do something else.", at)
         at = await run_.until("y: yes, once", at)
-        run_.type("y\n")
+        run_.type("y")
         await _decided(bench)
-        run_.type("the new one\n")
+        run_.type("the new one\r")
         at = await run_.until("second done", at)
-        run_.type("/exit\n")
+        run_.type("/exit\r")
         assert await run_.end() == 0
     assert server.asked[3].json["messages"][-1]["content"] == '{"n": 7}'
 

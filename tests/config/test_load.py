@@ -244,6 +244,7 @@ HOSTILE: dict[str, Any] = {
     "locale": "theirs",
     "providers": {"anthropic": {"type": "anthropic", "base_url": "http://theirs.invalid"}},
     "models": [{"id": "sonnet", "model": "theirs", "provider": "theirs"}],
+    "keys": {"submit": "y"},
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
+from planck.cli.options import PICK
 from planck.cli.run import WAYS_TO_A_MODEL, Watch, choose_session, limits, open_planck, open_session
 from planck.cli.talk.figures import summarise
 from planck.cli.talk.reporter import Reporter
@@ -47,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
 
 async def _chat(options: argparse.Namespace) -> int:
     terminal = Terminal()
+    if terminal.paintable and sys.stdin.isatty():
+        return await _chat_on_screen(options)
     approver = TerminalApprover(reads=False) if sys.stdin.isatty() and terminal.err.isatty() else None
     async with open_planck(options, approver) as planck_:
         choose_session(planck_, options)
@@ -65,13 +68,42 @@ async def _chat(options: argparse.Namespace) -> int:
                 terminal.announce_pastes(on=False)
 
 
+async def _chat_on_screen(options: argparse.Namespace) -> int:
+    """The input is there, and takes what is typed, before anything else is loaded."""
+    from planck.cli.approver import KeyApprover
+    from planck.cli.conversation import Conversation
+    from planck.cli.screen.history import History
+    from planck.cli.screen.screen import Screen as Painted
+
+    history, approver = History(), KeyApprover()
+    screen = Painted(history, color=Terminal().color)
+    if options.resume != PICK:  # to pick one, lines are read
+        screen.open()
+    try:
+        async with open_planck(options, approver) as planck_:
+            history.keep_in(planck_.home / "history")
+            choose_session(planck_, options)
+            if options.resume == PICK:
+                screen.open()
+            session = await open_session(planck_, options)
+            terminal = Terminal()
+            approver.attach(screen, terminal)
+            chat = Conversation(planck_, options, terminal, session, screen)
+            try:
+                return await chat.run(options.prompt)
+            finally:
+                await chat.aclose()
+    finally:
+        await screen.close()
+
+
 class Chat:
     def __init__(
         self,
         planck_: Planck,
         options: argparse.Namespace,
         terminal: Terminal,
-        lines: Lines,
+        lines: Lines | None,
         session: OpenSession,
         approver: TerminalApprover | None = None,
     ) -> None:
@@ -93,7 +125,10 @@ class Chat:
             "/undo": self._undo,
             "/exit": self._exit,
         }
-        terminal.while_typing(lines.current)
+        self._interactive = lines is None or lines.terminal
+        """Whether a person is there, who may say something while it works."""
+        if lines:
+            terminal.while_typing(lines.current)
         self._work: asyncio.Task[None] | None = None
         self._open(session)
 
@@ -103,6 +138,7 @@ class Chat:
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         loop.add_signal_handler(signal.SIGTERM, self._leave, Exit.SIGTERM)
         self._greet()
+        assert self._lines
         self._lines.start()
         said = bool(first)
         try:
@@ -124,7 +160,7 @@ class Chat:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             loop.remove_signal_handler(signal.SIGTERM)
-        if not said and not self._lines.terminal:
+        if not said and not self._interactive:
             self._terminal.line(f'planck: {ErrorKind.NO_PROMPT}: no prompt; say what to do: planck run "..."')
             return Exit.USAGE
         self._terminal.line(
@@ -143,18 +179,19 @@ class Chat:
     def _open(self, session: OpenSession) -> None:
         self._session = session
         self._screen = Reporter(self._terminal, session)
-        also = self._screen.run if self._terminal.live and not self._lines.terminal else None
+        also = self._screen.run if self._terminal.live and not self._interactive else None
         self._watch = Watch(session, self._screen.show, also=also)
 
     def _greet(self) -> None:
         session = self._session
-        if self._lines.terminal:
+        if self._interactive:
             self._terminal.line(
                 f"{session.name} · {session.orchestrator.model.label} · /help · {self._planck.workspace}",
                 "dim",
             )
 
     async def _next_line(self) -> Typed | None:
+        assert self._lines
         reading = asyncio.ensure_future(self._lines.next())
         leaving = asyncio.ensure_future(self._leaving.wait())
         await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -186,7 +223,7 @@ class Chat:
         head = self._session.head
         await self._session.prompt(text)
         self._work = asyncio.get_running_loop().create_task(self._answer(head))
-        if not self._lines.terminal:  # a script: one line, one answer
+        if not self._interactive:  # a script: one line, one answer
             await asyncio.wait({self._work})
 
     async def _answer(self, head: int) -> None:
@@ -206,7 +243,7 @@ class Chat:
         for error in result.errors[-1:] if result.exit_code else ():
             self._terminal.line(f"planck: {error['kind']}: {error['message']}", "red", wrap=True)
         self._terminal.line(f"{result.status} · {summarise(result)}", "dim")
-        if not self._lines.terminal:  # a script learns how its last line went
+        if not self._interactive:  # a script learns how its last line went
             self._code = Exit(result.exit_code)
 
     def _interrupt(self) -> None:

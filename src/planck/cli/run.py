@@ -23,7 +23,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.visible import fit_line, make_plain
 
 if TYPE_CHECKING:
-    from planck.cli.approver import TerminalApprover
+    from planck.cli.approver import KeyApprover, TerminalApprover
 
 
 def run(options: argparse.Namespace) -> int:
@@ -149,7 +149,9 @@ async def _on_terminal(
     return code
 
 
-def open_planck(options: argparse.Namespace, approver: "TerminalApprover | None" = None) -> Planck:
+def open_planck(
+    options: argparse.Namespace, approver: "TerminalApprover | KeyApprover | None" = None
+) -> Planck:
     planck_ = Planck(
         workspace=find_place(options), trust=options.trust, approver=approver, add_dirs=options.add_dir
     )

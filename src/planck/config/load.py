@@ -23,6 +23,9 @@ _MAX_BYTES = 4 << 20
 MERGED = ("providers", "permissions", "limits")
 """Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""
 
+USER_ONLY = ("keys",)
+"""What a project's file can't say, trusted or not."""
+
 
 class ConfigError(PlanckError):
     """A configuration that can't be used; the message names file, key and the way out."""
@@ -158,6 +161,9 @@ def load(
     project = Layer(
         str(project_file), _read(project_file, notices, seen) if project_file != user_file else {}
     )
+    for key in USER_ONLY:
+        if project.values.pop(key, None) is not None:
+            notices.append(f"{project_file}: {key!r} is ignored; only {user_file} may have it")
     above = (Layer("environment", _read_variables(environ, notices)), Layer("flags", dict(flags)))
     narrowing = None
     if project.values and not trusted:

@@ -111,6 +111,13 @@ class Config(msgspec.Struct, frozen=True):
             description="how long a first request waits for peers that never listed their tools",
         ),
     ] = 2_000
+    keys: Annotated[
+        dict[str, str | list[str]],
+        Meta(
+            description="keys of the terminal by action, as `?` lists them there; also editing (emacs, vi), "
+            "bell (on, off); your own file only"
+        ),
+    ] = {}
     addresses: dict[str, str] = {}
     """Set by the loader alone: where the environment says that a type's server is (`config/servers`)."""
 

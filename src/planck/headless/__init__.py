@@ -34,6 +34,7 @@ _NAMES = {
     "planck.sidecar.host": "pipe_secret prepare_sidecar",
     "planck.sidecar.scaffold": "create_sidecar",
     "planck.team.mail": "Accepted",
+    "planck.tools.builtin.search_worker": "walk",
 }
 """By module: classes and functions, none of them named like a module of this package.
 Checkers are told the same by the stub beside this file; a test compares the two."""

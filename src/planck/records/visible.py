@@ -33,9 +33,22 @@ def make_plain(text: str) -> str:
 
     A carriage return begins a new line, so that nothing already shown is overwritten.
     """
-    if "\x1b" in text or not text.isascii():
-        text = re.sub(_SEQUENCES, "", text)
-    return spell_out(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return spell_out(_drop_sequences(text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def clean_pasted(text: str) -> str:
+    """Drops whole escape sequences and control bytes; newlines, tabs and what is merely invisible stay.
+
+    For text that a person hands in: joined emoji and right-to-left text need what is invisible.
+    """
+    if text.isprintable():
+        return text
+    text = _drop_sequences(text).replace("\r\n", "\n").replace("\r", "\n")
+    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "", text)
+
+
+def _drop_sequences(text: str) -> str:
+    return re.sub(_SEQUENCES, "", text) if "\x1b" in text or not text.isascii() else text
 
 
 def fit_line(text: str, width: int | None = None) -> str:

@@ -36,7 +36,13 @@ def main(request: dict[str, object]) -> int:
 
 
 def walk(start: str) -> Iterator[str]:
-    """Files below, in order, without what a .gitignore on the way excludes, `.git` and links."""
+    """Files below, in order, without what a .gitignore on the way excludes, `.git` and links.
+
+    The way begins where we stand; for a whole path, in that folder itself.
+    """
+    if os.path.isabs(start):
+        yield from _walk(start, [])
+        return
     rules: list[tuple[str, list[_Rule]]] = []
     above = [] if start in ("", ".") else start.split("/")
     for depth in range(len(above)):

@@ -1,0 +1,191 @@
+"""The terminal as a device: mode, size, bytes, and what stops or ends it; it is given back as found."""
+
+import asyncio
+import os
+import select
+import signal
+from collections.abc import Callable
+from typing import Protocol
+
+_ON = "\x1b[?2004h"
+"""Pastes in brackets; the mouse is left to the terminal, whose own selecting and scrolling are better."""
+_OFF = "\x1b[?2004l\x1b[?25h"
+
+
+class Owner(Protocol):
+    """Who is told what happens to the terminal."""
+
+    def read(self, data: bytes) -> None: ...
+
+    def resized(self) -> None: ...
+
+    def leave_terminal(self) -> None:
+        """Take away what is painted: another program has the terminal next."""
+
+    def return_to_terminal(self) -> None:
+        """Paint again: nothing of ours stands there."""
+
+    def interrupted(self) -> None: ...
+
+    def lost(self) -> None:
+        """The terminal is gone, or its input has ended."""
+
+
+class Console:
+    """Owns standard input and output while it is open; `tcsetattr` is never called from the background."""
+
+    def __init__(self, owner: Owner, fd: int = 0, out: int = 1) -> None:
+        self._owner = owner
+        self._in = fd
+        self._out = out
+        self._found: list[object] | None = None
+        self._reading = False
+        self.here = False
+        """Whether the terminal is ours now: not in the background, not lent, not gone."""
+        self.gone = False
+
+    def open(self) -> None:
+        import termios
+
+        self._found = termios.tcgetattr(self._in)
+        loop = asyncio.get_running_loop()
+        handlers: tuple[tuple[signal.Signals, Callable[[], None]], ...] = (
+            (signal.SIGWINCH, self._owner.resized),
+            (signal.SIGTSTP, self.stop),
+            (signal.SIGCONT, self._go_on),
+            (signal.SIGINT, self._owner.interrupted),
+        )
+        for number, handler in handlers:
+            loop.add_signal_handler(number, handler)
+        if self._in_front():
+            self._take()
+
+    def close(self) -> None:
+        """What is typed and not read stays for whoever reads next."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        self._give()
+
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+        try:
+            size = os.get_terminal_size(self._out)
+        except OSError:
+            return 80, 24
+        return (size.columns or 80, size.lines or 24)
+
+    def write(self, text: str) -> None:
+        data = text.encode("utf-8", "replace")
+        try:
+            while data and not self.gone:
+                data = data[os.write(self._out, data) :]
+        except OSError:
+            self._lose()
+
+    def can_write(self) -> bool:
+        """False while the terminal takes nothing: the next frame then waits, and the team does not."""
+        try:
+            return bool(select.select([], [self._out], [], 0)[1])
+        except (OSError, ValueError):
+            return False
+
+    def drain(self) -> bytes:
+        """What waits to be read at this moment."""
+        waiting = b""
+        while not self.gone and self.here and select.select([self._in], [], [], 0)[0]:
+            try:
+                chunk = os.read(self._in, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            waiting += chunk
+        return waiting
+
+    def stop(self) -> None:
+        """Ctrl+Z: the shell gets its terminal back, and the process stops until it is told to go on."""
+        self.lend()
+        loop = asyncio.get_running_loop()
+        loop.remove_signal_handler(signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.killpg(os.getpgrp(), signal.SIGTSTP)
+        loop.add_signal_handler(signal.SIGTSTP, self.stop)
+        self._go_on()  # also where nobody could stop us: there is no shell to come back to
+
+    def lend(self) -> None:
+        """Another program has the terminal until `take_back`."""
+        if self.here:
+            self._owner.leave_terminal()
+            self._give()
+
+    def take_back(self) -> None:
+        if not self.here and not self.gone and self._found is not None and self._in_front():
+            self._take()
+            self._owner.return_to_terminal()
+
+    def _go_on(self) -> None:
+        self.take_back()
+
+    def _in_front(self) -> bool:
+        try:
+            return os.tcgetpgrp(self._in) == os.getpgrp()
+        except OSError:
+            return True  # no job control here
+
+    def _take(self) -> None:
+        import termios
+
+        assert self._found is not None
+        mode = termios.tcgetattr(self._in)
+        mode[0] &= ~(termios.ICRNL | termios.INLCR | termios.IXON)
+        mode[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
+        # Ctrl+C and Ctrl+Z are keys of ours; Ctrl+\ still ends a process that does not listen.
+        for key in (termios.VINTR, termios.VSUSP):
+            mode[6][key] = b"\0"
+        mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
+        try:
+            termios.tcsetattr(self._in, termios.TCSANOW, mode)
+        except termios.error:
+            self._lose()
+            return
+        self.here = True
+        self.write(_ON)
+        asyncio.get_running_loop().add_reader(self._in, self._read)
+        self._reading = True
+
+    def _give(self) -> None:
+        import termios
+
+        if self._reading:
+            asyncio.get_running_loop().remove_reader(self._in)
+            self._reading = False
+        if not self.here:
+            return
+        self.write(_OFF)
+        self.here = False
+        try:
+            termios.tcsetattr(self._in, termios.TCSANOW, self._found)  # type: ignore[arg-type] # as it was read
+        except termios.error:
+            pass  # it is gone
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._in, 65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._owner.read(data)
+        else:
+            self._lose()
+
+    def _lose(self) -> None:
+        if self.gone:
+            return
+        self.gone, self.here = True, False
+        if self._reading:
+            asyncio.get_running_loop().remove_reader(self._in)
+            self._reading = False
+        self._owner.lost()

@@ -1,0 +1,183 @@
+"""The input: what is typed, pasted and fetched back from the history, and how it looks."""
+
+from typing import NamedTuple
+
+from planck.cli.screen.draft import Draft, Editor
+from planck.cli.screen.history import History
+from planck.cli.screen.keyboard import Stroke
+from planck.cli.screen.styled import make_visible
+from planck.records.visible import count_columns
+
+_FOLD = 0x10F000
+"""The first character that stands for a folded paste: one of the private ones, which no text has."""
+_MAX_LINES, _MAX_LENGTH = 8, 1000
+"""A paste beyond either is folded."""
+_MAX_FOLDS = 0xF00
+PROMPT = "> "
+
+
+class Laid(NamedTuple):
+    rows: list[str]
+    cursor: tuple[int, int]
+
+
+class Search(NamedTuple):
+    words: str
+    found: int | None
+    before: str
+    """What stood in the input when the search began."""
+
+
+class InputLine:
+    """One message before it is sent. Folded pastes are one character in the editor and whole in `text`."""
+
+    def __init__(self, history: History) -> None:
+        self._editor: Editor = Draft()
+        self._history = history
+        self._folds: list[str] = []
+        self._at: int | None = None
+        """The entry of the history that is shown; None: what is being typed."""
+        self._kept = ""
+        self.search: Search | None = None
+
+    @property
+    def text(self) -> str:
+        return self._expand(self._editor.text)
+
+    @property
+    def shown(self) -> str:
+        """As the editor has it, up to the cursor: what a completion goes by."""
+        return self._editor.text[: self._editor.cursor]
+
+    @property
+    def inserting(self) -> bool:
+        return self._editor.inserting
+
+    def use(self, editor: Editor) -> None:
+        """Go on with the full editor; what the draft could not do yet is done now."""
+        if isinstance(self._editor, Draft):
+            self._editor.hand_over(editor)
+        self._editor = editor
+
+    def press(self, stroke: Stroke) -> None:
+        if stroke.text and ord(stroke.text[0]) >= _FOLD:
+            stroke = stroke._replace(text="\ufffd")
+        self._editor.press(stroke)
+
+    def insert(self, text: str) -> None:
+        """A paste; a long one is folded, and sent whole all the same."""
+        text = "".join("\ufffd" if ord(one) >= _FOLD else one for one in text) if not text.isascii() else text
+        self._editor.insert(self._fold(text))
+
+    def replace(self, text: str) -> None:
+        self._editor.replace(self._fold(text))
+
+    def complete(self, start: int, text: str) -> None:
+        before, behind = self.shown, self._editor.text[self._editor.cursor :]
+        self._editor.replace(before[:start] + text + behind, start + len(text))
+
+    def take(self) -> str:
+        """The message; the input is empty afterwards."""
+        text = self.text
+        self._editor.replace("")
+        self._at, self._kept, self.search = None, "", None
+        return text
+
+    def older(self) -> bool:
+        """One entry back, if the cursor stands in the first line; False: there is none, or it does not."""
+        if "\n" in self.shown:
+            return False
+        entries = self._history.entries
+        at = len(entries) if self._at is None else self._at
+        if self._at is None:
+            self._kept = self.text
+        return at > 0 and self._recall(at - 1)
+
+    def newer(self) -> bool:
+        if self._at is None or "\n" in self._editor.text[self._editor.cursor :]:
+            return False
+        return self._recall(self._at + 1)
+
+    def _recall(self, at: int) -> bool:
+        entries = self._history.entries
+        self._at = at if at < len(entries) else None
+        self.replace(self._kept if self._at is None else entries[at])
+        return True
+
+    def begin_search(self) -> None:
+        """Search backwards; again: the one before."""
+        if self.search is None:
+            self.search = Search("", None, self.text)
+        else:
+            self._look(self.search.words, self.search.found)
+
+    def press_in_search(self, stroke: Stroke) -> bool:
+        """Whether the stroke was the search's own; otherwise the search has ended with what it found."""
+        assert self.search is not None
+        if stroke.text:
+            self._look(self.search.words + stroke.text, None)
+        elif stroke.key == "backspace":
+            self._look(self.search.words[:-1], None)
+        elif stroke.key in ("esc", "c-c", "c-g"):
+            self.replace(self.search.before)
+            self.search = None
+        else:
+            self.search = None
+            return stroke.key == "enter"
+        return True
+
+    def _look(self, words: str, before: int | None) -> None:
+        assert self.search is not None
+        found = self._history.find(words, before) if words else None
+        if found is None and before is not None:
+            found = before  # there is none before it: the last one stays
+        self.search = self.search._replace(words=words, found=found)
+        self.replace(self.search.before if found is None else self._history.entries[found])
+
+    def lay_out(self, width: int, most: int) -> Laid:
+        """The rows around the cursor, at most so many, each within `width` columns."""
+        room = max(4, width - len(PROMPT))
+        rows, row, left = [], "", room
+        cursor = (0, 0)
+        text, place = self._editor.text, self._editor.cursor
+        for number, one in enumerate(text + "\n"):
+            shown = "" if one == "\n" else self._label(one)
+            columns = count_columns(shown)
+            if columns > left and row:
+                rows.append(row)
+                row, left = "", room
+            if number == place:
+                cursor = (len(rows), room - left)
+            if columns > room:  # a label on a terminal narrower than it
+                shown, columns = shown[: room - 1] + "…", room
+            row, left = row + shown, left - columns
+            if one == "\n":
+                rows.append(row)
+                row, left = "", room
+        first = min(max(0, cursor[0] - most + 1), max(0, len(rows) - most))
+        kept = rows[first : first + most]
+        lead = [PROMPT if first + n == 0 else " " * len(PROMPT) for n in range(len(kept))]
+        painted = [head + row for head, row in zip(lead, kept, strict=True)]
+        return Laid(painted, (cursor[0] - first, cursor[1] + len(PROMPT)))
+
+    def _label(self, one: str) -> str:
+        if ord(one) < _FOLD:
+            return one if " " <= one < "\x7f" else make_visible(one)
+        text = self._folds[ord(one) - _FOLD] if ord(one) - _FOLD < len(self._folds) else ""
+        lines = text.count("\n") + 1
+        return f"[pasted {lines:,} lines]" if lines > 1 else f"[pasted {len(text):,} characters]"
+
+    def _fold(self, text: str) -> str:
+        if text.count("\n") < _MAX_LINES and len(text) <= _MAX_LENGTH:
+            return text
+        if len(self._folds) == _MAX_FOLDS:  # they are kept, because an undo may bring one back
+            return text
+        self._folds.append(text)
+        return chr(_FOLD + len(self._folds) - 1)
+
+    def _expand(self, text: str) -> str:
+        if not self._folds:
+            return text
+        return "".join(
+            self._folds[ord(one) - _FOLD] if 0 <= ord(one) - _FOLD < len(self._folds) else one for one in text
+        )

@@ -1,0 +1,25 @@
+"""The user's own editor on what stands in the input."""
+
+import asyncio
+import shlex
+import tempfile
+from pathlib import Path
+
+from planck.headless import read_environment
+from planck.records.visible import clean_pasted
+
+
+async def edit_in_program(text: str) -> str | None:
+    """The text as it was left; None where no editor can be started. The terminal is lent to it."""
+    environment = read_environment()
+    words = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "vi")
+    with tempfile.TemporaryDirectory(prefix="planck-") as folder:
+        file = Path(folder) / "message.md"
+        file.write_text(text, encoding="utf-8", errors="replace")
+        try:
+            program = await asyncio.create_subprocess_exec(*words, str(file))
+        except (OSError, ValueError):
+            return None
+        if await program.wait() != 0:
+            return text  # left without saving, as editors say it
+        return clean_pasted(file.read_text(encoding="utf-8", errors="replace")).rstrip("\n")

@@ -1,0 +1,374 @@
+"""The screen of a conversation: finished lines above, live rows and an input below that never jump."""
+
+import asyncio
+import sys
+from collections.abc import Collection, Coroutine, Sequence
+from typing import Any, Protocol, TextIO
+
+from planck.cli.screen.bindings import Settings, read_settings
+from planck.cli.screen.completion import Completer
+from planck.cli.screen.console import Console
+from planck.cli.screen.history import History
+from planck.cli.screen.inputs import Closed, Input
+from planck.cli.screen.keyboard import Decoder, Stroke
+from planck.cli.screen.overlay import Overlay
+from planck.cli.screen.region import Frame, Region
+from planck.cli.screen.scrollback import Scrollback
+from planck.cli.screen.strokes import TWICE, Strokes
+from planck.cli.screen.styled import Line, keep_colours, paint
+
+MAX_LIVE = 8
+_INPUT_ROWS = 8
+_FRAME = 0.05
+"""Seconds from one frame to the next, at least."""
+_SETTLE = 0.15
+"""Seconds after a change of size before anything is written: the terminal wraps its lines again meanwhile."""
+_ESC = 0.05
+"""Seconds after which what may have begun a sequence was a key by itself."""
+_LOST_END = 5.0
+"""Seconds of silence in a paste after which its end is not waited for any more."""
+
+
+class Rows(Protocol):
+    """What is shown live; asked for each frame, so that it fits the width and the seconds of now."""
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """Above the input, at most `MAX_LIVE`."""
+
+    def footer(self, width: int) -> Line:
+        """Below the input."""
+
+
+class NoRows:
+    def lines(self, width: int) -> Sequence[Line]:
+        return ()
+
+    def footer(self, width: int) -> Line:
+        return ()
+
+
+class Screen:
+    """Owns the terminal from `open` to `close`; all of it is called within the loop.
+
+    Whoever uses it prints finished blocks, sets the live rows, and awaits what the person does.
+    """
+
+    def __init__(
+        self, history: History | None = None, settings: Settings | None = None, *, color: bool = True
+    ) -> None:
+        self.settings = settings or read_settings()
+        self.color = color
+        self.completers: list[Completer] = []
+        self._console = Console(self)
+        self._region = Region(self._console.write)
+        self._strokes = Strokes(self, self.settings, history or History())
+        self._decoder = Decoder()
+        self._rows: Rows = NoRows()
+        self._hint: tuple[str, float] = ("", -1.0)
+        self._finished: list[str] = []
+        self._inputs: asyncio.Queue[Input] = asyncio.Queue()  # what one person does: nobody types without end
+        self._painting: asyncio.TimerHandle | None = None
+        self._flushing: asyncio.TimerHandle | None = None
+        self._painted = self._resized = -1.0
+        self._size = (80, 24)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._completing: asyncio.Task[None] | None = None
+        self._completed = ""
+        self._streams: tuple[TextIO, TextIO] | None = None
+        self._overlay: Overlay | None = None
+
+    def open(self) -> None:
+        """Paints the input at once, with what was typed before; the full editor is loaded behind it."""
+        self._console.open()
+        typed = self._console.drain().replace(b"\n", b"\r")  # until now, the terminal made that of Enter
+        self._streams = (sys.stdout, sys.stderr)
+        sys.stdout = sys.stderr = Scrollback(self.print)
+        if typed:
+            self._console.write("\r\x1b[2K")  # the terminal has shown it already
+            self.read(typed)
+        self._paint()
+        self._begin(self._load_editor())
+
+    async def close(self) -> None:
+        """Everything printed is on the terminal, which is as it was found; the draft is in the history."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._strokes.give_up()
+        if self._streams:
+            if isinstance(sys.stdout, Scrollback):
+                sys.stdout.finish()
+            sys.stdout, sys.stderr = self._streams
+            self._streams = None
+        for timer in (self._painting, self._flushing):
+            if timer:
+                timer.cancel()
+        if self._console.here:
+            self.leave_terminal()
+        self._console.close()
+
+    def print(self, block: str | Sequence[str]) -> None:
+        """Puts finished lines into the scrollback, once, above the live rows; colours in them are kept."""
+        lines = block.split("\n") if isinstance(block, str) else block
+        self._finished.extend(piece.rstrip() for line in lines for piece in keep_colours(line).split("\n"))
+        self.touch()
+
+    def show(self, rows: Rows) -> None:
+        """Sets what is live from now on."""
+        self._rows = rows
+        self.touch()
+
+    def touch(self) -> None:
+        """Something that is live has changed: it is painted with the next frame."""
+        if self._painting is None:
+            loop = asyncio.get_running_loop()
+            due = max(self._painted + _FRAME, self._resized + _SETTLE)
+            self._painting = loop.call_at(max(loop.time(), due), self._paint)
+
+    async def next(self) -> Input:
+        """What the person does next; once the terminal is gone, that."""
+        if self._console.gone and self._inputs.empty():
+            return Closed()
+        return await self._inputs.get()
+
+    async def ask(self, keys: Collection[str]) -> str:
+        """One of the keys, typed by hand once all that was printed before is on the screen.
+
+        Enter alone, a paste, what was typed ahead and a key that is held down are no answer. Empty: the
+        terminal is gone. One question at a time; while it is open, what is no answer goes to the input.
+        """
+        self.touch()
+        return "" if self._console.gone else await self._strokes.answer(keys)
+
+    def use(self, settings: Settings) -> None:
+        """Other keys from now on."""
+        self.settings = settings
+        self._strokes.use(settings)
+
+    def overlay(self) -> Overlay:
+        """A whole page in front of the conversation, while its `async with` lasts; prints wait behind it."""
+        return Overlay(self, self._console)
+
+    def edit(self, text: str) -> None:
+        """Puts a text into the input, in the place of what is there."""
+        self._strokes.input.replace(text)
+        self.touch()
+
+    def hint(self, text: str) -> None:
+        """Says something below the input for a moment."""
+        loop = asyncio.get_running_loop()
+        self._hint = (text, loop.time() + TWICE)
+        self.touch()
+        loop.call_later(TWICE + _FRAME, self.touch)
+
+    def notify(self, text: str) -> None:
+        """Rings, and has terminals that can do it show a notice: it waits for the person, or is done."""
+        if self.settings.bell and self._console.here:
+            plain = keep_colours(text).replace("\n", " ").replace("\x1b", "")[:200]
+            self._console.write(f"\x1b]9;{plain}\x07\x07")
+
+    @property
+    def draft(self) -> str:
+        return self._strokes.input.text
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs: it decides what Enter, Tab, Esc and Ctrl+C do."""
+        return self._strokes.busy
+
+    @busy.setter
+    def busy(self, value: bool) -> None:
+        self._strokes.busy = value
+        self.touch()
+
+    @property
+    def queued(self) -> int:
+        """Messages that wait for the end of the turn: Up takes the newest back."""
+        return self._strokes.queued
+
+    @queued.setter
+    def queued(self, value: int) -> None:
+        self._strokes.queued = value
+        self.touch()
+
+    @property
+    def width(self) -> int:
+        """Columns that a line may have."""
+        return max(20, self._console.size()[0] - 1)
+
+    # What the console tells.
+
+    def read(self, data: bytes) -> None:
+        self._take(self._decoder.feed(data))
+
+    def resized(self) -> None:
+        self._resized = asyncio.get_running_loop().time()
+        if self._painting:
+            self._painting.cancel()
+            self._painting = None
+        self.touch()
+
+    def leave_terminal(self) -> None:
+        if self._overlay:
+            self._overlay.hide()
+        self._region.clear(self._console.size()[0])
+        self._write_finished()
+
+    def return_to_terminal(self) -> None:
+        self._region.forget()
+        if self._overlay:
+            self._overlay.unhide()
+        self.touch()
+
+    def interrupted(self) -> None:
+        self._take([Stroke("c-c")])
+
+    def lost(self) -> None:
+        self._strokes.give_up()
+        if self._overlay:
+            self._overlay.give_up()
+        self.tell(Closed())
+
+    # What strokes do to it.
+
+    def tell(self, happened: Input) -> None:
+        self._inputs.put_nowait(happened)
+
+    def redraw(self) -> None:
+        self._region.clear(self._console.size()[0])
+
+    def suspend(self) -> None:
+        self._console.stop()
+
+    def edit_outside(self) -> None:
+        self._begin(self._edit_outside())
+
+    # What an overlay does to it.
+
+    def cover(self, overlay: Overlay | None) -> None:
+        self._overlay = overlay
+        self.touch()
+
+    def _take(self, items: Sequence[Any]) -> None:
+        for item in items:
+            if self._overlay:
+                self._overlay.take(item)
+            else:
+                self._strokes.take(item)
+        if self._flushing:
+            self._flushing.cancel()
+            self._flushing = None
+        loop = asyncio.get_running_loop()
+        if self._decoder.pending:
+            self._flushing = loop.call_later(_ESC, self._flush)
+        elif self._decoder.pasting:
+            self._flushing = loop.call_later(_LOST_END, self._end_paste)
+        self._complete()
+        self.touch()
+
+    def _flush(self) -> None:
+        self._take(self._decoder.flush())
+
+    def _end_paste(self) -> None:
+        self._take(self._decoder.end_paste())
+
+    def _paint(self) -> None:
+        """Writes one frame, unless the terminal is not ours, has just changed its size, or takes nothing."""
+        if self._painting:
+            self._painting.cancel()
+            self._painting = None
+        if not self._console.here:
+            return
+        loop = asyncio.get_running_loop()
+        size = self._console.size()
+        if size != self._size:
+            if self._painted >= 0 and loop.time() >= self._resized + _SETTLE:
+                self._resized = loop.time()
+            self._size = size
+        if loop.time() < self._resized + _SETTLE or not self._console.can_write():
+            self._painted = loop.time()
+            self.touch()
+            return
+        self._painted = loop.time()
+        if self._overlay:
+            self._overlay.paint()
+            return
+        asking = self._strokes.posed
+        if asking:
+            self.read(self._console.drain())  # typed before the question could be seen
+        finished, self._finished = self._finished, []
+        self._region.paint(self._frame(*size), size[0], finished)
+        if asking:
+            self._strokes.arm()
+
+    def _frame(self, columns: int, lines: int) -> Frame:
+        width = max(4, columns - 1)
+        strokes = self._strokes
+        laid = strokes.input.lay_out(width, max(1, min(_INPUT_ROWS, lines - 3)))
+        live = strokes.menu.lines(width) if strokes.menu.open else self._rows.lines(width)
+        room = max(0, min(MAX_LIVE, lines - len(laid.rows) - 2))
+        above = [paint(line, width, color=self.color) for line in live[-room:]] if room else []
+        below = [paint(self._footer(width), width, color=self.color)] if lines > 2 else []
+        rows = [*above, *laid.rows, *below]
+        return Frame(rows, (len(above) + laid.cursor[0], min(laid.cursor[1], columns - 1)))
+
+    def _footer(self, width: int) -> Line:
+        search = self._strokes.input.search
+        if search is not None:
+            found = "" if search.found is not None or not search.words else "  nothing found"
+            return ((f"  search: {search.words}", "bold"), (f"{found}  Enter takes it, Esc leaves", "dim"))
+        text, until = self._hint
+        if text and asyncio.get_running_loop().time() < until:
+            return ((f"  {text}", "bold"),)
+        return self._rows.footer(width)
+
+    def _write_finished(self) -> None:
+        finished, self._finished = self._finished, []
+        if finished:
+            self._console.write("".join(f"{line}\n" for line in finished))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _load_editor(self) -> None:
+        from importlib import import_module
+
+        # In a thread, so that strokes are taken and painted meanwhile.
+        editing = await asyncio.to_thread(import_module, "planck.cli.screen.editing")
+        self._strokes.input.use(editing.RichEditor(vi=self.settings.vi))
+        self.touch()
+
+    def _complete(self) -> None:
+        """Looks for completions of what stands before the cursor, if that is another text than before."""
+        before = self._strokes.input.shown
+        if before == self._completed:
+            return
+        self._completed = before
+        if self._completing:
+            self._completing.cancel()
+        if not self.completers or not before:
+            self._strokes.offer(())
+            return
+        self._completing = self._begin(self._find_choices(before))
+
+    async def _find_choices(self, before: str) -> None:
+        found = [choice for completer in self.completers for choice in await completer.complete(before)]
+        self._strokes.offer([choice for choice in found if before[choice.start :] != choice.text.rstrip()])
+        self.touch()
+
+    async def _edit_outside(self) -> None:
+        from planck.cli.screen.outside import edit_in_program
+
+        self._console.lend()
+        try:
+            text = await edit_in_program(self._strokes.input.text)
+        finally:
+            self._console.take_back()
+        if text is None:
+            self.hint("set $VISUAL or $EDITOR to a program that is there")
+        else:
+            self.edit(text)
