@@ -135,11 +135,11 @@ async def test_every_change_of_the_call_changes_what_the_answer_is_bound_to() ->
     assert len({question.digest for question in person.asked}) == 5
 
 
-async def test_questions_of_all_agents_stand_in_one_queue() -> None:
+async def test_questions_of_all_agents_are_put_at_once_in_their_order() -> None:
     person = Person(yes())
     session = Session(person)
     await asyncio.gather(*(session.call(f"agent {n}", BASH, command=f"run {n}") for n in range(20)))
-    assert person.most == 1
+    assert person.most == 20
     assert [question.agent for question in person.asked] == [f"agent {n}" for n in range(20)]
 
 
@@ -300,7 +300,7 @@ async def test_what_words_can_not_say_is_allowed_once_only(command: str) -> None
     assert person.asked[0].rule == ""
 
 
-async def test_nobody_answers_in_time_is_no_and_the_queue_goes_on() -> None:
+async def test_nobody_answers_in_time_is_no_and_others_are_answered() -> None:
     class Asleep:
         def __init__(self) -> None:
             self.asked = 0
@@ -319,7 +319,7 @@ async def test_nobody_answers_in_time_is_no_and_the_queue_goes_on() -> None:
     assert not isinstance(second, Err)
 
 
-async def test_a_call_that_is_gone_leaves_the_queue() -> None:
+async def test_a_call_that_is_gone_is_asked_about_no_more() -> None:
     entered = asyncio.Event()
 
     class Slow:

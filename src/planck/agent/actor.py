@@ -9,7 +9,6 @@ import msgspec
 from planck.agent.agent import Agent
 from planck.agent.turn import run_turn
 from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
-from planck.records.history import end_interrupted
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.toolkit.journal import Entry
 
@@ -114,7 +113,7 @@ class Actor:
                 self._work = self.opening = None
                 return None
             facts += self.agent.begin_turn(self.opening)
-        facts += [end_interrupted(call) for call in self.agent.history.open_calls]
+        facts += self.agent.history.end_open_calls()
         facts += self.agent.take_news()
         facts += self.agent.settle(self.agent.tally)
         if error:

@@ -40,6 +40,7 @@ class TerminalApprover:
         self._typed = b""
         self._hand = Hand()
         self._asked = 0
+        self._turn = asyncio.Lock()
         self._mark: Callable[[bool], int] = self._flush_input
 
     def attach(self, terminal: Terminal, mark: Callable[[bool], int] | None = None) -> None:
@@ -60,6 +61,10 @@ class TerminalApprover:
             self._lines.put_nowait(line)
 
     async def decide(self, question: Question) -> Answer:
+        async with self._turn:  # one person reads one question at a time
+            return await self._ask(question)
+
+    async def _ask(self, question: Question) -> Answer:
         terminal = self._terminal = self._terminal or Terminal()
         with terminal.still():
             terminal.line(_call_text(question), whole=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from planck.headless.pacing import Pacing
 from planck.records import codec
 from planck.records.events import Event, frame
 from planck.records.outcome import ErrorKind, PlanckError
@@ -16,8 +17,6 @@ _MAX_BYTES = 16 << 20
 """What may wait for one client; more, and it is cut off."""
 _IN_A_ROW = 64
 """Frames of the log that are read for one client before others get their turn."""
-_PACE = 1 / 30
-"""Seconds between two joined frames of one agent."""
 
 LIVE = "live"
 """The type of the frame between the log and what happens: what agents are saying at that moment."""
@@ -50,7 +49,7 @@ class Feed:
         self.ended = False
         self._session = session
         self._clients: list[FeedClient] = []
-        self._joined = joined
+        self._pacing = Pacing(self) if joined else None
 
     def open(self, after: int) -> "FeedClient":
         """Returns a client that gets the log after that number first, then `live`, then what happens."""
@@ -70,6 +69,8 @@ class Feed:
         """
         if not self._clients and not self.ended:
             self._session.attach(self)
+        if self._pacing:
+            self._pacing.flush()  # what the others get now, the newcomer has in `live`
         self._clients.append(client)
         return FeedFrame(codec.encode(self._session.journal.live.snapshot()), None, LIVE)
 
@@ -78,13 +79,24 @@ class Feed:
             self._clients.remove(client)
             if not self._clients:
                 self._session.detach(self)
+                if self._pacing:
+                    self._pacing.stop()
 
     def push(self, event: Event) -> None:
+        if self._pacing:
+            self._pacing.push(event)
+        else:
+            self.send(event)
+
+    def send(self, event: Event) -> None:
         made = self._encode(event)
         for client in tuple(self._clients):  # one that is cut off leaves
             client.push(made)
 
     def end(self) -> None:
+        if self._pacing:
+            self._pacing.flush()
+            self._pacing.stop()
         self.ended = True
         for client in self._clients:
             client.wake()

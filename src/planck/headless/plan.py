@@ -70,7 +70,8 @@ class SessionPlan:
         budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
         limits = config.limits
         self.bounds = Bounds(options.max_steps or limits.steps, budget, limits.calls, limits.answer_bytes)
-        approvals = Approvals(runtime.approver) if runtime.approver else None
+        asked = runtime.approver
+        approvals = Approvals(asked, session_id=session_id, clock=runtime.clock) if asked else None
         self._rules = RuleBook(project)
         self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
 

@@ -126,7 +126,7 @@ class SessionWiring:
         self._gates[spec.id] = (spec, gate)
         caller = Caller(spec.name, str(self._site.workspace / spec.cwd))
         permit = HookedPermit(gate, self.hooks, caller, scribe)
-        executor = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
+        executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         kit = Kit(tools, Hooked(executor, self.hooks, caller, tools), plan.tools.prepare(spec, tools))
         seat = self.seats.seat_for(spec.model, spec.compactor)
         runtime.peers.attach(tools, spec.tools, scribe)

@@ -1,4 +1,4 @@
-"""The user is asked one question at a time, from any depth, and an answer fits no other question."""
+"""The user is asked, from any depth, until a deadline; an answer fits no other question."""
 
 import asyncio
 import hashlib
@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Confinement
+from planck.records.ports import Clock, add_seconds
+from planck.toolkit.clock import SystemClock
 
 PATIENCE = 3600.0
 """Seconds a question may wait; then the answer is no."""
@@ -17,22 +19,37 @@ class Approver(Protocol):
     """Somebody outside the team: agents can't reach it."""
 
     async def decide(self, question: Question) -> Answer:
-        """Returns the user's answer; is cancelled when the call that waits is gone."""
+        """Returns the user's answer; is cancelled when the call that waits is gone.
+
+        Several questions may wait at once: who can show only one lets the others wait.
+        """
 
 
 class Approvals:
-    """The one queue of a session, which puts questions in their order of arrival."""
+    """The questions of a session: each is put at once, and out of time the answer is no."""
 
-    def __init__(self, approver: Approver, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        approver: Approver,
+        patience: float = PATIENCE,
+        *,
+        session_id: str = "",
+        clock: Clock | None = None,
+    ) -> None:
+        self.session_id = session_id
         self._approver = approver
         self._patience = patience
-        self._turn = asyncio.Lock()
+        self._clock = clock or SystemClock()
+
+    def find_deadline(self) -> str:
+        """When the answer to a question that is put now would be no."""
+        return add_seconds(self._clock.now(), self._patience)
 
     async def ask(self, question: Question) -> Answer:
         """Returns no for a late answer, and for one that was given to another question."""
         refused = Answer(question.id, question.digest, False)
         try:
-            async with self._turn, asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._patience):
                 answer = await self._approver.decide(question)
         except TimeoutError:
             return refused

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from planck.permissions.approver import Approvals
 from planck.permissions.policy import Surroundings, Verdict, ask_about_address, find_trial, judge
-from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, request_fact
+from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, hide_keys, request_fact
 from planck.permissions.rules import Decision, Rule, SourcedRule, load
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
@@ -17,7 +17,7 @@ from planck.records.events import PermissionDecision
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.ports import Ids
 from planck.records.visible import spell_out
-from planck.toolkit.permit import Trial
+from planck.toolkit.permit import Rehearsal, Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.toolkit.truncate import truncate
@@ -41,7 +41,7 @@ class Rules(Protocol):
 
 
 class Gate:
-    """One per session: what holds for all its agents, and the one queue of questions."""
+    """One per session: what holds for all its agents, and where they ask."""
 
     def __init__(self, rules: Rules, *, ids: Ids, approvals: Approvals | None = None) -> None:
         """Without `approvals` nobody is there to ask, and what would be asked is denied."""
@@ -71,8 +71,12 @@ class Gate:
         """Whether the user takes what a server now says of its tools; nobody there: no."""
         if self.approvals is None:
             return False
-        question = ask_for_tools(self.ids.new(), change)
-        await scribe.record(request_fact(question, ""), barrier=True)
+        question = replace(
+            ask_for_tools(self.ids.new(), change),
+            session_id=self.approvals.session_id,
+            deadline=self.approvals.find_deadline(),
+        )
+        await scribe.record(request_fact(question), barrier=True)
         allow = (await self.approvals.ask(question)).allow
         fact = PermissionDecision(
             call_id="",
@@ -124,6 +128,8 @@ class AgentGate:
         self.name = name
         self._gate = gate
         self.authority = authority
+        self.rehearsal: Rehearsal | None = None
+        """Shows the user what a call would do; None: the question shows its arguments alone."""
         self._scribe = scribe
 
     async def decide(
@@ -154,31 +160,40 @@ class AgentGate:
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
         question = ask_for_call(gate.ids.new(ctx.call_id), self, tool, args, verdict, gate.place)
-        await self._scribe.record(request_fact(question, ctx.call_id), barrier=True)
+        dry = replace(ctx, confinement=verdict.confinement)
+        preview = await self.rehearsal.rehearse(tool, args, dry) if self.rehearsal else ""
+        question = replace(
+            question,
+            session_id=gate.approvals.session_id,
+            call_id=ctx.call_id,
+            preview=spell_out(preview),
+            deadline=gate.approvals.find_deadline(),
+        )
+        question = hide_keys(question, ctx.keys)
+        await self._scribe.record(request_fact(question), barrier=True)
         answer = await gate.approvals.ask(question)
+        said = {"request_id": question.id, "request": answer.request}
         if not answer.allow:
-            said = truncate(spell_out(answer.reason), _MAX_REASON)
-            why = f"the user said no{said and ': ' + said}"
-            return await self._deny(ctx, tool, why, verdict, question.id)
+            reason = truncate(spell_out(answer.reason), _MAX_REASON)
+            why = f"the user said no{reason and ': ' + reason}"
+            return await self._deny(ctx, tool, why, verdict, **said)
         scope, how = gate.remember(self.agent_id, question, answer)
         reason = f"the user said yes{how}"
-        await self._record(ctx, tool, reason, allow=True, request_id=question.id, scope=scope.value)
+        await self._record(ctx, tool, reason, allow=True, scope=scope.value, **said)
         return verdict.confinement
 
-    async def _deny(
-        self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, question_id: str = ""
-    ) -> Err:
+    async def _deny(self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, **answered: Any) -> Err:
         way_out = "choose another --permission-mode or add a rule"
         if verdict.confinement.addresses:
             way_out = "add the address under `providers`, or use a model of list_models"
         reason = f"{tool.name!r} is not permitted: {why}; go on without it, or tell the user to {way_out}"
-        await self._record(ctx, tool, reason, allow=False, request_id=question_id)
+        await self._record(ctx, tool, reason, allow=False, **answered)
         return Err(ErrorKind.PERMISSION_DENIED, reason)
 
     async def _record(
         self, ctx: ToolContext, tool: Tool, reason: str, *, allow: bool, **answered: Any
     ) -> None:
-        """`answered`: the question that it was, and for how long the answer holds."""
+        """`answered`: the question that it was, for how long the answer holds, and its client's key."""
         decision: Literal["allow", "deny"] = "allow" if allow else "deny"
         fact = PermissionDecision(
             call_id=ctx.call_id, tool=tool.name, decision=decision, reason=reason, **answered

@@ -11,6 +11,7 @@ from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
 from planck.records.events import PermissionRequest
+from planck.records.ports import Keys, KnownKeys
 from planck.records.visible import spell_out
 from planck.toolkit.tool import Effect, Tool
 
@@ -68,9 +69,25 @@ def ask_for_tools(id: str, change: ToolChange) -> Question:
     )
 
 
-def request_fact(question: Question, call_id: str) -> PermissionRequest:
-    fields = ("id", "tool", "agent", "text", "adds", "reason", "rule", "digest")
-    return PermissionRequest(call_id=call_id, **{field: getattr(question, field) for field in fields})
+def hide_keys(question: Question, keys: KnownKeys | None) -> Question:
+    """The question as the log has it: what the user sees may be seen by others, or go to another machine."""
+    if keys is None:
+        return question
+    known = keys()
+    shown = ("agent", "tool", "text", "adds", "reason", "rule", "preview")
+    return msgspec.structs.replace(
+        question, **{field: _hide(known, getattr(question, field)) for field in shown}
+    )
+
+
+def _hide(known: Keys, text: str) -> str:
+    safe, rest = known.split_bytes(text.encode(errors="replace"))
+    return (safe + rest).decode(errors="replace")
+
+
+def request_fact(question: Question) -> PermissionRequest:
+    fields = PermissionRequest.__struct_fields__
+    return PermissionRequest(**{field: getattr(question, field) for field in fields})
 
 
 def _call_text(tool: Tool, args: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ from planck.records.events import (
     Envelope,
     ErrorData,
     Origin,
+    PermissionDecision,
+    PermissionRequest,
     Rewound,
     ToolEnd,
     TurnEnd,
@@ -54,6 +56,12 @@ INTERRUPTED = Err(
     ErrorKind.INTERRUPTED,
     "this call was stopped before it ended; its outcome is unknown and it was not run again. "
     "Check what it did before you repeat it.",
+)
+
+
+NEVER_RUN = Err(
+    ErrorKind.PERMISSION_DENIED,
+    "this call was not run: its turn was stopped while the user was asked about it. Nothing was changed.",
 )
 
 
@@ -99,6 +107,10 @@ class History:
                 ran = fact.error is None
                 shown = f"{fact.output}\n{fact.notice}" if fact.notice else fact.output
                 self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images))
+            case PermissionRequest():
+                self._mark(fact.call_id, asked=fact.id)
+            case PermissionDecision():
+                self._mark(fact.call_id, denied=fact.reason if fact.decision == "deny" else "")
             case TurnEnd():
                 self.in_turn = False
                 self.close_open_calls()
@@ -113,6 +125,16 @@ class History:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         return tuple(entry.call for entry in self._open if entry.result is None)
+
+    def end_open_calls(self) -> list[View]:
+        """Makes the one result of each call whose end nobody saw; a question that nobody answered is a no."""
+        facts: list[View] = []
+        for entry in self._open:
+            if entry.result is None:
+                if entry.asked:
+                    facts.append(_withdraw_question(entry))
+                facts.append(_end_call(entry.call, entry.cut_short))
+        return facts
 
     @property
     def balanced(self) -> list[Message]:
@@ -159,6 +181,11 @@ class History:
         if message.usage.context_tokens:
             self._counted, self._uncounted_bytes = message.usage.context_tokens, 0
             self._counted_bytes = self._bytes
+
+    def _mark(self, call_id: str, *, asked: str = "", denied: str = "") -> None:
+        for entry in self._open:
+            if entry.call.id == call_id:
+                entry.asked, entry.denied = asked, denied
 
     def _finish(self, result: ToolResult) -> None:
         """The first result of a call counts; one that nobody asked for is not shown."""
@@ -208,15 +235,26 @@ class History:
 
 
 class _Open:
-    __slots__ = ("call", "result")
+    __slots__ = ("asked", "call", "denied", "result")
 
     def __init__(self, call: ToolCall) -> None:
         self.call = call
         self.result: ToolResult | None = None
+        self.asked = ""
+        """The question that it waits for; so long it does not run."""
+        self.denied = ""
+        """Why it may not; its result may have to wait for those before it."""
+
+    @property
+    def cut_short(self) -> Err:
+        """What is to be said of it where it ends now."""
+        if self.denied:
+            return Err(ErrorKind.PERMISSION_DENIED, self.denied)
+        return NEVER_RUN if self.asked else INTERRUPTED
 
 
 def _results(entries: Sequence[_Open]) -> ToolMessage:
-    return ToolMessage(tuple(entry.result or _interrupted_result(entry.call) for entry in entries))
+    return ToolMessage(tuple(entry.result or _cut_short_result(entry) for entry in entries))
 
 
 def _speaker(envelope: Envelope) -> str:
@@ -240,17 +278,21 @@ def _render_envelope(envelope: Envelope) -> str:
     )
 
 
-def end_interrupted(call: ToolCall) -> ToolEnd:
-    """Makes the one result of a call whose end nobody saw."""
-    return ToolEnd(
-        id=call.id,
-        name=call.name,
-        ok=False,
-        output=str(INTERRUPTED),
-        error=ErrorData(INTERRUPTED.kind, INTERRUPTED.message, {}),
-        duration_ms=0,
+def _end_call(call: ToolCall, why: Err) -> ToolEnd:
+    error = ErrorData(why.kind, why.message, {})
+    return ToolEnd(id=call.id, name=call.name, ok=False, output=str(why), error=error, duration_ms=0)
+
+
+def _withdraw_question(entry: _Open) -> PermissionDecision:
+    return PermissionDecision(
+        call_id=entry.call.id,
+        tool=entry.call.name,
+        decision="deny",
+        reason="the turn was stopped before anybody answered",
+        request_id=entry.asked,
     )
 
 
-def _interrupted_result(call: ToolCall) -> ToolResult:
-    return ToolResult(call.id, call.provider_id, call.name, False, str(INTERRUPTED))
+def _cut_short_result(entry: _Open) -> ToolResult:
+    call = entry.call
+    return ToolResult(call.id, call.provider_id, call.name, False, str(entry.cut_short))

@@ -17,7 +17,6 @@ from planck.records.events import (
     UsageSpent,
     View,
 )
-from planck.records.history import end_interrupted
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
 from planck.team.mail import is_news
@@ -34,7 +33,7 @@ class RestoredAgent(msgspec.Struct, frozen=True):
 
     def end_cut_turn(self) -> list[View]:
         """Returns the facts that end that turn: each open call gets its one result, nothing is run again."""
-        facts: list[View] = [end_interrupted(call) for call in self.agent.history.open_calls]
+        facts = self.agent.history.end_open_calls()
         if news := tuple(one.id for one in self.agent.history.unread.values() if is_news(one)):
             facts.append(Delivery(ids=news, state="delivered"))  # it wakes nobody
         if self.opening:

@@ -18,6 +18,11 @@ class Trial(Protocol):
         run again, or why it is not."""
 
 
+class Rehearsal(Protocol):
+    async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> str:
+        """Returns what the tool's dry run says, bounded; nothing is changed, and nothing asked."""
+
+
 class Permit(Protocol):
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext

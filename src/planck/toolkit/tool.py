@@ -113,9 +113,11 @@ class Tool:
             **({} if "type" in parameters else {"type": "object"}),
             **parameters,
         }
+        self.effect = Effect(effect)
         self.execute = _as_execute(name, execute)
         self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run)
-        self.effect = Effect(effect)
+        self.plans = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
+        """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
         self.timeout = timeout
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""

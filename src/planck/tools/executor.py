@@ -15,11 +15,11 @@ from planck.records.authority import Confinement
 from planck.records.events import ToolProgress
 from planck.records.messages import ToolCall
 from planck.records.nearest import did_you_mean_one_of
-from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, KnownKeys
 from planck.toolkit.permit import Permit
 from planck.toolkit.scribe import Scribe
-from planck.toolkit.tool import Execute, Tool, ToolContext, is_async
+from planck.toolkit.tool import Execute, Tool, ToolContext, is_async, unheard, unrecorded
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import DEFAULT_MAX, truncate
 from planck.tools import arguments
@@ -32,6 +32,10 @@ _GRACE = 3.0
 """Seconds a cancelled tool may take to clean up (kill its command) before it is left behind."""
 _MAX_LEFT_BEHIND = 64
 _KEPT_PROGRESS = 64
+_REHEARSAL = 5.0
+"""Seconds that a dry run may take while somebody is about to be asked."""
+_MAX_PREVIEW = 64 * 1024
+"""Characters of it that the user is shown, and the log keeps."""
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -116,6 +120,29 @@ class Executor:
                 task.cancel()
             if running:
                 await asyncio.wait(running, timeout=2 * _GRACE)
+
+    async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> str:
+        """Runs the tool's own dry run for whoever decides about the call; why it can't is said in its place.
+
+        It is given nothing to record with, and little time; a tool without one says nothing.
+        """
+        if not tool.plans:
+            return ""
+        dry = msgspec.structs.replace(ctx, dry_run=True, progress=unheard, record=unrecorded)
+        task = asyncio.get_running_loop().create_task(self._run_guarded(tool, args, dry))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=_REHEARSAL)
+        except asyncio.CancelledError:
+            await self._stop(task, tool)
+            raise
+        if not done:
+            await self._stop(task, tool)
+            return f"[its dry run did not finish within {_REHEARSAL:g} s]"
+        outcome = task.result()
+        if isinstance(outcome, Err):
+            return f"[it would fail: {outcome}]"[:_MAX_PREVIEW]
+        text = str(outcome.value.get("output", "")) if isinstance(outcome, Ok) else ""
+        return text if len(text) <= _MAX_PREVIEW else f"{text[:_MAX_PREVIEW]}\n[the rest is not shown]"
 
     async def _call(self, read: ReadCall, slots: asyncio.Semaphore) -> Finished:
         call, begun = read.call, self._clock.monotonic()

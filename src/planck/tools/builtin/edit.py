@@ -4,7 +4,7 @@ from typing import Any
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, Views, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, diff, prose, replace
 
 _MAX_COMPARED = 20_000
 """Lines looked at for the nearest one."""
@@ -22,9 +22,9 @@ def edit_tool(views: Views) -> Tool:
         return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        old = views.of(ctx).root.peek(args["path"], MAX_FILE)
+        old = views.of(ctx).root.under(ctx.confinement).peek(args["path"], MAX_FILE)
         content, count = _apply_edit(old, args)
-        change = diff(old[0] if old else b"", content, args["path"])
+        change = diff(old[0] if old else b"", content, args["path"], limit=PLANNED)
         plan = f"Would edit {args['path']} ({_times(count)}).\n{change}".rstrip()
         return describe_plan("edit", args, plan)
 

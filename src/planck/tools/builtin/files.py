@@ -21,6 +21,8 @@ MAX_FILE = 8 << 20
 """Bytes of a file that is written or edited as a whole."""
 _MAX_REMEMBERED = 32 << 20
 _MAX_DIFF = 8_000
+PLANNED = 60_000
+"""Characters of a diff that a dry run shows: somebody may decide by it."""
 
 
 class Contents:
@@ -147,15 +149,18 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def diff(before: bytes | None, after: bytes, path: str) -> str:
+def diff(
+    before: bytes | None, after: bytes, path: str, *, created: bool = False, limit: int = _MAX_DIFF
+) -> str:
     """Unified, bounded; empty where the old content is forgotten or the files are too long to compare."""
     if before is None or max(len(before), len(after)) > 1 << 20:
         return ""
     old, new = (content.decode(errors="replace").splitlines() for content in (before, after))
     import difflib
 
-    text = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=2))
-    return text if len(text) <= _MAX_DIFF else text[:_MAX_DIFF] + "\n…"
+    source = "/dev/null" if created else f"a/{path}"
+    text = "\n".join(difflib.unified_diff(old, new, source, f"b/{path}", lineterm="", n=2))
+    return text if len(text) <= limit else text[:limit] + "\n…"
 
 
 class Spills:

@@ -3,7 +3,7 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, Views, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, diff, prose, replace
 
 
 def write_tool(views: Views) -> Tool:
@@ -19,13 +19,11 @@ def write_tool(views: Views) -> Tool:
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         path: str = args["path"]
-        old = views.of(ctx).root.peek(path, MAX_FILE)
+        old = views.of(ctx).root.under(ctx.confinement).peek(path, MAX_FILE)
         content = _with_line_ends_of(old, args["content"])
-        if old is None:
-            plan = f"Would create {path} ({len(content)} bytes)."
-        else:
-            plan = f"Would write {path} ({len(content)} bytes).\n{diff(old[0], content, path)}".rstrip()
-        return describe_plan("write", args, plan)
+        verb = "create" if old is None else "write"
+        change = diff(old[0] if old else b"", content, path, created=old is None, limit=PLANNED)
+        return describe_plan("write", args, f"Would {verb} {path} ({len(content)} bytes).\n{change}".rstrip())
 
     return Tool(
         "write",
