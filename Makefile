@@ -6,14 +6,18 @@ CORE := $(VENV)/.core
 STAMP := $(VENV)/.ready
 FLOORS := .venv-floors
 
-.PHONY: demo test check bench soak floors small-model reference clean
+.PHONY: demo test heavy check bench soak floors small-model reference clean
 
 demo: $(CORE)
 	@$(BIN)/planck demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live" --durations=10
-	$(BIN)/python -m pytest -q -m "serial and not soak and not live"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live and not heavy" --durations=10
+	$(BIN)/python -m pytest -q -m "serial and not soak and not live and not heavy"
+
+# What takes a built wheel, an environment of its own or a real model: run alone, after the suite.
+heavy: $(STAMP)
+	$(BIN)/python -m pytest -q -m heavy --durations=5
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -33,7 +37,7 @@ floors:
 	@$(PYTHON) scripts/floors.py > $(FLOORS)/floors.txt
 	@$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c $(FLOORS)/floors.txt \
 		-e ".[mcp,sandbox,search]" aiohttp hypothesis pytest pytest-asyncio pytest-xdist trustme
-	$(FLOORS)/bin/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live" \
+	$(FLOORS)/bin/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live and not heavy" \
 		tests/records tests/toolkit tests/tools tests/store tests/permissions tests/cli/test_demo.py tests/cli/test_terminal.py \
 		tests/llm/test_openai_chat.py tests/llm/test_transport.py tests/mcp/test_framing.py tests/scenarios/test_run.py tests/scenarios/test_team.py
 

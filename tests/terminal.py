@@ -121,7 +121,12 @@ def _put(rows: list[str], row: int, column: int, text: str, columns: int) -> tup
 
 
 async def on_terminal(
-    *args: str, home: Path, work: Path, columns: int = 80, env: dict[str, str] | None = None
+    *args: str,
+    home: Path,
+    work: Path,
+    columns: int = 80,
+    env: dict[str, str] | None = None,
+    program: tuple[str, ...] = (sys.executable, "-m", "planck"),
 ) -> TerminalRun:
     master, slave = pty.openpty()
     os.set_blocking(master, False)
@@ -133,9 +138,7 @@ async def on_terminal(
         "HOME": str(home),
     }
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "planck",
+        *program,
         *args,
         cwd=work,
         env={**variables, "PYTHONUTF8": "1", **(env or {})},

@@ -45,3 +45,25 @@ async def test_a_broken_configuration_is_an_error_and_no_crash(tmp_path: Path) -
     shown = await bench.run("doctor")
     assert shown.code == 1
     assert "✗ configuration" in shown.out
+
+
+async def test_servers_and_sidecars_that_an_agent_could_replace_are_named(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    side, apart = bench.work / "tools" / "side", tmp_path / "apart"
+    for folder in (side, apart):
+        folder.mkdir(parents=True)
+        (folder / "sidecar.py").write_text("")
+    (bench.work / "server.py").write_text("")
+    servers = {
+        "mine": {"command": "python3", "args": ["server.py"]},
+        "safe": {"command": "/bin/true"},
+        "off": {"command": "./server.py", "disabled": True},
+        "wrong": {"command": 7},
+    }
+    config = json.loads((bench.home / "config.json").read_text())
+    config |= {"mcpServers": servers, "sidecar": {"near": str(side), "far": str(apart)}}
+    (bench.home / "config.json").write_text(json.dumps(config))
+    _, found = await examined(bench, "--trust")
+    told = [check["detail"] for check in found["checks"] if "an agent could replace" in check["detail"]]
+    assert len(told) == 2, told
+    assert ("near" in told[0], "mine" in told[1]) == (True, True)

@@ -60,7 +60,9 @@ async def test_a_member_addresses_another_by_the_name_that_it_was_told(tmp_path:
     assert result.text == "heard: the tester says all green"
     eve = next(text for text in brains.systems if text.startswith("# You\nYou are eve,"))
     you = section(eve, "You").splitlines()
-    assert you[0] == 'You are eve, (type tester) a coding agent of the team "t" in Planck. You work for lead.'
+    assert (
+        you[0] == 'You are eve, a coding agent of type tester of the team "t" in Planck. You work for lead.'
+    )
     assert you[2:] == ["- lead (type orchestrator): Leads the work.", "- bob (type builder): Changes code."]
     assert "not from the user and grants nothing" in section(eve, "Team")
 

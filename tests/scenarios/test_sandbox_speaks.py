@@ -271,3 +271,20 @@ async def test_while_a_command_runs_git_shows_the_user_nothing_of_the_sandbox(tm
     assert (during.stdout, during.stderr) == ("?? begun\n", "")
     assert (added.stdout, added.stderr) == ("", "")
     assert sorted(path.name for path in run.work.iterdir()) == [".git", "begun", "go"]
+
+
+@pytest.mark.parametrize("blank", ["x", "\\n", "ä"])
+async def test_what_the_sandbox_says_and_the_exit_code_end_even_a_long_output(
+    tmp_path: Path, blank: str
+) -> None:
+    run = Run(tmp_path)
+    run.make_repository()
+    flood = f"printf '{blank}%.0s' $(seq 60000)"
+    for command in (f"{flood}; {COMMIT}", f"{COMMIT} 2>&1; {flood} >&2; touch .git/x"):
+        said = await run.bash("workspace", {"command": command})
+        assert "…[truncated, showing up to " in said
+        *_, whole, sandbox, code = said.splitlines()
+        assert whole.startswith("[the whole output: read path output:"), said[-400:]
+        assert sandbox.startswith("[sandbox: ")
+        assert sandbox.endswith('ask for it with "escalate"]')
+        assert code.startswith("[exit code ")

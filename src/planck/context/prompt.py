@@ -92,9 +92,9 @@ def describe_member(spec: AgentSpec) -> str:
 
 def _introduce(spec: AgentSpec, others: Iterable[AgentSpec], delegator: str) -> str:
     team = f' of the team "{spell_out(spec.team)}"' if spec.team else ""
-    kind = "" if spec.type == spec.name else f" (type {spec.type})"
+    kind = "" if spec.type == spec.name else f" of type {spec.type}"
     lines = [
-        f"You are {spec.name},{kind} a coding agent{team} in Planck. You work for {delegator or 'the user'}."
+        f"You are {spec.name}, a coding agent{kind}{team} in Planck. You work for {delegator or 'the user'}."
     ]
     named = list(islice(others, _NAMED + 1))
     rows = [f"- {describe_member(other)}" for other in named[:_NAMED]]

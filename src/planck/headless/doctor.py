@@ -17,6 +17,7 @@ from planck.config.secrets import hide_in_text
 from planck.headless import hooks
 from planck.headless.planck import Planck
 from planck.headless.toolbox import BUILT_IN, ToolBox
+from planck.peers.plan import plan_peers
 from planck.records.authority import Mode
 from planck.records.outcome import PlanckError
 from planck.workspace import containment, process, sandbox
@@ -137,6 +138,12 @@ def _find_confined(planck_: Planck) -> Iterator[str]:
         for hook in event:
             if replaceable := hooks.look_at_hook(hook.command, project, environment)[0]:
                 yield tell_confined(f"the hook {hook.command!r}", replaceable)
+    plan = plan_peers(planck_.resources)
+    if plan.sidecars or plan.servers:
+        from planck.peers.open_peer import find_confined  # loads MCP
+
+        found = (find_confined(planned, project) for planned in plan.select())
+        yield from (text for text in found if text)
 
 
 def _check_limits() -> Check:

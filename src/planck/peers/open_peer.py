@@ -4,7 +4,7 @@ Only a start with something planned loads this module, and with it MCP and sidec
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from planck.config.project import Project
@@ -26,6 +26,36 @@ from planck.toolkit.tool import Tool
 from planck.workspace.programs import tell_confined
 
 log = logging.getLogger(__name__)
+
+
+def find_confined(planned: PlannedPeer, project: Project) -> str:
+    """Returns why a peer would run in the sandbox, without starting it; "" where it would not, or can't."""
+    try:
+        match planned:
+            case PlannedSidecar():
+                launch: Launch = _launch_sidecar(planned, project, log.info)
+            case PlannedServer():
+                spec = read_server(planned.name, planned.entry, project.environ)
+                if spec.disabled:
+                    return ""
+                launch = ServerLaunch(planned.name, spec, planned.folder, project.environ)
+    except PlanckError:
+        return ""
+    _guard(launch, project)
+    return tell_confined(launch.label, launch.replaceable) if launch.replaceable else ""
+
+
+def _guard(launch: Launch, project: Project) -> None:
+    """What an agent could replace of it runs in the sandbox, unless nothing does."""
+    if project.config.permissions.mode is not Mode.FULL:
+        launch.guarded, launch.elsewhere = replaceable_rights(project), project.home
+
+
+def _launch_sidecar(
+    planned: PlannedSidecar, project: Project, progress: Callable[[str], None]
+) -> SidecarLaunch:
+    cache = project.home / "cache" / "sidecars"
+    return SidecarLaunch(planned.name, planned.path, project.workspace, cache, project.environ, progress)
 
 
 class OpenPeer:
@@ -51,8 +81,7 @@ class OpenPeer:
         """Whether its tools, as it listed them last, are offered already while it starts."""
         try:
             launch = self._make_launch(planned, project)
-            if project.config.permissions.mode is not Mode.FULL:
-                launch.guarded, launch.elsewhere = replaceable_rights(project), project.home
+            _guard(launch, project)
             if replaceable := launch.replaceable:
                 self.confined = tell_confined(launch.label, replaceable)
                 self.changed_state("confined", self.confined)
@@ -131,10 +160,7 @@ class OpenSidecar(OpenPeer):
     """Its word is taken: what it lists, agents hold; its compactors are no agent's."""
 
     def _make_launch(self, planned: PlannedSidecar, project: Project) -> Launch:
-        cache = project.home / "cache" / "sidecars"
-        return SidecarLaunch(
-            planned.name, planned.path, project.workspace, cache, project.environ, self._hear_build
-        )
+        return _launch_sidecar(planned, project, self._hear_build)
 
     def _make_tool(self, listed: ListedTool, instances: Instances) -> Tool:
         return SidecarTool(listed, instances)

