@@ -190,9 +190,9 @@ class Planck:
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
         place = await plan.look_around()
-        logs = self._logs
-        log = logs.create(id, name, self.config.durability) if stored else logs.create_in_memory(id, name)
-        with log.close_on_failure():
+        logs, durability = self._logs, self.config.durability
+        made = logs.create(id, name, durability) if stored else logs.create_in_memory(id, name)
+        async with made as log:
             wired = SessionWiring(plan, log.journal, place, roster=specs)
             started = SessionStarted(
                 id=log.id,
@@ -222,8 +222,8 @@ class Planck:
         """
         self._check_open()
         self.project.check_store()
-        log = self._logs.open(id_or_name, self.config.durability)
-        with log.close_on_failure():
+        log = await self._logs.open(id_or_name, self.config.durability)
+        async with log.close_on_failure():
             if log.imported:
                 self._refuse_stranger(log)
             options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))

@@ -16,7 +16,7 @@ from planck.records.rows import AgentRow
 from planck.records.usage import Usage
 from planck.session.blocked import describe_state, why_blocked
 from planck.session.bus import Bus
-from planck.session.directory import SessionDirectory, SessionError, id_in, is_valid_name
+from planck.session.directory import SessionDirectory, SessionError, is_valid_name
 from planck.session.journal import SessionJournal
 from planck.session.listing import (
     Listing,
@@ -24,9 +24,9 @@ from planck.session.listing import (
     Summary,
     describe_holder,
     describe_log,
-    name_in,
     read_info,
 )
+from planck.session.names import id_in, name_in
 from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.store.database import companion
 from planck.store.directory import move_log, remove_log
@@ -193,6 +193,7 @@ class Archive:
         exported = transfer.read_trailer(file)
         path = self._place_import(exported.meta)
         await transfer.import_log(file, exported, path)
+        self._enter(path)
         return read_info(path)
 
     async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
@@ -200,11 +201,16 @@ class Archive:
         from planck.session import transfer
 
         with self._reading(id_or_name) as store:
-            id, name = self._ids.new(), self._directory.choose_name(name, self._ids)
-            meta = {**store.meta, "id": id, "name": name, "created": self._clock.now()}
-            path = self._directory.make_path(id, name)
-            await transfer.fork(store, path, meta, self._clock, _count_sound(store) if at is None else at)
-        return read_info(path)
+            id, at = self._ids.new(), _count_sound(store) if at is None else at
+            claim = self._directory.claim(id, name, self._ids)
+            meta = {**store.meta, "id": id, "name": claim.name, "created": self._clock.now()}
+            try:
+                await transfer.fork(store, claim, meta, self._clock, at)
+            except BaseException:
+                self._directory.forget(claim.path)
+                raise
+        self._enter(claim.path)
+        return read_info(claim.path)
 
     def check_free(self, id_or_name: str) -> None:
         """Raises `writer_conflict`, which names the process, where one has the session open."""
@@ -221,7 +227,14 @@ class Archive:
             if name == name_in(path):
                 return read_info(path)
             new = self._directory.make_path(id_in(path), self._directory.choose_name(name, self._ids))
-            move_log(path, new)
+            self._directory.note(
+                new
+            )  # before the log is there: with nobody behind it, it would be free again
+            try:
+                move_log(path, new)
+            except BaseException:
+                self._directory.forget(new)
+                raise
         try:
             store = SqliteStore.open(new)
             try:
@@ -234,7 +247,10 @@ class Archive:
                 store.close()
         except PlanckError:
             move_log(new, path)
+            self._directory.forget(new)
             raise
+        self._enter(new)
+        self._directory.forget(path)
         Listing(self._folder).forget(path)
         return read_info(new)
 
@@ -247,6 +263,7 @@ class Archive:
             remove_log(path)
         finally:
             lock.release()
+        self._directory.forget(path)
         shutil.rmtree(self._folder / f"{id_in(path)}.output", ignore_errors=True)
         Listing(self._folder).forget(path)
         return info
@@ -267,6 +284,11 @@ class Archive:
     def _list(self, everywhere: bool, limit: int | None = None) -> list[tuple[Path, SessionInfo]]:
         return Listing(self._folder).read(None if everywhere else self._workspace, limit)
 
+    def _enter(self, path: Path) -> None:
+        """Lets it be found in the workspace that its log names, which may be another."""
+        with self._directory.hold_names():
+            self._directory.note(path)
+
     def _reading(self, id_or_name: str) -> closing[SqliteReader]:
         return closing(SqliteReader.open(self._directory.find(id_or_name)))
 
@@ -275,7 +297,7 @@ class Archive:
         id, name = meta.get("id", ""), meta.get("name", "")
         if not (is_valid_name(id) and is_valid_name(name) and "_" not in id):
             raise SessionError(ErrorKind.INVALID_ARGS, f"{id!r}, {name!r} are no id and name of a session")
-        if list(self._folder.glob(f"{id}_*.db")):
+        if self._directory.has_id(id):
             raise SessionError(
                 ErrorKind.NOT_UNIQUE,
                 f"session {id!r} is already here; delete it first, or fork it to have it twice",

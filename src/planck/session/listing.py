@@ -14,7 +14,8 @@ import planck
 from planck.records import codec
 from planck.records.board import TEXT, Board, SessionState, apply
 from planck.records.events import USER, Event
-from planck.session.directory import id_in, is_same_place
+from planck.session.directory import is_left_behind, is_same_place
+from planck.session.names import id_in, name_in
 from planck.store.database import companion
 from planck.store.directory import LogFile, scan_logs
 from planck.store.lock import Holder, find_holder
@@ -103,7 +104,7 @@ class Listing:
                 break
             if place is None or place.is_home_of(self._know(file, now)):
                 info = self._describe(file, now)
-                if info.id:
+                if info.id and (info.head or info.problem or not is_left_behind(file.path)):
                     found.append((file.path, describe_holder(file.path, info)))
         self._save(files)
         return sorted(found, key=lambda one: one[1].updated, reverse=True)
@@ -116,7 +117,7 @@ class Listing:
             (noted.created, file.path) for file in files if place.is_home_of(noted := self._know(file, now))
         ]
         self._save(files)
-        return max(own)[1] if own else None
+        return next((path for _, path in sorted(own, reverse=True) if not is_left_behind(path)), None)
 
     def forget(self, path: Path) -> None:
         """Leaves nothing here of a log that is gone."""
@@ -224,11 +225,6 @@ def describe_holder(path: Path, info: SessionInfo) -> SessionInfo:
     holder = find_holder(companion(path, "lock"))
     dead = holder is None and info.state in ("running", "waiting")
     return replace(info, holder=holder, state="interrupted" if dead else info.state)
-
-
-def name_in(path: Path) -> str:
-    """Returns the session's name as its file name has it, which is what finds it."""
-    return path.stem.partition("_")[2]
 
 
 class _Said(msgspec.Struct, rename={"sender": "from"}):

@@ -1,7 +1,8 @@
 """The logs of one workspace's sessions: made under a free name, opened again, or held while nobody runs."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,19 @@ from planck.records.events import (
     View,
     view,
 )
+from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
 from planck.records.specs import ModelSpec
 from planck.session.bus import Bus
-from planck.session.directory import SessionDirectory
+from planck.session.directory import SessionDirectory, SessionError, is_left_behind
 from planck.session.journal import SessionJournal
+from planck.session.names import name_in
 from planck.store.database import Durability
+from planck.store.directory import remove_log
 from planck.store.memory import MemoryStore
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite import NewerLog, SqliteStore
 from planck.store.store import Store
+from planck.store.threads import finish_blocking, hand_over, run_blocking
 
 if TYPE_CHECKING:
     from planck.session.undo import Plan as UndoPlan
@@ -60,22 +65,37 @@ class SessionLog:
         """Gives it another name, recorded now; its file has it once nobody has that open: see `close`."""
         if name == self.name:
             return
-        self._directory.promise(name)
+        promise = partial(self._directory.promise, name, self._path)
+        await hand_over(promise, lambda _: self._directory.break_promise(name, self._path))
         try:
             await self.journal.record(None, 0, Renamed(name=name), barrier=True)
             if isinstance(self.store, SqliteStore):
                 self.store.change_meta({"name": name})
         except BaseException:
-            self._directory.promised.discard(name)
+            self._directory.break_promise(name, self._path)
             raise
-        self._directory.promised.discard(self.name)
+        self._directory.break_promise(self.name, self._path)
         self.name = name
 
     def close(self) -> None:
         """Ends it; a file whose log has another name by now is moved, now or when it is closed again."""
         self.journal.close()
         self.store.close()
-        if isinstance(self.store, SqliteStore) and self.store.path.stem.partition("_")[2] != self.name:
+        self._move()
+
+    async def aclose(self) -> None:
+        """The same, but what waits for the disk does so beside the loop."""
+        self.journal.close()
+        await self.store.aclose()
+        if self._path and name_in(self._path) != self.name:
+            await finish_blocking(self._move)
+
+    @property
+    def _path(self) -> Path | None:
+        return self.store.path if isinstance(self.store, SqliteStore) else None
+
+    def _move(self) -> None:
+        if isinstance(self.store, SqliteStore) and name_in(self.store.path) != self.name:
             self._directory.move(self.store, self.id, self.name)
 
     async def tell(self, text: str, ids: Ids) -> None:
@@ -92,13 +112,13 @@ class SessionLog:
                 facts.append(Delivery(ids=(news.id,), state="delivered"))
             await self.journal.record(row.id, 0, *facts)
 
-    @contextmanager
-    def close_on_failure(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def close_on_failure(self) -> AsyncGenerator[None, None]:
         """Sees to it that a session that could not be opened leaves no lock behind."""
         try:
             yield
         except BaseException:
-            self.store.close()
+            await self.store.aclose()
             raise
 
 
@@ -112,27 +132,62 @@ class SessionLogs:
         self._clock = clock
         self._keys = keys
 
-    def create(self, id: str, wanted: str, durability: Durability) -> SessionLog:
-        """Makes the log of a new session, under a name that no other of this workspace has."""
-        with self._directory.hold_names():
-            name = self._directory.choose_name(wanted, self._ids)
-            meta = {"id": id, "name": name, "workspace": str(self._workspace), "created": self._clock.now()}
-            path = self._directory.make_path(id, name)
-            store = SqliteStore.create(path, meta, durability=durability)
-        return self._wrap(store, id, name)
+    @asynccontextmanager
+    async def create(self, id: str, wanted: str, durability: Durability) -> AsyncGenerator[SessionLog, None]:
+        """Makes the log of a new session, under a name that no other of this workspace has.
 
-    def create_in_memory(self, id: str, wanted: str) -> SessionLog:
-        return self._wrap(MemoryStore(), id, self._directory.choose_name(wanted, self._ids))
+        One whose session could not be begun is gone again, and its name is free.
+        """
+        store = await hand_over(partial(self._create, id, wanted, durability), self._discard)
+        try:
+            yield self._wrap(store, id, store.meta["name"])
+        except BaseException:
+            await finish_blocking(self._discard, store)
+            raise
 
-    def open(self, id_or_name: str, durability: Durability = "process") -> SessionLog:
+    @asynccontextmanager
+    async def create_in_memory(self, id: str, wanted: str) -> AsyncGenerator[SessionLog, None]:
+        choose = partial(self._directory.choose_name, wanted, self._ids)
+        name = choose() if self._directory.indexed and not wanted else await run_blocking(choose)
+        yield self._wrap(MemoryStore(), id, name)
+
+    async def open(self, id_or_name: str, durability: Durability = "process") -> SessionLog:
         """Opens a stored one, by its id, or by its name: the newest of this workspace."""
-        store = SqliteStore.open(self._directory.find(id_or_name), durability=durability)
+        store = await hand_over(partial(self._open, id_or_name, durability), _close)
         return self._wrap(store, store.meta["id"], store.meta["name"])
+
+    def _create(self, id: str, wanted: str, durability: Durability) -> SqliteStore:
+        claim = self._directory.claim(id, wanted, self._ids)
+        meta = {"id": id, "name": claim.name, "workspace": str(self._workspace), "created": self._clock.now()}
+        try:
+            return SqliteStore.create(claim.path, meta, durability=durability, lock=claim.lock)
+        except BaseException:
+            self._remove(claim.path)
+            raise
+
+    def _discard(self, store: SqliteStore) -> None:
+        store.close()
+        self._remove(store.path)
+
+    def _remove(self, path: Path) -> None:
+        with suppress(OSError):
+            remove_log(path)
+        self._directory.forget(path)
+
+    def _open(self, id_or_name: str, durability: Durability) -> SqliteStore | NewerLog:
+        path = self._directory.find(id_or_name)
+        if is_left_behind(path):
+            raise SessionError(
+                ErrorKind.NOT_FOUND,
+                f"the session {name_in(path)!r} never began: its process ended first; start another",
+            )
+        return SqliteStore.open(path, durability=durability)
 
     @contextmanager
     def hold(self, id_or_name: str, added: Sequence[str] = ()) -> Iterator["HeldSession"]:
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
-        log = self.open(id_or_name)
+        store = self._open(id_or_name, "process")
+        log = self._wrap(store, store.meta["id"], store.meta["name"])
         try:
             yield HeldSession(log, (str(self._workspace), *added), self._ids, self._keys)
         finally:
@@ -141,6 +196,10 @@ class SessionLogs:
     def _wrap(self, store: Store, id: str, name: str) -> SessionLog:
         journal = SessionJournal(store, Bus(), self._clock, redactor=self._keys.redactor)
         return SessionLog(store, journal, self._directory, id, name)
+
+
+def _close(store: SqliteStore | NewerLog) -> None:
+    store.close()
 
 
 class HeldSession:

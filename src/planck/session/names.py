@@ -1,4 +1,6 @@
-"""Names for sessions that nobody named."""
+"""Names of sessions: in the names of their files, and for those that nobody named."""
+
+from pathlib import Path
 
 from planck.records.ports import Ids
 
@@ -29,3 +31,13 @@ def new_name(ids: Ids) -> str:
     number = int(ids.new(), 16)
     adjectives, nouns = _ADJECTIVES.split(), _NOUNS.split()
     return f"{adjectives[number % len(adjectives)]}-{nouns[number // 1009 % len(nouns)]}"
+
+
+def name_in(path: Path) -> str:
+    """Returns the session's name as its file name has it, which is what finds it."""
+    return path.stem.partition("_")[2]
+
+
+def id_in(path: Path) -> str:
+    """Returns the session's id as its file name has it."""
+    return path.name.partition("_")[0]

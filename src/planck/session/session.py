@@ -91,16 +91,14 @@ class Session:
         try:
             await self.team.aclose()
         finally:
-            self._log.close()
+            await self._log.aclose()
 
 
 async def start_session(
     log: SessionLog, started: SessionStarted, specs: Sequence[AgentSpec], team: Team
 ) -> Session:
     """Begins the log of a new session; the orchestrator is the first of the specs."""
-    await log.journal.record(None, 0, started)
-    for spec in specs:
-        await team.add(spec)
+    await team.begin(specs, started)
     return Session(log, team)
 
 

@@ -16,6 +16,7 @@ from planck.records.events import DELTAS, Event, Forked, Frame, frame
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus
+from planck.session.directory import Claim
 from planck.session.journal import SessionJournal
 from planck.store.chain import name_blob
 from planck.store.directory import make_private, remove_log
@@ -50,13 +51,15 @@ class Blob(msgspec.Struct, frozen=True):
     base64: str
 
 
-async def fork(source: SqliteReader, path: Path, meta: Mapping[str, str], clock: Clock, at: int) -> None:
-    """Makes a log at `path` that begins with the first `at` events, byte for byte; only reads the source."""
+async def fork(source: SqliteReader, claim: Claim, meta: Mapping[str, str], clock: Clock, at: int) -> None:
+    """Makes a log that begins with the first `at` events, byte for byte; only reads the source."""
     if not 0 < at <= source.head:
+        claim.lock.release()
         raise StoreError(
             ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
         )
-    copy = SqliteStore.create(path, {**meta, "parent": source.meta.get("id", ""), "forked_at": str(at)})
+    parent = {"parent": source.meta.get("id", ""), "forked_at": str(at)}
+    copy = SqliteStore.create(claim.path, {**meta, **parent}, lock=claim.lock)
     try:
         copy.adopt_blobs(_named_blobs(source, at))
         copy.adopt(islice(source.raw(), at))
@@ -64,7 +67,7 @@ async def fork(source: SqliteReader, path: Path, meta: Mapping[str, str], clock:
         await SessionJournal(copy, Bus(), clock).record(None, 0, origin, barrier=True)
     except BaseException:
         copy.close()
-        remove_log(path)
+        remove_log(claim.path)
         raise
     copy.close()
 

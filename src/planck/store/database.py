@@ -16,9 +16,17 @@ class Disk:
     """The calls that can fail because of the disk; a test hands in one that fails on purpose."""
 
     def connect(self, uri: str) -> sqlite3.Connection:
-        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
+        # Opened and closed in a thread, used on the loop in between: never by two at a time.
+        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0, check_same_thread=False)
 
     def sync(self, fd: int) -> None:
+        os.fdatasync(fd)
+
+    def write_new(self, fd: int, data: bytes) -> None:
+        """Writes all of a new file, and returns once it is on the disk."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
         os.fdatasync(fd)
 
 

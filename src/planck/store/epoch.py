@@ -65,9 +65,6 @@ class Epoch:
         )
 
 
-def begin_epoch(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
+def begin_epoch(connection: sqlite3.Connection) -> None:
     """Whoever held the log before is refused from here on."""
-    connection.execute("BEGIN IMMEDIATE")
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'epoch'")
-    connection.execute("COMMIT")

@@ -77,6 +77,9 @@ class MemoryStore:
     def close(self) -> None:
         self._closed = True
 
+    async def aclose(self) -> None:
+        self.close()
+
 
 if TYPE_CHECKING:
     _: type[Store] = MemoryStore

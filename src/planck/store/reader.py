@@ -5,7 +5,7 @@ An event's bytes are the record; a hash chain over them shows any change.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,24 @@ PAGE = 512
 
 
 class SqliteReader:
-    def __init__(self, path: Path, connection: sqlite3.Connection, disk: Disk) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        disk: Disk,
+        fresh: Mapping[str, str] | None = None,
+    ) -> None:
+        """`fresh` is all that is in a log which was made this moment."""
         self.path = path
         self._db = connection
         self._disk = disk
         self._closed = False
-        self.meta = load_meta(connection)
+        self.meta = load_meta(connection) if fresh is None else dict(fresh)
         self._epoch_number = self.meta.pop("epoch", "")
         self.damage: Err | None = None
+        if fresh is not None:
+            self.head, self.head_hash = 0, GENESIS
+            return
         # Before the tail: a writer that commits and testifies in between must not look like a loss.
         seen = read_witness(companion(path, "witness"))
         self.head, self.head_hash = self._read_tail()

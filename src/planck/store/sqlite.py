@@ -7,7 +7,6 @@ makes it survive a power cut.
 import asyncio
 import hashlib
 import logging
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -36,6 +35,8 @@ from planck.store.lock import WriterLock
 from planck.store.migrations import MIGRATIONS, migrate, read_version
 from planck.store.reader import PAGE, SqliteReader
 from planck.store.store import CommitListener, Store, StoreError
+from planck.store.template import FIRST_EPOCH, make_image, put_file
+from planck.store.threads import THREADS, finish_blocking
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +46,15 @@ _CHECKPOINT_BYTES = 4 << 20
 class SqliteStore(SqliteReader):
     """The one writer of a log: it holds the lock until it is closed."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, disk: Disk, lock: WriterLock) -> None:
-        super().__init__(path, connection, disk)
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        disk: Disk,
+        lock: WriterLock,
+        fresh: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(path, connection, disk, fresh)
         self._lock = lock
         self._queue: list[_Batch] = []
         self._held: dict[bytes, bytes] = {}
@@ -67,16 +75,30 @@ class SqliteStore(SqliteReader):
         *,
         durability: Durability = "process",
         disk: Disk | None = None,
+        lock: WriterLock | None = None,
     ) -> "SqliteStore":
-        """Makes a new log at `path`, which must not exist, and its directory, for this user only."""
-        make_private(path.parent)
+        """Makes a new log at `path`, which must not exist, and its directory, for this user only.
+
+        `lock`, if the caller has it already, is the store's from here on. It waits for the disk, so it
+        belongs into a thread where a loop runs, and so does `open`.
+        """
+        disk = disk or Disk()
+        if lock is None:
+            make_private(path.parent)
+            # Before the file has its name: nobody else can have the log first.
+            lock = WriterLock(companion(path, "lock"))
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        except OSError as e:
-            raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"can't create the log {str(path)!r}: {e}") from e
-        store = _open_writer(path, durability, disk or Disk(), meta)
-        assert isinstance(store, SqliteStore)  # the file is ours, and this version's
-        return store
+            image = make_image(meta)
+            try:
+                put_file(path, image, disk)
+            except OSError as e:
+                raise StoreError(
+                    ErrorKind.LOG_WRITE_FAILED, f"can't create the log {str(path)!r}: {e}"
+                ) from e
+            return _open_new(path, durability, disk, lock, meta)
+        except BaseException:
+            lock.release()
+            raise
 
     @classmethod
     def open(
@@ -125,7 +147,8 @@ class SqliteStore(SqliteReader):
         try:
             if self._doubtful:
                 self._move_wal()
-            await asyncio.to_thread(self._barrier.sync, self.head, self.head_hash)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(THREADS, self._barrier.sync, self.head, self.head_hash)
         except (OSError, sqlite3.Error) as e:
             # After a failed sync the kernel may call the lost pages clean, and a second sync would "succeed":
             # copying the WAL into the file writes them again.
@@ -199,9 +222,20 @@ class SqliteStore(SqliteReader):
 
     def close(self) -> None:
         """Commits what is queued, then lets go of the file."""
+        self._end()
+        self._let_go()
+
+    async def aclose(self) -> None:
+        self._end()
+        await finish_blocking(self._let_go)
+
+    def _end(self) -> None:
         self._flush()
         self._closed = True
         self._barrier.stop()
+
+    def _let_go(self) -> None:
+        """Moves the WAL into the file, which waits for the disk; a second call does nothing."""
         self._db.close()
         self._barrier.close(self.head, self.head_hash)
         self._lock.release()
@@ -283,6 +317,9 @@ class NewerLog(SqliteReader):
     def checkpoint(self) -> None:
         pass
 
+    async def aclose(self) -> None:
+        self.close()
+
 
 class _Batch:
     """What one caller handed in, and what became of it."""
@@ -297,13 +334,25 @@ class _Batch:
         self.committed: asyncio.Future[None] | None = None
 
 
+def _open_new(
+    path: Path, durability: Durability, disk: Disk, lock: WriterLock, meta: Mapping[str, str]
+) -> SqliteStore:
+    connection = None
+    try:
+        connection = connect(disk, path, "rw")
+        configure(connection, durability)
+        # The first statement reads the schema and makes the WAL and the -shm: here, not on the loop.
+        connection.execute("SELECT 1 FROM events").fetchall()
+        return SqliteStore(path, connection, disk, lock, {**meta, "epoch": FIRST_EPOCH})
+    except BaseException as e:
+        if connection:
+            connection.close()
+        path.unlink(missing_ok=True)  # the name is free again: what could not be opened holds nothing
+        raise as_store_error(path, e) from e
+
+
 def _open_writer(
-    path: Path,
-    durability: Durability,
-    disk: Disk,
-    meta: Mapping[str, str] | None = None,
-    *,
-    takeover: bool = False,
+    path: Path, durability: Durability, disk: Disk, *, takeover: bool = False
 ) -> SqliteStore | NewerLog:
     lock = WriterLock(companion(path, "lock"), steal=takeover)
     connection = None
@@ -315,7 +364,7 @@ def _open_writer(
             return newer
         configure(connection, durability)
         migrate(connection, path)
-        begin_epoch(connection, meta or {})
+        begin_epoch(connection)
         return SqliteStore(path, connection, disk, lock)
     except BaseException as e:
         if connection:

@@ -64,3 +64,6 @@ class Store(LogReader, Protocol):
 
     def checkpoint(self) -> None:
         """Tidies up at the end of a turn; may take a few milliseconds."""
+
+    async def aclose(self) -> None:
+        """Commits what is queued, then lets go of the log as `close` does, but not on the loop."""

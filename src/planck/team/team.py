@@ -86,6 +86,14 @@ class Team:
                 return f"type {spec.type!r}"
         return ""
 
+    async def begin(self, specs: Sequence[AgentSpec], started: View) -> None:
+        """Starts the first agents, in one commit with what begins their session: a log has all or none."""
+        members = [self._admit(self._build(spec, self._journal), 0) for spec in specs]
+        entries = [Entry(member.id, 0, AgentStarted(agent=member.spec)) for member in members]
+        await self._journal.record_all([Entry(None, 0, started), *entries])
+        for member in members:
+            self._start(member)
+
     async def add(
         self, spec: AgentSpec, *, depth: int = 0, call_id: str | None = None, tools: Sequence[Tool] = ()
     ) -> Member:

@@ -1,0 +1,68 @@
+"""The file of a new log: laid out in memory once a process, whole before it has a name.
+
+Nothing of it is kept on disk, so there is no template that could be damaged or of another version.
+"""
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+
+from planck.store.database import Disk, companion
+from planck.store.migrations import MIGRATIONS, migrate
+
+FIRST_EPOCH = "1"
+"""Whoever creates a log has it first."""
+
+_WRITE_FORMAT, _READ_FORMAT, _WAL = 18, 19, 2
+"""Offsets in a database's header, and what both say of one with a WAL (sqlite.org/fileformat2.html)."""
+
+
+def make_image(meta: Mapping[str, str]) -> bytes:
+    """Returns the bytes of a log that holds no event yet, of its first writer."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
+        memory.deserialize(_lay_out())
+        memory.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [*meta.items(), ("epoch", FIRST_EPOCH)]
+        )
+        image = bytearray(memory.serialize())
+    image[_WRITE_FORMAT] = image[_READ_FORMAT] = _WAL
+    return bytes(image)
+
+
+def put_file(path: Path, image: bytes, disk: Disk) -> None:
+    """Makes a file of these bytes at `path`, which must not exist; killed at any point, it is whole or not.
+
+    It is on the disk before it has its name, which is there after the next sync of the folder.
+    """
+    try:
+        fd = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except (OSError, AttributeError):  # not every file system, nor every system, knows files without a name
+        _put_by_name(path, image, disk)
+        return
+    try:
+        disk.write_new(fd, image)
+        # With a folder given, Python asks the kernel to follow the link: it leads to the file itself.
+        os.link(f"/proc/self/fd/{fd}", path, src_dir_fd=fd, follow_symlinks=True)
+    finally:
+        os.close(fd)
+
+
+def _put_by_name(path: Path, image: bytes, disk: Disk) -> None:
+    partial = companion(path, "part")
+    fd = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        disk.write_new(fd, image)
+        os.link(partial, path)
+    finally:
+        os.close(fd)
+        partial.unlink()
+
+
+@cache
+def _lay_out() -> bytes:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
+        migrate(memory, Path(), MIGRATIONS)
+        return memory.serialize()

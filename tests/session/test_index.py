@@ -1,0 +1,67 @@
+"""Sessions of one folder that many processes make, name and remove, and some die while they do."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("churn.py")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    # Memory if there is any: the disk is not what these tests are about, and it would be 20 times slower.
+    memory = Path("/dev/shm")
+    made = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+    yield made
+    shutil.rmtree(made)
+
+
+def run(what: str, count: int, folder: Path, seed: int) -> dict[str, int]:
+    print("seed", seed)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), what, str(count), str(seed), str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, int] = json.loads(done.stdout)
+    print(result)
+    return result
+
+
+@pytest.mark.serial
+def test_a_killed_start_leaves_a_whole_session_or_none(folder: Path, seed: int) -> None:
+    assert run("kills", 12, folder, seed)["runs"] == 12
+
+
+@pytest.mark.soak
+def test_a_thousand_killed_starts(folder: Path, seed: int) -> None:
+    assert run("kills", 1000, folder, seed + 1)["runs"] == 1000
+
+
+@pytest.mark.serial
+def test_of_six_processes_that_want_a_name_one_has_it(folder: Path, seed: int) -> None:
+    assert run("races", 12, folder, seed) == {"got": 12, "not_unique": 60}
+
+
+@pytest.mark.serial
+def test_names_stay_one_while_processes_start_rename_fork_and_delete(folder: Path, seed: int) -> None:
+    run("churn", 40, folder, seed)
+
+
+@pytest.mark.soak
+def test_names_stay_one_through_much_more_of_it(folder: Path, seed: int) -> None:
+    run("churn", 2000, folder, seed + 1)
+
+
+def test_nothing_waits_for_the_disk_and_no_file_is_made_on_the_loop(folder: Path, seed: int) -> None:
+    seen = run("threads", 6, folder, seed)
+    assert {what: number for what, number in seen.items() if what.endswith("on the loop")} == {}
+    assert {"file beside it", "sync beside it", "close beside it", "pragma beside it"} <= set(seen)
