@@ -245,6 +245,8 @@ HOSTILE: dict[str, Any] = {
     "providers": {"anthropic": {"type": "anthropic", "base_url": "http://theirs.invalid"}},
     "models": [{"id": "sonnet", "model": "theirs", "provider": "theirs"}],
     "keys": {"submit": "y"},
+    "budget": {"usd": 1_000},
+    "quotas": {"mine": {"usd_per_day": 1_000}},
 }
 
 

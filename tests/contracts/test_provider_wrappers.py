@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from planck.agent.metered import Metered
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.retry import Retrying
-from planck.permissions.budget import Budget
 from planck.records.events import TextDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind
-from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
 from planck.testing.cassette import Playback, Recording
 from planck.testing.faulty import Faulty
 from planck.testing.scripted import Say, ScriptedProvider
+from tests.budgets import meter
 from tests.wire.known import request
 
 Wrap = Callable[[ScriptedProvider], Provider]
@@ -35,7 +33,7 @@ WRAPPERS: dict[str, Wrap] = {
     "retrying": lambda inner: Retrying(inner, lambda: 0.0),
     "faulty": lambda inner: Faulty(inner, lambda: 0.5, rate=0.0),
     "recording": Recording,
-    "metered": lambda inner: Metered(inner, Budget(100.0), Flat(), ModelSpec("p", "m")),
+    "metered": lambda inner: meter(inner, 100.0, Flat())[0],
     "all": lambda inner: Retrying(Recording(Faulty(inner, lambda: 0.5, rate=0.0)), lambda: 0.0),
 }
 

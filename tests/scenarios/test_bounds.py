@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from planck.agent.metered import Metered
 from planck.llm.provider import Item, ProviderError, Request
-from planck.permissions.budget import Budget
 from planck.records.events import TextDelta, TurnStatus, UsageDelta
 from planck.records.messages import AssistantMessage, StopReason
 from planck.records.outcome import ErrorKind
-from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
 from planck.store.sqlite import SqliteStore
+from tests.budgets import meter
 from tests.command import WAIT, Bench, finish, until
 from tests.teams import Brains, ask, delegate, facts, open_planck, write_team
 from tests.virtual_time import run_virtual
@@ -144,7 +142,7 @@ async def test_sixty_four_agents_at_once_do_not_exceed_one_budget(tmp_path: Path
     assert max(data["spent_usd"] for type, data in recorded if type == "budget") == 5.0
     errors = [data for type, data in recorded if type == "error"]
     assert {error["kind"] for error in errors} == {"budget_exceeded"}
-    assert all(error["details"]["asked"] == 0.5 and error["details"]["left"] < 0.5 for error in errors)
+    assert all(error["details"]["asked"] == 0.5 and error["details"]["left"] <= 0.5 for error in errors)
 
 
 async def test_a_request_that_can_t_fit_does_not_leave_and_says_what_it_asked_for(tmp_path: Path) -> None:
@@ -219,8 +217,8 @@ class Slow:
 @pytest.mark.parametrize("end", ["answers", "fails", "crashes", "stalls", "is left"])
 @pytest.mark.parametrize("counted", [True, False])
 def test_what_was_held_is_given_back_on_every_way_out(end: str, counted: bool) -> None:
-    budget = Budget(1.0)
-    metered = Metered(Slow(end, counted), budget, Flat(), ModelSpec("p", "m", max_output=9))
+    metered, accounts = meter(Slow(end, counted), 1.0, Flat(), max_output=9)
+    budget = accounts.run
 
     async def consume() -> None:
         async with aclosing(metered.stream(request())) as stream:
@@ -231,7 +229,7 @@ def test_what_was_held_is_given_back_on_every_way_out(end: str, counted: bool) -
     async def main() -> None:
         tasks = [asyncio.ensure_future(consume()) for _ in range(64)]
         await asyncio.sleep(0.5)
-        assert (budget.held, budget.left) == (1.0, 0.0)
+        assert (budget.held.micro_usd, budget.left()) == (1_000_000, 0.0)
         refused = [task for task in tasks if task.done()]
         assert len(refused) == 62
         assert {str(task.exception())[:15] for task in refused} == {"budget_exceeded"}
@@ -242,7 +240,8 @@ def test_what_was_held_is_given_back_on_every_way_out(end: str, counted: bool) -
 
     run_virtual(main())
     spent = 1.0 if end == "answers" or counted else 0.0
-    assert (budget.held, budget.spent, budget.left) == (0.0, spent, 1.0 - spent)
+    held = (budget.held.micro_usd, budget.spent.micro_usd, budget.left())
+    assert held == (0, spent * 1_000_000, 1.0 - spent)
 
 
 async def test_an_ask_that_was_answered_at_once_is_not_answered_again(tmp_path: Path) -> None:

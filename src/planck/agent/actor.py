@@ -127,6 +127,8 @@ class Actor:
             await self.agent.scribe.record(*ended.facts, also=also, barrier=self._barrier)
         finally:
             self._work = self.opening = None
+            if self.agent.purse.accounts.limited:
+                self.agent.purse.end()
 
     def _outcome(self, work: "asyncio.Task[str]") -> tuple[TurnStatus, str, Err | None]:
         if work.cancelled():

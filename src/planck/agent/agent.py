@@ -14,10 +14,10 @@ from planck.context.fitting import ROOMY, ToolFit
 from planck.context.prompt import Prepared
 from planck.llm.answer import TOKEN_BYTES
 from planck.llm.provider import Request
-from planck.permissions.budget import Budget
+from planck.permissions.accounts import Purse, make_free_purse
+from planck.records.amounts import say_when
 from planck.records.events import (
     AssistantSaid,
-    BudgetSpent,
     Compacted,
     Delivery,
     Envelope,
@@ -31,7 +31,7 @@ from planck.records.events import (
     UsageSpent,
     View,
 )
-from planck.records.history import History
+from planck.records.history import History, make_news
 from planck.records.messages import AssistantMessage, StopReason, ToolCall, size
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Ids, Schedule
@@ -48,6 +48,12 @@ _TOO_OFTEN = 3
 
 CUT = '\n\n[planck: the answer was cut here; say "go on" for the rest, or raise the model\'s max_output]'
 """What stands below a final text that the model could not finish."""
+
+_REPORT_NOW = (
+    "Report now: the budget allows this one answer more, without tools. Say what is done, what is not, and "
+    "what you would do next"
+)
+_BE_BRIEF = "Finish what matters most, and report before it is gone"
 
 
 class Activity(StrEnum):
@@ -79,10 +85,17 @@ class Bounds(msgspec.Struct, frozen=True):
     """What an agent may use."""
 
     max_steps: int
-    budget: Budget | None = None
+    purse: Purse = msgspec.field(default_factory=make_free_purse)
     calls: int = Limits().calls
     """In one answer, and how large one may be: of one beyond either no call is run."""
     answer_bytes: int = Limits().answer_bytes
+
+    def paid_by(self, purse: Purse) -> "Bounds":
+        return msgspec.structs.replace(self, purse=purse)
+
+
+class OutOfBudget(PlanckError):
+    """The last request that could be paid for was made; its answer is recorded."""
 
 
 class Agent:
@@ -95,6 +108,7 @@ class Agent:
         self.scribe = scribe
         self.ids = ids
         self.bounds = bounds
+        self.purse = bounds.purse
         self.held: set[str] = set()
         """Mail that no turn may begin with yet: not safe from a power cut, or being taken back."""
         self.usage = Usage()
@@ -109,6 +123,8 @@ class Agent:
         self._news: list[Envelope] = []
         """What changed, not shown yet."""
         self._begun = ""
+        self._out: Err | None = None
+        """Why the request at hand is the last one that can be paid for."""
 
     @property
     def activity(self) -> Activity:
@@ -150,7 +166,7 @@ class Agent:
             self.id,
             self._system_text,
             self.history,
-            self.shown_tools,
+            () if self.purse.last else self.shown_tools,
             params=self.spec.model.params,
             answer_bytes=self.bounds.answer_bytes,
             calls=self.bounds.calls,
@@ -194,6 +210,11 @@ class Agent:
         self.turn_usage = Usage()
         self.turn_text = ""
         self.excesses = 0
+        self._out = None
+        if self.purse.accounts.limited:
+            self.purse.begin(opening)
+            if self.seat.counted and self.purse.paying.bounded:
+                self.seat = self.seat.counted.make()
         self.repeats = Repeats()
         self._system_text = self.kit.preparation.prepare_turn().system
         self._tell_left_out()
@@ -223,7 +244,7 @@ class Agent:
         spent = [*self.settle(self.tally), *self._spend(message.usage)]
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
-        excess = self._find_excess(message)
+        excess = self._find_excess(message) or self._refuse_unpaid(len(message.tool_calls))
         if excess:
             self.excesses += 1
             calls = refuse_calls(message.tool_calls, excess)
@@ -231,7 +252,20 @@ class Agent:
             calls = read_calls(self.tools, message.tool_calls)
         starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
         await self.scribe.record(AssistantSaid(message=message), *spent, *starts)
+        if self._out and not calls:
+            raise OutOfBudget(self._out.kind, self._out.message, self._out.details)
         return calls
+
+    def _refuse_unpaid(self, calls: int) -> Err | None:
+        """Why calls of an answer are not run; what is, is counted."""
+        if self._out or not calls or not self.purse.accounts.limited:
+            return self._out
+        taken = (0, 0, 0, 0, calls)
+        held = self.purse.paying.hold(taken)
+        if isinstance(held, Err):
+            return held
+        held.settle(taken)
+        return None
 
     def _find_excess(self, message: AssistantMessage) -> Err | None:
         """Why no call of an answer is run; a stop by `length` with calls in it is one that was cut here."""
@@ -270,15 +304,21 @@ class Agent:
         """Counted, and the facts that say so."""
         self.turn_usage += usage
         self.usage += usage
-        tariff, budget = self.seat.tariff, self.bounds.budget
+        tariff, purse = self.seat.tariff, self.purse
         cost = tariff.cost_usd(usage) if tariff else None
         spent = UsageSpent(model=self.spec.model.label, usage=usage, cost_usd=cost, outcome=outcome)
-        if budget is None:
+        if not purse.accounts.limited:
             return (spent,)
-        return spent, BudgetSpent(limit_usd=budget.limit, spent_usd=budget.spent)
+        if purse.task_id:
+            spent = msgspec.structs.replace(spent, account=purse.task_id)
+        if not purse.paying.bounded:
+            return (spent,)
+        return spent, purse.accounts.describe(purse.paying, "spent")
 
     async def record_result(self, done: Finished) -> None:
         """Record a call's one result, or that it could not be recorded."""
+        if self.purse.accounts.limited:
+            self.purse.paying.count((0, 0, done.duration_ms, 0, 0))
         notice = self.repeats.notice(done.call, done.output)
         try:
             await self.scribe.record(_tool_end(done, notice))
@@ -311,11 +351,35 @@ class Agent:
 
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""
-        facts = self.take_news()
+        facts = [*self._look_ahead(), *self.take_news()]
         if ids := tuple(envelope.id for envelope in self.kit.schedule.choose_joining(self._ready())):
             facts.append(Delivery(ids=ids, state="delivered"))
         if facts:
             await self.scribe.record(*facts)
+
+    def _look_ahead(self) -> list[View]:
+        """Tells the agent what is left of its budget; where that is one request, it is one for a report."""
+        if self._out:
+            raise OutOfBudget(self._out.kind, self._out.message, self._out.details)
+        purse, meter = self.purse, self.seat.meter
+        if meter is None or not purse.accounts.limited:
+            return []
+        forecast = meter.foresee(self.request())
+        if forecast.last:
+            self._out, purse.last = forecast.last, True
+            self.note(make_news(self.ids.new(self.id), self.id, f"{_REPORT_NOW} ({forecast.last.message})"))
+            none = ToolsChanged(tools=self.scribe.keep_tools(()))
+            return [purse.accounts.describe(purse.paying, "last_step"), none]
+        if scarce := forecast.scarce:
+            when = (
+                f"; at this rate it is used up {say_when(forecast.stops_in_s)}" if forecast.stops_in_s else ""
+            )
+            news = f"80 % of the budget is used, {forecast.text}{when}. {_BE_BRIEF}"
+            self.note(make_news(self.ids.new(self.id), self.id, news))
+            if not scarce.told:
+                scarce.told = True
+                return [purse.accounts.describe(scarce, "notice", forecast.stops_in_s)]
+        return []
 
     def note(self, news: Envelope) -> None:
         """Show what changed without waking it: at the next step, of this turn or of the next one."""

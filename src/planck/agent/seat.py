@@ -3,9 +3,12 @@
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.context.compaction import Compactor
-from planck.llm.provider import Provider
+from planck.llm.provider import Provider, Request
+from planck.permissions.budget import Account
+from planck.records.outcome import Err
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
 
@@ -15,9 +18,45 @@ class Tariff(Protocol):
         """Returns None where the price is not known."""
 
 
+class Forecast(msgspec.Struct, frozen=True):
+    """What the next step of an agent can be, by what is left."""
+
+    last: Err | None = None
+    """Why only one request more can be paid for."""
+    scarce: Account | None = None
+    """The account of which 80 % are used."""
+    text: str = ""
+    stops_in_s: float | None = None
+
+
+class Meter(Protocol):
+    def foresee(self, request: Request) -> Forecast:
+        """Looks at what is left before a step."""
+
+
+class CountedSeat(Protocol):
+    def make(self) -> "Seat":
+        """Returns the same seat with a meter."""
+
+
 class Seat(msgspec.Struct, frozen=True):
     model: ModelSpec
     provider: Provider
     tariff: Tariff | None
     """None: nothing is known of the price."""
     compactor: Compactor
+    meter: "Meter | None" = None
+    """None: nothing limits what it takes."""
+    counted: "CountedSeat | None" = None
+    """What makes the seat to take where something does after all."""
+
+
+_MOST_OUTPUT = 32_000
+
+
+def bound_output(model: ModelSpec, longest: int) -> ModelSpec:
+    """Under a budget every request says how long its answer may be: its worst case must be one."""
+    if model.max_output:
+        return model
+    most = min(longest or _MOST_OUTPUT, _MOST_OUTPUT)
+    return replace(model, max_output=min(most, max(model.context_window // 4, 1)))

@@ -105,7 +105,12 @@ def _session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
     parser.add_argument("--permission-mode", choices=_MODES, default=None)
     parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
-    parser.add_argument("--max-budget-usd", type=_amount, default=None, metavar="X")
+    parser.add_argument(
+        "--max-budget-usd", type=_amount, default=None, metavar="X", help="what this run may cost at most"
+    )
+    parser.add_argument(
+        "--max-tokens", type=_positive, default=None, metavar="N", help="what it may read and write at most"
+    )
     parser.add_argument("--trust", action="store_true", help=_TRUST)
 
 

@@ -217,6 +217,7 @@ def limits(options: argparse.Namespace) -> dict[str, Any]:
         "mode": options.permission_mode,
         "max_steps": options.max_steps,
         "max_budget_usd": options.max_budget_usd,
+        "max_tokens": options.max_tokens,
         "dry_run": getattr(options, "dry_run", False),
     }
 

@@ -23,7 +23,9 @@ _MAX_BYTES = 4 << 20
 MERGED = ("providers", "permissions", "limits")
 """Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""
 
-USER_ONLY = ("keys",)
+SPENDING = ("budget", "quotas")
+"""What the user spends; a variable of the environment, which scripts pass on, can't change it either."""
+USER_ONLY = ("keys", *SPENDING)
 """What a project's file can't say, trusted or not."""
 
 
@@ -164,7 +166,11 @@ def load(
     for key in USER_ONLY:
         if project.values.pop(key, None) is not None:
             notices.append(f"{project_file}: {key!r} is ignored; only {user_file} may have it")
-    above = (Layer("environment", _read_variables(environ, notices)), Layer("flags", dict(flags)))
+    variables = _read_variables(environ, notices)
+    for key in SPENDING:
+        if variables.pop(key, None) is not None:
+            notices.append(f"PLANCK_{key.upper()} is ignored; only {user_file} may have it")
+    above = (Layer("environment", variables), Layer("flags", dict(flags)))
     narrowing = None
     if project.values and not trusted:
         narrowing, project = project, Layer(project.source, {})

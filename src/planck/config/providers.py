@@ -23,7 +23,7 @@ from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport, Transport
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.records.ports import Clock
+from planck.records.ports import Clock, Quotas
 from planck.records.specs import ModelSpec
 
 
@@ -36,6 +36,8 @@ class Providers:
         self._environ = project.environ
         self._doubles = doubles
         self._transport: HttpTransport | None = None
+        self.quotas: Quotas | None = None
+        """What all sessions of the user may take of a provider in a day; None: as much as they like."""
 
     def open(self, model: ModelSpec) -> Provider:
         """The provider that answers for a model; no connection is opened yet."""

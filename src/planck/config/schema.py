@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from planck.records.amounts import Allowance
 from planck.records.authority import Mode
 from planck.records.specs import Limits
 
@@ -68,6 +69,13 @@ class ModelEntry(msgspec.Struct, frozen=True):
     ] = None
 
 
+class QuotaEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For all sessions of a user and one day, which ends at midnight UTC."""
+
+    usd_per_day: Annotated[_Usd | None, Meta(description="US dollars; 0: nothing that costs")] = None
+    tokens_per_day: Annotated[_Tokens | None, Meta(description="read and written, cached ones too")] = None
+
+
 class Permissions(msgspec.Struct, frozen=True):
     mode: Annotated[Mode, Meta(description="read-only, ask, workspace or full")] = Mode.ASK
     rules: Annotated[list[dict[str, Any]], Meta(description="allow, deny or ask, by tool and argument")] = []
@@ -116,6 +124,15 @@ class Config(msgspec.Struct, frozen=True):
         Meta(
             description="keys of the terminal by action, as `?` lists them there; also editing (emacs, vi), "
             "bell (on, off); your own file only"
+        ),
+    ] = {}
+    budget: Annotated[
+        Allowance | None, Meta(description="what one session may take, over all its runs; your own file only")
+    ] = None
+    quotas: Annotated[
+        dict[str, QuotaEntry],
+        Meta(
+            description="what all sessions may take of a provider in a day, by its name; your own file only"
         ),
     ] = {}
     addresses: dict[str, str] = {}

@@ -9,6 +9,7 @@ import msgspec
 
 from planck.context.compaction import BUILT_IN
 from planck.records import codec
+from planck.records.amounts import Allowance
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
@@ -40,6 +41,7 @@ class MemberEntry(msgspec.Struct, frozen=True):
     skills: list[str] = []
     compactor: str = ""
     base_prompt: bool = True
+    budget: Allowance | None = None
 
 
 class TeamFile(msgspec.Struct, frozen=True):
@@ -131,6 +133,7 @@ def load_team(
             compactor=entry.compactor,
             team=file.name or path.parent.name,
             base_prompt=entry.base_prompt,
+            budget=entry.budget,
         )
         for entry, model in members
     ]

@@ -30,7 +30,7 @@ from planck.records.ports import Clock
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Tally
 from planck.session.bus import LiveText
-from planck.session.result import RunResult, mark_stopped, summarise_run
+from planck.session.result import RunResult, describe_budget, mark_stopped, summarise_run
 from planck.session.session import Session
 from planck.team.mail import Accepted
 from planck.team.member import Member
@@ -131,7 +131,8 @@ class OpenSession:
         """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
         member = self._member(agent)
         model = self._providers.resolve(name)
-        await member.actor.agent.take_seat(self._wired.seats.seat_for(model, member.spec.compactor))
+        own = member.actor.agent
+        await own.take_seat(self._wired.seats.seat_for(model, own.spec.compactor, own.purse))
         return model
 
     async def change_mode(self, mode: Mode | str) -> None:
@@ -259,7 +260,8 @@ class OpenSession:
         """What the events after a number come to."""
         return summarise_run(
             self._session.store.read(after),
-            orchestrator_id=self.orchestrator.id,
+            names={spec.id: spec.name for spec in self.members},
+            budget=describe_budget(self._session.team.accounts),
             session_id=self.id,
             session_name=self.name,
             duration_ms=duration_ms,
@@ -289,6 +291,8 @@ class OpenSession:
             if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
                 await self.aclose()
             raise
+        if self._session.team.accounts.limited:
+            self._session.team.orchestrator.actor.agent.purse.release()  # nobody reports any more
         result = self.result(after, round((self._clock.monotonic() - began) * 1000))
         return mark_stopped(result, self._stopped) if self._stopped else result
 

@@ -15,10 +15,12 @@ from planck.config.rules import RuleBook
 from planck.context.prompt import Place
 from planck.headless.kit import SessionTools
 from planck.peers.peers import Peers
+from planck.permissions.accounts import Accounts
 from planck.permissions.approver import Approvals, Approver
 from planck.permissions.authority import authorise, session_ceiling
-from planck.permissions.budget import Budget
+from planck.permissions.budget import UNLIMITED
 from planck.permissions.gate import Gate
+from planck.records.amounts import Allowance
 from planck.records.authority import Mode
 from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind
@@ -36,6 +38,7 @@ class Options(msgspec.Struct, frozen=True):
     max_steps: int | None = None
     dry_run: bool = False
     max_budget_usd: float | None = None
+    max_tokens: int | None = None
     tools: Sequence[Tool] = ()
     """Of the embedding program."""
 
@@ -67,9 +70,12 @@ class SessionPlan:
         mode = _read_mode(mode) if mode else config.permissions.mode
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
-        budget = None if options.max_budget_usd is None else Budget(options.max_budget_usd)
-        limits = config.limits
-        self.bounds = Bounds(options.max_steps or limits.steps, budget, limits.calls, limits.answer_bytes)
+        limits, allowed = config.limits, read_allowance(options)
+        whole = config.budget.amount if config.budget else UNLIMITED
+        self.accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
+        self.bounds = Bounds(
+            options.max_steps or limits.steps, calls=limits.calls, answer_bytes=limits.answer_bytes
+        )
         asked = runtime.approver
         approvals = Approvals(asked, session_id=session_id, clock=runtime.clock) if asked else None
         self._rules = RuleBook(project)
@@ -80,12 +86,12 @@ class SessionPlan:
 
     def describe(self) -> SessionOptions:
         """Returns what the log keeps of it."""
-        budget, mode = self.bounds.budget, self.ceiling.mode
+        mode = self.ceiling.mode
         return SessionOptions(
             mode=mode,
             max_steps=self.bounds.max_steps,
             dry_run=self.options.dry_run,
-            budget=budget.limit if budget else None,
+            budget=self.options.max_budget_usd,
             limits=msgspec.structs.asdict(self.runtime.project.config.limits),
             rules=self._rules.digest(),
             sandbox="off" if mode is Mode.FULL else sandbox.name_installed(),
@@ -117,6 +123,19 @@ class SessionPlan:
     def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
         """Gives each member what its file asks for, as far as the ceiling goes."""
         return authorise(specs, self.ceiling)
+
+
+def read_allowance(options: Options) -> Allowance | None:
+    """Returns what one run may take; raises `invalid_args` for an amount that is none."""
+    said = {"usd": options.max_budget_usd, "tokens": options.max_tokens}
+    given = {unit: value for unit, value in said.items() if value is not None}
+    try:
+        return msgspec.convert(given, Allowance) if given else None
+    except msgspec.ValidationError as failure:
+        names = "--max-budget-usd (max_budget_usd), --max-tokens (max_tokens)"
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS, f"{names}: {failure}; give a number above 0, or leave it out"
+        ) from None
 
 
 def _read_mode(mode: Mode | str) -> Mode:

@@ -174,6 +174,7 @@ class Planck:
         mode: Mode | str | None = None,
         max_steps: int | None = None,
         max_budget_usd: float | None = None,
+        max_tokens: int | None = None,
         dry_run: bool = False,
         stored: bool = True,
         tools: Sequence[Tool] = (),
@@ -186,7 +187,7 @@ class Planck:
         if stored:
             self.project.check_store()
         id = self._ids.new()
-        options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
+        options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools))
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
         place = await plan.look_around()
@@ -212,6 +213,7 @@ class Planck:
         mode: Mode | str | None = None,
         max_steps: int | None = None,
         max_budget_usd: float | None = None,
+        max_tokens: int | None = None,
         dry_run: bool = False,
         model: str = "",
         tools: Sequence[Tool] = (),
@@ -226,7 +228,7 @@ class Planck:
         async with log.close_on_failure():
             if log.imported:
                 self._refuse_stranger(log)
-            options = Options(mode, max_steps, dry_run, max_budget_usd, tuple(tools))
+            options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools))
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             place = await plan.look_around()
             other = self._providers.resolve(model) if model else None

@@ -25,6 +25,7 @@ def run(
     timeout: float | None = None,
     max_steps: int | None = None,
     max_budget_usd: float | None = None,
+    max_tokens: int | None = None,
     stored: bool = True,
     trust: bool = False,
     flags: Mapping[str, Any] | None = None,
@@ -47,7 +48,7 @@ def run(
     async def go() -> RunResult:
         async with Planck(home, workspace, trust=trust, flags=flags) as planck:
             options: Any = {"mode": mode, "max_steps": max_steps, "max_budget_usd": max_budget_usd}
-            options |= {"model": model, "tools": tools}
+            options |= {"model": model, "tools": tools, "max_tokens": max_tokens}
             if resume:
                 session = await planck.resume(resume, **options)
             else:

@@ -3,15 +3,13 @@
 import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from planck.agent.metered import Metered, WithinBudget
-from planck.agent.seat import Seat
+from planck.agent.seat import Seat, bound_output
 from planck.config.providers import Providers
 from planck.context.compaction import (
     BUILT_IN,
     DIGEST,
     OFF,
+    Compactor,
     ModelSummariser,
     Notes,
     OnRequest,
@@ -21,11 +19,10 @@ from planck.context.compaction import (
     find_flaw,
 )
 from planck.context.fitting import ROOMY
-from planck.llm.catalog import CatalogModel
 from planck.llm.provider import Provider, Request
 from planck.llm.retry import Retrying
 from planck.peers.peers import Peers
-from planck.permissions.budget import Budget
+from planck.permissions.accounts import Purse
 from planck.records.events import Status
 from planck.records.messages import Message
 from planck.records.outcome import Err, Ok
@@ -35,28 +32,48 @@ from planck.toolkit.scribe import Scribe
 
 class Seats:
     def __init__(
-        self, providers: Providers, peers: Peers, budget: Budget | None, notes: Notes, scribe: Scribe
+        self, providers: Providers, peers: Peers, notes: Notes, scribe: Scribe, *, wait_s: int = 0
     ) -> None:
         """`scribe` is the session's own: its watchers are told why a sidecar's summary was not taken."""
         self._providers = providers
         self._peers = peers
-        self._budget = budget
         self._notes = notes
         self._scribe = scribe
+        self._wait_s = wait_s
 
-    def seat_for(self, model: ModelSpec, compactor: str) -> Seat:
+    def seat_for(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
         """What changes with an agent's model: who answers, what it costs, how its history is made to fit."""
+        if purse.accounts.limited or self._providers.quotas is not None:
+            return self.metered_seat(model, compactor, purse)
         tariff = self._providers.price(model)
+        # A small model that rambles writes until its window is full.
         small = model.context_window < ROOMY
-        bounded = _bound_output(model, tariff) if self._budget or small else model
-        provider = self._providers.open(bounded)
-        metered = Metered(provider, self._budget, tariff, bounded) if self._budget else None
-        provider = metered or provider
-        if not self._providers.is_double(model.provider):  # a double is left alone
-            provider = Retrying(provider, random.random)
+        bounded = bound_output(model, tariff.max_output if tariff else 0) if small else model
+        provider = self._retry(model, self._providers.open(bounded))
+        fitting = self._fit(provider, model, compactor)
+        return Seat(model, provider, tariff, fitting, counted=Counted(self, model, compactor, purse))
+
+    def metered_seat(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
+        """The same where something limits what the agent may take."""
+        from planck.agent.metered import Metered, WithinBudget  # most runs have no limit
+
+        tariff = self._providers.price(model)
+        longest = tariff.max_output if tariff else 0
+        quotas = self._providers.quotas
+        metered = Metered(self._providers, purse, tariff, model, longest=longest, quotas=quotas)
+        provider = self._retry(model, metered)
+        fitting = self._fit(provider, model, compactor)
+        within = fitting if compactor == OFF else WithinBudget(fitting, metered)
+        return Seat(model, provider, tariff, within, metered)
+
+    def _retry(self, model: ModelSpec, provider: Provider) -> Provider:
+        if self._providers.is_double(model.provider):  # a double is left alone
+            return provider
+        return Retrying(provider, random.random, wait_s=self._wait_s)
+
+    def _fit(self, provider: Provider, model: ModelSpec, compactor: str) -> Compactor:
         fitting = WindowCompactor(self._summariser(provider, compactor), model.context_window, self._notes)
-        within = WithinBudget(fitting, metered) if metered else fitting
-        return Seat(model, provider, tariff, OnRequest(fitting) if compactor == OFF else within)
+        return OnRequest(fitting) if compactor == OFF else fitting
 
     def _summariser(self, provider: Provider, name: str) -> Summariser | None:
         if name == DIGEST:
@@ -65,18 +82,17 @@ class Seats:
         return by_model if name in BUILT_IN else SidecarSummariser(name, self._peers, by_model, self._scribe)
 
 
-_MOST_OUTPUT = 32_000
+class Counted:
+    """Makes the seat of an agent anew, once something was lent for what it does."""
 
+    def __init__(self, seats: Seats, model: ModelSpec, compactor: str, purse: Purse) -> None:
+        self._seats = seats
+        self._model = model
+        self._compactor = compactor
+        self._purse = purse
 
-def _bound_output(model: ModelSpec, known: CatalogModel | None) -> ModelSpec:
-    """Under a budget every request says how long its answer may be: its worst case must be one.
-
-    With a small window too: a small model that rambles writes until the window is full.
-    """
-    if model.max_output:
-        return model
-    most = min(known.max_output if known and known.max_output else _MOST_OUTPUT, _MOST_OUTPUT)
-    return replace(model, max_output=min(most, max(model.context_window // 4, 1)))
+    def make(self) -> Seat:
+        return self._seats.metered_seat(self._model, self._compactor, self._purse)
 
 
 class SidecarSummariser:

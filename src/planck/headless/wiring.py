@@ -11,6 +11,7 @@ from planck.headless.hooks import Caller, Hooked, HookedPermit, Hooks
 from planck.headless.plan import SessionPlan
 from planck.headless.seats import Seats
 from planck.llm.redact import Redactor
+from planck.permissions.accounts import Purse
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
@@ -70,7 +71,9 @@ class SessionWiring:
             build=self.build,
         )
         self.team.hear_end = plan.tools.end
-        self.seats = Seats(runtime.providers, runtime.peers, plan.bounds.budget, Briefing(self.team), scribe)
+        self.team.accounts = plan.accounts
+        wait_s = runtime.project.config.limits.wait_s
+        self.seats = Seats(runtime.providers, runtime.peers, Briefing(self.team), scribe, wait_s=wait_s)
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
@@ -128,9 +131,10 @@ class SessionWiring:
         permit = HookedPermit(gate, self.hooks, caller, scribe)
         executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         kit = Kit(tools, Hooked(executor, self.hooks, caller, tools), plan.tools.prepare(spec, tools))
-        seat = self.seats.seat_for(spec.model, spec.compactor)
+        purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")
+        seat = self.seats.seat_for(spec.model, spec.compactor, purse)
         runtime.peers.attach(tools, spec.tools, scribe)
-        return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds)
+        return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
 
     def change_tool(self, agent_id: str, name: str, tool: Tool | None) -> None:
         """Keeps that a program gave an agent a tool, or (None) took one away."""

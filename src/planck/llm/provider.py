@@ -32,6 +32,8 @@ class Request(msgspec.Struct, frozen=True):
 
 RETRYING = "retrying"
 """The state of a status that ends one attempt at a call: another follows."""
+WAITING = "waiting"
+"""The same, where the next one has to wait for a time that the server named."""
 
 Item = TextDelta | ThinkingDelta | UsageDelta | Status | AssistantMessage
 

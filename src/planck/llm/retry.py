@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from planck.llm.http_errors import UNREAD_CALL
-from planck.llm.provider import RETRYING, Item, Provider, ProviderError, Request
+from planck.llm.provider import RETRYING, WAITING, Item, Provider, ProviderError, Request
 from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import ErrorKind
@@ -26,6 +26,8 @@ _UNREAD = 2
 
 _PASSING = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
 
+_RESETTING = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.USAGE_LIMIT_REACHED})
+
 
 class Retrying:
     """Tries again after 429, 5xx, a network failure, a cut or a stall, and says so with `status` deltas.
@@ -42,7 +44,9 @@ class Retrying:
         retries: int = RETRIES,
         idle_timeout: float = IDLE_TIMEOUT,
         first_timeout: float = FIRST_TIMEOUT,
+        wait_s: float = 0,
     ) -> None:
+        """`wait_s`: seconds to wait in all for a server that says when it takes requests again."""
         self._provider = provider
         self._random = random
         self._retries = retries
@@ -50,9 +54,12 @@ class Retrying:
         self._first_timeout = first_timeout
         self._unread = 0
         """Answers running that the server could not read as calls."""
+        self._wait_s = wait_s
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        for attempt in range(1, self._retries + 2):
+        attempt, waited = 0, 0.0
+        while True:
+            attempt += 1
             shown = False
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
             try:
@@ -66,7 +73,8 @@ class Retrying:
                         if isinstance(item, AssistantMessage):
                             return
             except ProviderError as error:
-                if attempt > self._retries or not is_passing(error):
+                pause = self._find_pause(error, waited)
+                if pause is None and (attempt > self._retries or not is_passing(error)):
                     error.err.details.setdefault("attempts", attempt)
                     raise
                 failure = error
@@ -80,10 +88,24 @@ class Retrying:
                     request = replace(request, tools=(), tool_choice="")
                     yield _status("without_tools", f"{failure.err.message}; it is asked without tools")
                     continue
+            if pause is not None:
+                attempt, waited = attempt - 1, waited + pause
+                yield _status(
+                    WAITING, f"{failure.err}; waiting {pause:.0f} s for it, as limits.wait_s allows"
+                )
+                await asyncio.sleep(pause)
+                continue
             seconds = self._wait(attempt, failure)
             which = f"attempt {attempt + 1} of {self._retries + 1} in {seconds:.1f} s"
             yield _status(RETRYING, f"{failure.err}; {which}")
             await asyncio.sleep(seconds)
+
+    def _find_pause(self, failure: ProviderError, waited: float) -> float | None:
+        """Seconds until the time that the server named, if the user lets us wait for it; no retry of ours."""
+        if failure.err.kind not in _RESETTING or failure.retry_after is None:
+            return None
+        pause = max(failure.retry_after, _FIRST_WAIT)
+        return pause if waited + pause <= self._wait_s else None
 
     def _wait(self, attempt: int, failure: ProviderError) -> float:
         """Doubling, with jitter so that a team does not come back all at once; not before the server said."""

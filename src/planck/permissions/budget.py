@@ -1,75 +1,292 @@
-"""What a team may spend: one account for all its agents, which a model can't change."""
+"""What work may take: a tree of accounts, session > run > agent > task, which no model can enlarge.
 
-from math import ceil
+For each unit an account has a limit of its own, or draws on the nearest one above that has. In every account
+with a limit `spent + held + lent <= limit` holds at every step, but for an overrun: what a server counted
+beyond the worst case that was held. `spent` is of the account and all below it, `held` of the requests on
+their way that draw on its own limit, `lent` what those below it have of limits of their own, not spent yet.
+"""
 
+from collections.abc import Iterator
+
+from planck.records.amounts import MICRO, UNITS, Amount, say
 from planck.records.outcome import Err, ErrorKind
 
-_MICRO = 1_000_000
+UNLIMITED = Amount()
+
+Parts = tuple[int, int, int, int, int]
+"""Of each unit, in the order of `UNITS`."""
+
+NOTHING: Parts = (0, 0, 0, 0, 0)
 
 
-class Budget:
-    """An account in millionths of a dollar: what may be spent, what was, and what is on its way.
+class Account:
+    """Who wants to spend holds the worst case first.
 
-    Who wants to spend holds the worst case first. Check and hold are one step without an await, so that
-    agents that ask at the same time can't all be told that there is enough.
+    Check and hold are one step without an await, so that agents that ask at the same time can't all be told
+    that there is enough.
     """
 
-    def __init__(self, limit: float) -> None:
-        """In USD, of one run: a resume has a budget of its own."""
-        self._limit = ceil(round(limit * _MICRO, 6))
-        self._spent = 0
-        self._held = 0
+    __slots__ = (
+        "_above", "_bounded", "_chain", "_children", "_closed", "_draining", "_held", "_lent", "_limit",
+        "_limits", "_spendings", "_spent", "id", "parent", "since", "told",
+    )  # fmt: skip
+
+    def __init__(self, id: str, limit: Amount = UNLIMITED, parent: "Account | None" = None) -> None:
+        """For a root; whoever wants a part of an account has it lent."""
+        self.id = id
+        self.parent = parent
+        self.since: float | None = None
+        """When the first request of it began, on the loop's clock: what a forecast counts from."""
+        self.told = False
+        """Whether it was said that little is left."""
+        self._limit: list[int | None] = [*limit.parts]
+        self._spent = [0, 0, 0, 0, 0]
+        self._held = [0, 0, 0, 0, 0]
+        self._lent = [0, 0, 0, 0, 0]
+        self._closed = False
+        self._children: dict[str, Account] = {}
+        self._chain: tuple[Account, ...] = (self, *(parent._chain if parent else ()))
+        bounded, above = [], []
+        for unit in range(len(UNITS)):
+            owner = next((one for one in self._chain if one._limit[unit] is not None), None)
+            if owner:
+                bounded.append((unit, owner))
+                above += [(unit, one) for one in owner._chain[1:]]
+        self._bounded = tuple(bounded)
+        """By unit, the nearest account with a limit."""
+        # A hold and its settlement are on the way of every request: they see lists, and no attribute twice.
+        self._limits = tuple((unit, one._limit, one._spent, one._held, one._lent) for unit, one in bounded)
+        self._above = tuple((unit, one._lent) for unit, one in above)
+        """By unit, what is lent in those above that one: what it spends was lent to it."""
+        self._spendings = tuple(one._spent for one in self._chain)
+        self._draining: list[int] = parent._draining if parent else [0]
+        """How many accounts of the tree were closed while requests of them were on their way."""
 
     @property
-    def limit(self) -> float:
-        return self._limit / _MICRO
+    def limit(self) -> Amount:
+        return Amount(*self._limit)
 
     @property
-    def spent(self) -> float:
-        return self._spent / _MICRO
+    def spent(self) -> Amount:
+        return Amount(*self._spent)
 
     @property
-    def held(self) -> float:
-        """The worst case of all requests that are on their way."""
-        return self._held / _MICRO
+    def held(self) -> Amount:
+        """What requests on their way may take of its own limit."""
+        return Amount(*self._held)
 
     @property
-    def left(self) -> float:
-        return (self._limit - self._spent - self._held) / _MICRO
+    def held_below(self) -> int:
+        """Millionths of a dollar that requests on their way may take, those of loans too."""
+        return self._held[0] + sum(child.held_below for child in self._children.values())
 
-    def hold(self, worst: float) -> "Hold | Err":
-        """Sets aside what a request may cost at most; refuses one that does not fit into what is left."""
-        amount = ceil(round(worst * _MICRO, 6))
-        if amount > self._limit - self._spent - self._held:
+    @property
+    def lent(self) -> Amount:
+        return Amount(*self._lent)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def bounded(self) -> bool:
+        """Whether anything limits it, itself or above."""
+        return bool(self._bounded)
+
+    @property
+    def priced(self) -> bool:
+        """Whether money does: then the price of what is bought must be known."""
+        return any(unit == 0 for unit, _ in self._bounded)
+
+    @property
+    def payers(self) -> Iterator[tuple[str, "Account"]]:
+        """By unit, the account whose limit holds here."""
+        return ((UNITS[unit], owner) for unit, owner in self._bounded)
+
+    def hold(self, worst: Parts) -> "Hold | Err":
+        """Sets aside what a request may take at most; refuses one that does not fit into what is left."""
+        if self._closed:
             return self.refuse(worst)
-        self._held += amount
-        return Hold(self, amount)
+        for unit, limit, spent, held, lent in self._limits:
+            if worst[unit] + spent[unit] + held[unit] + lent[unit] > (limit[unit] or 0):
+                return self.refuse(worst)
+        # No await since the check.
+        for unit, _, _, held, _ in self._limits:
+            held[unit] += worst[unit]
+        return Hold(self, worst)
 
-    def refuse(self, asked: float) -> Err:
-        spent = f"${self.spent:.4f} spent" + (f", ${self.held:.4f} held for others" if self._held else "")
-        return Err(
-            ErrorKind.BUDGET_EXCEEDED,
-            f"the next request may cost ${asked:.4f} and ${max(self.left, 0.0):.4f} of ${self.limit:.4f} are "
-            f"left ({spent}); raise --max-budget-usd, lower the model's max_output, or resume: "
-            "each run has a budget of its own",
-            {"asked": asked, "left": self.left, "spent_usd": self.spent, "limit_usd": self.limit},
+    def fits(self, worst: Parts) -> bool:
+        return not self._closed and all(
+            worst[unit] <= owner._count_free(unit) for unit, owner in self._bounded
         )
 
-    def _settle(self, held: int, actual: float) -> None:
-        self._held -= held
-        # More than was held is an overrun: recorded as it is, never hidden.
-        self._spent += max(0, ceil(round(actual * _MICRO, 6)))
+    def count(self, actual: Parts) -> None:
+        """Counts what was taken without being held: the time of a tool, which nobody knows before."""
+        self._settle(NOTHING, actual)
+
+    def lend(self, id: str, amount: Amount) -> "Account | Err":
+        """Opens an account below this one, with a limit of its own where the amount names one."""
+        asked = [*amount.parts]
+        for unit, owner in self._bounded:
+            wanted = asked[unit]
+            if wanted is not None and (self._closed or wanted > owner._count_free(unit)):
+                return self._refuse_loan(unit, owner, wanted)
+        child = self._children[id] = Account(id, amount, self)
+        for unit, wanted in enumerate(asked):
+            if wanted is not None:
+                self._move_lent(unit, wanted)
+        return child
+
+    def close(self) -> None:
+        """Gives the rest back; what is held by requests on their way follows as they end."""
+        if not self._closed:
+            self._closed = True
+            self._draining[0] += 1
+            self._give_back()
+
+    def go_on(self, limit: Amount, spent: Parts) -> None:
+        """Takes up what a log says of it: a limit of which that much was spent before this run.
+
+        What it was lent here is what is left of it, or as much of that as there was.
+        """
+        for unit, whole in enumerate(limit.parts):
+            if whole is not None:
+                rest = self._limit[unit] or 0
+                self._limit[unit] = spent[unit] + rest
+            self._spent[unit] += spent[unit]
+
+    def left(self, unit: str = "usd") -> float | None:
+        """Returns what can still be held or lent of a unit; None: nothing limits it."""
+        at = UNITS.index(unit)
+        owner = next((owner for number, owner in self._bounded if number == at), None)
+        return None if owner is None else _show(at, max(0, owner._count_free(at)))
+
+    @property
+    def all_left(self) -> dict[str, float]:
+        """By unit, what can still be held or lent; units without a limit are not there."""
+        return {UNITS[unit]: _show(unit, max(0, owner._count_free(unit))) for unit, owner in self._bounded}
+
+    def refuse(self, worst: Parts, report: Parts = NOTHING) -> Err:
+        """Says what of a request, and of a report that is to follow it, does not fit, and what to do."""
+        if self._closed:
+            text = "this budget was given back, its work has ended; start the work again"
+            return Err(ErrorKind.BUDGET_EXCEEDED, text, {"asked": None, "left": 0.0})
+        unit, owner = next(
+            (one for one in self._bounded if worst[one[0]] + report[one[0]] > one[1]._count_free(one[0])),
+            self._bounded[0],
+        )
+        name, left = UNITS[unit], max(0.0, _show(unit, owner._count_free(unit)))
+        limit, spent = _show(unit, owner._limit[unit] or 0), _show(unit, owner._spent[unit])
+        held, lent = _show(unit, owner._held[unit]), _show(unit, owner._lent[unit])
+        after = f", the report after it {say(name, _show(unit, report[unit]))}" if report[unit] else ""
+        others = (f", {say(name, held)} held" if held else "") + (f", {say(name, lent)} lent" if lent else "")
+        asked = _show(unit, worst[unit])
+        return Err(
+            ErrorKind.BUDGET_EXCEEDED,
+            f"the next request may take {say(name, asked)}{after}, and {say(name, left)} of "
+            f"{say(name, limit)} are left ({say(name, spent)} spent{others}); {_find_way_out(owner, unit)}",
+            {
+                "asked": asked,
+                "left": left,
+                "unit": name,
+                "account": owner.id,
+                "limit": limit,
+                "spent": spent,
+            },
+        )
+
+    def _refuse_loan(self, unit: int, owner: "Account", wanted: int) -> Err:
+        name, asked = UNITS[unit], _show(unit, wanted)
+        mine = 0.0 if self._closed else max(0.0, _show(unit, owner._count_free(unit)))
+        return Err(
+            ErrorKind.BUDGET_EXCEEDED,
+            f"{say(name, asked)} asked, {say(name, mine)} is yours to lend; ask for less, or do it yourself",
+            {"asked": asked, "left": mine, "yours_to_lend": mine, "unit": name},
+        )
+
+    def _count_free(self, unit: int) -> int:
+        limit = self._limit[unit]
+        assert limit is not None
+        return limit - self._spent[unit] - self._held[unit] - self._lent[unit]
+
+    def _settle(self, held: Parts, actual: Parts) -> None:
+        usd, tokens, ms, steps, calls = actual
+        for spent in self._spendings:
+            spent[0] += usd
+            spent[1] += tokens
+            spent[2] += ms
+            spent[3] += steps
+            if calls:
+                spent[4] += calls
+        over = False
+        for unit, _, _, holding, _ in self._limits:
+            holding[unit] -= held[unit]
+            if actual[unit] > held[unit]:
+                over = True
+        for unit, lent in self._above:
+            lent[unit] -= actual[unit]
+        if over:
+            self._recount()
+        if self._draining[0]:
+            for account in self._chain:
+                if account._closed:
+                    account._give_back()
+
+    def _give_back(self) -> None:
+        for unit, limit in enumerate(self._limit):
+            if limit is not None and (free := self._count_free(unit)) > 0:
+                self._limit[unit] = limit - free
+                if self.parent:
+                    self.parent._move_lent(unit, -free)
+        drained = self.parent and not self._children and not any(self._held)
+        if drained and self.parent and self.parent._children.pop(self.id, None):
+            self._draining[0] -= 1
+        if self.parent and self.parent._closed:
+            self.parent._give_back()
+
+    def _move_lent(self, unit: int, more: int) -> None:
+        """Up to the account whose limit it comes out of: above that one it is part of a loan already."""
+        for account in self._chain:
+            account._lent[unit] += more
+            if account._limit[unit] is not None:
+                return
+
+    def _recount(self) -> None:
+        """An overrun is recorded as it is, never hidden; but nobody has less than nothing of a loan left."""
+        for unit, owner in self._bounded:
+            for account in owner._chain[1:]:
+                account._lent[unit] = sum(one._count_set_aside(unit) for one in account._children.values())
+
+    def _count_set_aside(self, unit: int) -> int:
+        limit = self._limit[unit]
+        return self._lent[unit] if limit is None else max(0, limit - self._spent[unit])
+
+
+def _find_way_out(owner: Account, unit: int) -> str:
+    lower = ", or lower the model's max_output" if unit < 2 else ""
+    if owner.parent is None:
+        return f"raise `budget.{UNITS[unit]}` in your config.json{lower}"
+    if owner.parent.parent is None and unit < 2:
+        flag = ("--max-budget-usd", "--max-tokens")[unit]
+        return f"raise {flag}{lower}, or resume: each run has a budget of its own"
+    return f"it was lent no more: ask whoever lent it, or raise that{lower}"
 
 
 class Hold:
     """What one request has set aside; whoever has it settles it on every way out, the first time counts."""
 
-    def __init__(self, budget: Budget, amount: int) -> None:
-        self._budget = budget
-        self._amount: int | None = amount
+    __slots__ = ("_account", "_amount")
 
-    def settle(self, actual: float) -> None:
+    def __init__(self, account: Account, amount: Parts) -> None:
+        self._account = account
+        self._amount: Parts | None = amount
+
+    def settle(self, actual: Parts) -> None:
         """Gives back what was held, and counts what it came to."""
         if self._amount is not None:
             amount, self._amount = self._amount, None
-            self._budget._settle(amount, actual)
+            self._account._settle(amount, actual)
+
+
+def _show(unit: int, value: int) -> float:
+    return value / MICRO if unit == 0 else value

@@ -355,7 +355,7 @@ def _spend(board: Board, event: Event, data: glimpses.UsageSpent) -> Board:
 
 
 def _note_budget(board: Board, event: Event, data: Spending) -> Board:
-    return replace(board, budget=data)
+    return board if data.limit_usd is None else replace(board, budget=data)
 
 
 def _ask_user(board: Board, event: Event, data: glimpses.Request) -> Board:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from planck.records import codec
+from planck.records.amounts import Allowance
 from planck.records.messages import AssistantMessage, Image, Message
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
@@ -156,6 +157,8 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     origin: Origin | None = None
     """Null in older logs."""
     request: RequestKey | msgspec.UnsetType = msgspec.UNSET
+    budget: Allowance | msgspec.UnsetType = msgspec.UNSET
+    """Of a task: what was lent for it, given back when its turn ends."""
 
 
 class Delivery(View, frozen=True, kw_only=True):
@@ -244,14 +247,29 @@ class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
     outcome: Literal["cut"] | msgspec.UnsetType = msgspec.UNSET
     """Absent: an answer, or a `compacted`, came of it. `cut`: nothing did, because the call was cut off,
     tried again or interrupted, or because what it summarised was too big all the same."""
+    account: str | msgspec.UnsetType = msgspec.UNSET
+    """The task whose loan paid for it; absent: the agent's own account did."""
 
 
 class BudgetSpent(View, frozen=True, kw_only=True):
-    """Where the run has a budget: what the whole team has spent of it, after each answer."""
+    """Where something limits the work: what an account has, after each answer and when that changes."""
 
     type: ClassVar[str] = "budget"
-    limit_usd: float
-    spent_usd: float
+    limit_usd: float | None = None
+    """Of the whole run, where it has a limit in USD."""
+    spent_usd: float | None = None
+    account: str = ""
+    """The session, the run, an agent's id, or the id of the task for which it was lent."""
+    parent: str = ""
+    limit: dict[str, float] = {}
+    """By unit: `usd`, `tokens`, `ms`, `steps`, `calls`; what is not there is limited above it, or not."""
+    spent: dict[str, float] = {}
+    """By the account and all below it."""
+    lent: dict[str, float] = {}
+    why: Literal["", "spent", "lent", "returned", "notice", "last_step"] = ""
+    """`notice`: 80 % are used. `last_step`: the next request is the last one, and goes without tools."""
+    stops_in_s: float | None = None
+    """Of a notice: when it is used up, at the rate so far."""
 
 
 class TurnEnd(View, frozen=True, kw_only=True, omit_defaults=False):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # a port brings nothing along
     from planck.records.events import Envelope
+    from planck.records.outcome import Err
 
 
 class Clock(Protocol):
@@ -37,6 +38,21 @@ class Schedule(Protocol):
 
     def choose_joining(self, ready: "Sequence[Envelope]") -> "Sequence[Envelope]":
         """Returns what joins the running turn at its next step."""
+
+
+class QuotaHold(Protocol):
+    def settle(self, micro_usd: int, tokens: int) -> None:
+        """Gives back what was held, and counts what it came to; the first time counts."""
+
+
+class Quotas(Protocol):
+    """What one user may spend with a provider in a day, over all sessions, processes and nodes."""
+
+    def counts_usd(self, provider: str) -> bool:
+        """Whether money is counted there: then the price of what is bought must be known."""
+
+    def hold(self, provider: str, micro_usd: int, tokens: int) -> "QuotaHold | Err | None":
+        """Sets the worst case of a request aside for whoever else asks; None: there is no quota."""
 
 
 class Keys(Protocol):

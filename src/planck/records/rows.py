@@ -110,8 +110,9 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spending(msgspec.Struct, frozen=True):
-    limit_usd: float = 0.0
-    spent_usd: float = 0.0
+    limit_usd: float | None = None
+    """None: the fact is of an account in a run without a limit in USD."""
+    spent_usd: float | None = None
 
 
 class FileRow(msgspec.Struct, frozen=True):

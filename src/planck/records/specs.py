@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from planck.records.amounts import Allowance
 from planck.records.authority import Authority
 
 
@@ -71,6 +72,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     base_prompt: bool = True
     base: str = ""
     """What it was told of itself, the others and the place when it started: kept, and never made again."""
+    budget: Allowance | None = None
+    """What it was lent when it started; None: it draws on what whoever started it has."""
 
 
 _Count = Annotated[int, Meta(ge=1)]
@@ -93,3 +96,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     envelope_bytes: Annotated[_Count, Meta(description="of one message between agents")] = 262_144
     hops: Annotated[_Count, Meta(description="how often a message may cause another")] = 16
     steps: Annotated[_Count, Meta(description="model calls in one turn")] = 100
+    wait_s: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=86_400,
+            description="how long one model call waits, in all, for a provider that says when it takes "
+            "requests again; 0: not at all",
+        ),
+    ] = 0

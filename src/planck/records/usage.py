@@ -1,7 +1,8 @@
+from collections.abc import Iterable
 from operator import add
 
 import msgspec
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -54,3 +55,74 @@ class Tally:
 
 
 _NOTHING = Usage()
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What one agent used of one model."""
+
+    agent_id: str
+    agent: str
+    model: str
+    calls: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
+    """None: a price is unknown."""
+
+    def add(self, usage: Usage, cost_usd: float | None) -> "Spent":
+        total = None if self.cost_usd is None or cost_usd is None else self.cost_usd + cost_usd
+        return replace(self, calls=self.calls + 1, usage=self.usage + usage, cost_usd=total)
+
+
+class ModelCost(msgspec.Struct, frozen=True):
+    calls: int
+    usage: Usage
+    cost_usd: float | None
+
+
+class AgentCost(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one agent used, as a result and `/cost` say it."""
+
+    id: str
+    name: str
+    usage: Usage
+    by_model: dict[str, ModelCost]
+    cost_usd: float | None
+    budget: dict[str, float] | None = None
+    """What it was lent; None: nothing, it draws on the run's."""
+    left: dict[str, float] | None = None
+    stops_in_s: float | None = None
+    """When its budget is used up, at the rate so far; None: not known, or not limited."""
+
+
+class Costs:
+    """What each agent used of each model: a fold over `usage`."""
+
+    def __init__(self, names: dict[str, str] | None = None) -> None:
+        self.names = names or {}
+        """By id, of the agents that there are, in the order in which they started."""
+        self.spent: dict[tuple[str, str], Spent] = {}
+
+    def add(self, agent_id: str, model: str, usage: Usage, cost_usd: float | None) -> None:
+        key = (agent_id, model)
+        name = self.names.setdefault(agent_id, agent_id)
+        row = self.spent.get(key) or Spent(agent_id=agent_id, agent=name, model=model)
+        self.spent[key] = row.add(usage, cost_usd)
+
+    @property
+    def agents(self) -> tuple[AgentCost, ...]:
+        """Those that used nothing too."""
+        return tuple(self.describe(id) for id in self.names)
+
+    def describe(self, id: str) -> AgentCost:
+        rows = [row for row in self.spent.values() if row.agent_id == id]
+        models = {row.model: ModelCost(row.calls, row.usage, row.cost_usd) for row in rows}
+        return AgentCost(id, self.names.get(id, id), sum_usage(rows), models, sum_cost(rows))
+
+
+def sum_cost(rows: Iterable[Spent]) -> float | None:
+    costs = [row.cost_usd for row in rows]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def sum_usage(rows: Iterable[Spent]) -> Usage:
+    return sum((row.usage for row in rows), Usage())

@@ -140,7 +140,7 @@ class Archive:
                 return None
             result = summarise_run(
                 events,
-                orchestrator_id=lead,
+                names={row.id: row.name for row in read.board.agents},
                 session_id=id,
                 session_name=read.info.name,
                 duration_ms=0,

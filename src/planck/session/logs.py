@@ -101,7 +101,7 @@ class SessionLog:
     async def tell(self, text: str, ids: Ids) -> None:
         """Tells the living agents of a session that does not run: they see it with their next turn."""
         from planck.records.board import fold_events  # few sessions are held
-        from planck.team.mail import make_news
+        from planck.records.history import make_news
 
         for row in fold_events(self.store.read()).agents:
             if row.status == "ended":

@@ -1,12 +1,15 @@
 """What a run came to: a fold over its events, and the exit code that says it to a shell."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
 import msgspec
 
+from planck.permissions.accounts import Accounts
+from planck.records.amounts import MICRO
 from planck.records.events import (
+    AgentStarted,
     AssistantSaid,
     ErrorEvent,
     Event,
@@ -18,7 +21,7 @@ from planck.records.events import (
     view,
 )
 from planck.records.outcome import Err, ErrorKind
-from planck.records.usage import Usage
+from planck.records.usage import AgentCost, Costs, Usage
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.NETWORK, ErrorKind.STREAM_CUT})
 
@@ -37,6 +40,12 @@ class Exit(IntEnum):
     SIGTERM = 143
 
 
+class RunBudget(msgspec.Struct, frozen=True):
+    limit_usd: float
+    spent_usd: float
+    held_usd: float
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     status: TurnStatus
     text: str = ""
@@ -49,24 +58,42 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     denials: tuple[dict[str, Any], ...] = ()
     errors: tuple[dict[str, Any], ...]
     exit_code: int
+    agents: tuple[AgentCost, ...] = ()
+    """What each agent used in this run, also those that ended."""
+    budget: RunBudget | msgspec.UnsetType = msgspec.UNSET
+    """Absent: nothing limits what the run may cost."""
 
 
 def summarise_run(
-    events: Iterable[Event], *, orchestrator_id: str, session_id: str, session_name: str, duration_ms: int
+    events: Iterable[Event],
+    *,
+    names: Mapping[str, str],
+    session_id: str,
+    session_name: str,
+    duration_ms: int,
+    budget: RunBudget | None = None,
 ) -> RunResult:
-    """Folds a run's events; text and status are the orchestrator's, counts and costs the whole team's."""
+    """Folds a run's events; text and status are the orchestrator's, counts and costs the whole team's.
+
+    `names`: by id, of the agents that there are, the orchestrator first.
+    """
+    orchestrator_id = next(iter(names))
     usage, cost, steps = Usage(), 0.0, 0
     cost_known = True
+    costs = Costs(dict(names))
     denials: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     status, text, final = TurnStatus.FAILED, "", ""
     for event in events:
         match view(event):
+            case AgentStarted(agent=agent):
+                costs.names[agent.id] = agent.name
             case AssistantSaid() as said:
                 steps += 1
                 if event.agent_id == orchestrator_id:
                     text = said.message.text or text
             case UsageSpent() as spent:
+                costs.add(event.agent_id or "", spent.model, spent.usage, spent.cost_usd)
                 usage += spent.usage
                 cost_known = cost_known and spent.cost_usd is not None
                 cost += spent.cost_usd or 0.0
@@ -93,7 +120,19 @@ def summarise_run(
         denials=tuple(denials),
         errors=tuple(errors),
         exit_code=_exit_code(status, final, bool(denials), errors),
+        agents=costs.agents,
+        budget=budget or msgspec.UNSET,
     )
+
+
+def describe_budget(accounts: Accounts) -> RunBudget | None:
+    """Returns what the run may cost, or the session where it has no limit of its own; None: as it comes."""
+    if not accounts.limited:
+        return None
+    whole = accounts.run if accounts.run.limit.micro_usd is not None else accounts.session
+    if (limit := whole.limit.micro_usd) is None:
+        return None
+    return RunBudget(limit / MICRO, (whole.spent.micro_usd or 0) / MICRO, whole.held_below / MICRO)
 
 
 def mark_stopped(result: RunResult, status: TurnStatus) -> RunResult:

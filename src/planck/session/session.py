@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -29,6 +30,9 @@ from planck.session.bus import Reader
 from planck.session.logs import SessionLog
 from planck.store.store import LogReader, Store, StoreError
 from planck.team.team import Team
+
+if TYPE_CHECKING:
+    from planck.records.ledger import Ledger
 
 
 class Session:
@@ -105,7 +109,8 @@ async def start_session(
 async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -> Session:
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
     store = log.store
-    facts, before = _read_facts(store)
+    facts, before, ledger = _read_facts(store)
+    team.accounts.take_up(ledger)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
     damage = (
         [ErrorEvent(kind=store.damage.kind, message=store.damage.message, details=store.damage.details)]
@@ -149,12 +154,16 @@ _BEHIND_A_CHECKPOINT = frozenset(
 """What a later `compacted` stands for: not needed to go on, so a long log costs its active window."""
 
 
-def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | None]:
-    """Returns what each agent needs to go on, and the options of the last run."""
+def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | None, "Ledger"]:
+    """Returns what each agent needs to go on, the options of the last run, and what was spent."""
     options: SessionOptions | None = None
+    from planck.records.ledger import Ledger  # a new session has spent nothing
+
+    ledger = Ledger()
     settled: dict[str, list[Event]] = defaultdict(list)
     active: dict[str, list[Event]] = defaultdict(list)
     for event in store.read():
+        ledger.add(event)
         if event.agent_id is None:
             options = _follow_options(options, event)
             continue
@@ -169,7 +178,7 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | N
         id: [fact for event in (*settled[id], *events) if (fact := view(event))]
         for id, events in active.items()
     }
-    return facts, options
+    return facts, options, ledger
 
 
 def _follow_options(known: SessionOptions | None, event: Event) -> SessionOptions | None:

@@ -10,8 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.agent.actor import Ended
+from planck.permissions.accounts import Accounts, GiveBack
+from planck.records.amounts import Allowance
 from planck.records.events import USER, Delivery, Envelope, Kind, Origin, RequestKey, View, Wait
-from planck.records.history import INTERRUPTED
+from planck.records.history import INTERRUPTED, is_news, make_news
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
@@ -23,23 +25,6 @@ from planck.toolkit.tool import Outcome
 
 GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
 NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
-
-
-def make_news(id: str, receiver: str, text: str, root: str | None = None) -> Envelope:
-    """Makes what the runtime tells an agent of a change around it; it joins what comes next."""
-    return Envelope(
-        id=id,
-        kind=Kind.RESPONSE,
-        sender=USER,
-        receiver=receiver,
-        text=f"[planck: {text}]",
-        root=root,
-        origin=Origin.PLANCK,
-    )
-
-
-def is_news(envelope: Envelope) -> bool:
-    return (envelope.sender, envelope.kind, envelope.origin) == (USER, Kind.RESPONSE, Origin.PLANCK)
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -79,6 +64,7 @@ class Mail:
         """`members` are the live ones by id, as the team keeps them."""
         self.waits = Waits()
         self.ledger = Ledger()
+        self.accounts = Accounts()
         self._journal = journal
         self._ids = ids
         self._clock = clock
@@ -170,10 +156,28 @@ class Mail:
                 await self._expire(envelope, target)
 
     async def delegate(
-        self, caller: Member, target: Member, task: str, call_id: str | None = None
+        self,
+        caller: Member,
+        target: Member,
+        task: str,
+        call_id: str | None = None,
+        budget: Allowance | None = None,
     ) -> Err | None:
+        """Hand a task over; its budget is lent by whatever pays for the caller's turn now."""
         envelope = self._make_envelope(Kind.TASK, caller, target, task, call_id=call_id)
-        return await self._post(_Posting(self, envelope, target))
+        if budget is None:
+            return await self._post(_Posting(self, envelope, target))
+        agent = caller.actor.agent
+        lent = self.accounts.lend(agent.purse.paying, envelope.id, budget.amount)
+        if isinstance(lent, Err):
+            return lent
+        posting = _Posting(self, replace(envelope, budget=budget), target)
+        loan = Entry(caller.id, agent.turn, self.accounts.describe(lent, "lent"))
+        try:
+            return await self._post(posting, also=[loan])
+        finally:
+            if not posting.arrived:
+                self.accounts.close(envelope.id)
 
     async def respond(
         self, caller: Member, text: str, delegator_id: str, call_id: str | None = None
@@ -210,18 +214,32 @@ class Mail:
                 self._answered.discard(opening.id)
                 return ()
             return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
+        returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.ledger.open:
-            return (self._report(member, opening, report_task(member, ended)),)
-        return ()
+            return (self._report(member, opening, report_task(member, ended)), *returned)
+        return returned
+
+    def give_back(self, member: Member, account: str) -> tuple[Entry, ...]:
+        """Returns what says that a loan ended with its work; the rest is its lender's with that commit."""
+        found = self.accounts.get(account) if self.accounts.limited else None
+        if found is None:
+            return ()
+        if not found.bounded:
+            self.accounts.close(account)
+            return ()
+        fact = self.accounts.describe(found, "returned")
+        return (Entry(member.id, member.actor.agent.turn, fact, GiveBack(self.accounts, account)),)
 
     def settle_unfinished(self, member: Member, opening: Envelope, why: str) -> tuple[Entry, ...]:
         """Returns the same for an envelope that its receiver will not finish."""
         if opening.kind is Kind.ASK:
             gone = Err(ErrorKind.TARGET_GONE, f"{member.name} {why}")
             return (self._settle_ask(member, opening, "dead", gone),)
+        returned = self.give_back(member, opening.id)
         if opening.kind is Kind.TASK and opening.id in self.ledger.open:
-            return (self._report(member, opening, f"The task was not finished: {member.name} {why}."),)
-        return ()
+            text = f"The task was not finished: {member.name} {why}."
+            return (self._report(member, opening, text), *returned)
+        return returned
 
     def settle_unread(self, member: Member, why: str) -> tuple[Entry, ...]:
         """Returns the same for everything in the mailbox of an agent that ends."""
@@ -266,6 +284,9 @@ class Mail:
                     self.ledger.apply(fact)
         for fact in facts:
             self._follow_root(fact)
+        for envelope in self.ledger.open.values():
+            if isinstance(envelope.budget, Allowance):
+                self.accounts.reopen(envelope.id, envelope.budget.amount)
 
     async def forget_asks(self, member: Member) -> None:
         """Expire the questions that came before a restart: nobody waits for their answers any more."""

@@ -17,9 +17,9 @@ from planck.records.events import (
     UsageSpent,
     View,
 )
+from planck.records.history import is_news
 from planck.records.specs import AgentSpec
 from planck.records.usage import Usage
-from planck.team.mail import is_news
 from planck.toolkit.journal import Journal
 
 BuildAgent = Callable[[AgentSpec, Journal], Agent]

@@ -9,7 +9,9 @@ import msgspec
 
 from planck.context.prompt import describe_member
 from planck.permissions.authority import grant
+from planck.permissions.budget import UNLIMITED
 from planck.records import codec
+from planck.records.amounts import Allowance
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.team import names
@@ -78,8 +80,11 @@ async def spawn(
         or names.refuse("name", args["name"])
         or _check_limits(team, caller)
     )
+    budget = read_budget(args)
     if refused:
         return refused
+    if isinstance(budget, Err):
+        return budget
     placed = await grants.place(args)
     if isinstance(placed, Err):
         return placed
@@ -107,6 +112,7 @@ async def spawn(
         team=caller.spec.team,
         # Recorded with the worker: whatever the grant was, no more than its creator may.
         authority=grant(parent, "worker", (*TEAM_TOOLS, *tools), skills) if parent else None,
+        budget=budget,
     )
     # No await between this check and the admission in add(): two calls can't both find the name free.
     if taken := team.find_clash(spec):
@@ -114,8 +120,19 @@ async def spawn(
             ErrorKind.NOT_UNIQUE,
             f"An agent with the {taken} already exists in the team. Use it, or choose another.",
         )
+    lent = team.accounts.lend(
+        caller.actor.agent.purse.paying, spec.id, budget.amount if budget else UNLIMITED
+    )
+    if isinstance(lent, Err):
+        return lent
     given = [objects[name] for name in tools if name in objects]
-    member = await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given)
+    try:
+        member = await team.add(spec, depth=caller.depth + 1, call_id=ctx.call_id or None, tools=given)
+    finally:
+        if team.member(spec.id) is None:
+            team.accounts.close(spec.id)
+    if budget:
+        await caller.actor.agent.scribe.record(team.accounts.describe(lent, "lent"))
     others = [one for one in team.members if one not in (caller, member)]
     team.mail.note_change(f"{describe_member(member.spec)} is in the team now.", others, ctx.call_id or None)
     there = member.actor.agent.tools  # the answer says what the worker holds, not what was meant
@@ -128,8 +145,22 @@ async def spawn(
         "tools": [name for name in (*TEAM_TOOLS, *tools) if name not in lost],
         "skills": list(skills),
         "ignored": [*no_tools, *lost, *no_skills],
+        **({"budget": budget} if budget else {}),
     }
     return Ok({"output": codec.encode_str(output)})
+
+
+def read_budget(args: dict[str, Any]) -> Allowance | Err | None:
+    """Returns what a call wants to lend; None: nothing, whoever works draws on what the caller has."""
+    if args.get("budget") is None:
+        return None
+    try:
+        return msgspec.convert(args["budget"], Allowance)
+    except msgspec.ValidationError as failure:
+        return Err(
+            ErrorKind.INVALID_ARGS,
+            f'budget: {failure}; write it as {{"usd": 0.5}}, or with tokens, ms, steps or calls, above 0',
+        )
 
 
 def _refuse_stranger(address: str) -> Err:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from planck.agent.actor import Actor
 from planck.agent.agent import Agent
+from planck.permissions.accounts import Accounts
 from planck.records.events import (
     AgentEnded,
     AgentStarted,
@@ -61,6 +62,15 @@ class Team:
         self._halted = False
         self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
+
+    @property
+    def accounts(self) -> Accounts:
+        """Who pays for its work; whoever builds its agents has the same ones."""
+        return self.mail.accounts
+
+    @accounts.setter
+    def accounts(self, accounts: Accounts) -> None:
+        self.mail.accounts = accounts
 
     @property
     def orchestrator(self) -> Member:
@@ -232,6 +242,7 @@ class Team:
         if dead := tuple(member.actor.agent.history.unread):
             entries.append(Entry(member.id, 0, Delivery(ids=dead, state="dead")))
         entries.append(Entry(member.id, 0, AgentEnded(status="destroyed", reason=why)))
+        entries += self.mail.give_back(member, member.id)
         await self._journal.record_all(entries)
 
     async def aclose(self) -> None:
@@ -384,6 +395,7 @@ class Team:
         entries = list(self.mail.settle_unread(member, why))
         reported = [due.fact.receiver for due in entries if isinstance(due.fact, Envelope)]
         entries.append(Entry(member.id, 0, AgentEnded(status="failed", reason=why)))
+        entries += self.mail.give_back(member, member.id)
         if delegator and delegator.id not in reported:
             entries.append(self.mail.notify(member, delegator, f"{member.name} {why}."))
         crashed = Entry(member.id, member.actor.agent.turn, _describe_crash(crash))

@@ -9,6 +9,7 @@ ASK_MS = 300_000
 MAX_ASK_MS = 3_600_000
 
 _TEXT = {"type": "string"}
+_BUDGET = {"type": "object", "description": "usd, tokens"}
 _TIMEOUT = integer(f"Default {ASK_MS}", minimum=1, maximum=MAX_ASK_MS)
 _TARGET = {
     "identifier": text("The agent's name, type or id"),
@@ -25,7 +26,7 @@ DELEGATE_TASK = ToolSpec(
     "delegate_task",
     "Give another agent a task. Returns at once; the result comes later, as a message that starts your next "
     "turn or joins this one. End your turn then, unless you can delegate more that does not depend on it.",
-    arguments({**_TARGET, "task": _TEXT}),
+    arguments({**_TARGET, "task": _TEXT}, {"budget": _BUDGET}),
 )
 
 SEND_RESPONSE = ToolSpec(
@@ -76,6 +77,7 @@ def describe_spawn(tools: Sequence[str], skills: Sequence[str]) -> ToolSpec:
             {
                 "tools": texts('Names, e.g. ["read", "bash"]; unknown ones are ignored, and listed'),
                 "skills": texts("Names"),
+                "budget": _BUDGET,
             },
         ),
     )

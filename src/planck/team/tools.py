@@ -10,7 +10,7 @@ from planck.records.specs import ToolSpec
 from planck.team import tool_specs
 from planck.team.mail import GONE, NO_DELEGATOR
 from planck.team.member import Member
-from planck.team.spawn import Grants, spawn
+from planck.team.spawn import Grants, read_budget, spawn
 from planck.team.team import Team
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
 
@@ -77,7 +77,10 @@ class TeamActions:
         caller, target = self._resolve(args, ctx)
         if target is caller:
             return Err(ErrorKind.INVALID_ARGS, "Cannot delegate a task to yourself. Use a different agent.")
-        return await self._team.mail.delegate(caller, target, args["task"], _cause(ctx)) or Ok(
+        budget = read_budget(args)
+        if isinstance(budget, Err):
+            return budget
+        return await self._team.mail.delegate(caller, target, args["task"], _cause(ctx), budget) or Ok(
             {
                 "output": "Task delegated. End your turn now unless you can delegate something else in "
                 "parallel that won't be blocked by this delegation. The result will arrive in a future turn."
@@ -169,6 +172,8 @@ def _describe(member: Member, now: float, *, verbose: bool) -> dict[str, Any]:
         "current_tool": agent.current_tools[0] if agent.current_tools else None,
         "idle_ms": 0 if member.actor.working else round((now - member.idle_since) * 1000),
     }
+    if left := agent.purse.paying.all_left:
+        row["budget_left"] = left
     if verbose:
         row |= {"tools": sorted(agent.tools.names()), "model": spec.model.name or spec.model.label}
     return row
