@@ -377,7 +377,8 @@ async def test_a_spent_budget_stops_the_run_before_the_next_request(tmp_path: Pa
         done = await bench.run("run", "loop", *FULL, *budget, "--output-format", "stream-json")
     assert (done.code, done.result["status"], len(server.asked)) == (4, "capped", 1)
     assert done.result["errors"][-1]["kind"] == "budget_exceeded"
-    (spent,) = [line["data"] for line in done.lines if line["type"] == "budget" and line["data"]["spent"]]
+    told = [line["data"] for line in done.lines if line["type"] == "budget"]
+    (spent,) = [data for data in told if data["why"] == "spent"]
     assert (spent["limit_usd"], spent["spent_usd"]) == (0.016, done.result["cost_usd"])
 
 
