@@ -1,6 +1,8 @@
 """`--seed N` reproduces a random test; without it the suite always uses the same one."""
 
 import os
+import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -17,3 +19,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--seed"))
+
+
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """A command that ran in this process leaves no handler behind: Ctrl+C and a kill end the suite."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
