@@ -40,7 +40,7 @@ async def test_a_hook_gets_the_call_as_json_and_exit_2_blocks_it(tmp_path: Path)
     seen = json.loads((bench.work / "seen.json").read_text())
     assert (seen["hook_event_name"], seen["tool_name"], seen["tool_input"], seen["cwd"], seen["agent"]) == (
         "PreToolUse",
-        "bash",
+        "Bash",
         {"command": "touch ran"},
         str(bench.work),
         "orchestrator",

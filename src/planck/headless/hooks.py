@@ -2,35 +2,50 @@
 
 Exit 0 goes on, exit 2 blocks and its stderr goes to the model, any other code is a warning. They come from
 the user's configuration or a trusted project's, run contained, and can take rights away but never give any.
-One whose program an agent's command could replace runs in the sandbox.
+One whose program an agent's command could replace runs in the sandbox. Those written for Claude Code work as
+they are: its names of tools, arguments and events stand beside ours, and a matcher means a tool by either.
 """
 
 import os
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from planck.config.project import Project
+from planck.headless.claude_names import add_keys, name_for_hooks, spell_all, take_keys
+from planck.permissions.gate import AgentGate
 from planck.records import codec
 from planck.records.authority import Confinement, Mode
 from planck.records.events import PermissionDecision, Status
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind
-from planck.toolkit.permit import Permit, Trial
+from planck.toolkit.permit import Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool, ToolContext
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import truncate
+from planck.tools import arguments
 from planck.tools.executor import Executor, ReadCall, read_calls
 from planck.tools.results import Finished
 from planck.workspace import process
 from planck.workspace.process import ProcessError
 from planck.workspace.sandbox import SandboxError
 
-EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "Stop")
+EVENTS = (
+    *("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"),
+    *("SessionStart", "SessionEnd", "Stop"),
+)
+ELSEWHERE = (
+    *("SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification", "PermissionRequest"),
+    *("PermissionDenied", "Setup", "StopFailure", "TeammateIdle", "TaskCreated", "TaskCompleted"),
+    *("ConfigChange", "CwdChanged", "FileChanged", "InstructionsLoaded", "WorktreeCreate", "WorktreeRemove"),
+    *("Elicitation", "ElicitationResult", "BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent"),
+)
+"""What other agents have: no mistake of the user's, and nothing that we run."""
 BLOCK = 2
 _TIMEOUT = 60.0
 _MAX_TIMEOUT = 600.0
@@ -42,8 +57,9 @@ class Hook(msgspec.Struct, frozen=True):
     matcher: str = ""
     timeout: float = _TIMEOUT
 
-    def wants(self, name: str) -> bool:
-        return self.matcher in ("", "*") or re.fullmatch(self.matcher, name, re.IGNORECASE) is not None
+    def wants(self, subject: str) -> bool:
+        """By any of its names: a guard that is not run because of a name would let everything pass."""
+        return any(_matches(self.matcher, name) for name in spell_all(subject))
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -51,6 +67,10 @@ class Verdict(msgspec.Struct, frozen=True):
     reason: str = ""
     context: str = ""
     """What the hooks want the model to know."""
+    asks: str = ""
+    """Why the user is to be asked, whatever the rules allow."""
+    updated: Mapping[str, Any] | None = None
+    """The arguments in the place of the call's own."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -66,13 +86,16 @@ def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
     found: dict[str, list[Hook]] = {}
     problems: list[str] = []
     for event, entries in raw.items():
+        if event in ELSEWHERE:
+            problems.append(f"hooks: {event} is known elsewhere, not supported here: its hooks are not run")
+            continue
         if event not in EVENTS:
             problems.append(f"hooks: {event!r} is no event that we have{did_you_mean(event, EVENTS)}")
             continue
         for entry in entries if isinstance(entries, list) else [entries]:
             try:
-                found.setdefault(event, []).extend(_hooks(entry))
-            except (ValueError, TypeError, AttributeError, re.error) as failure:
+                found.setdefault(event, []).extend(_hooks(entry, problems))
+            except (ValueError, TypeError, AttributeError) as failure:
                 problems.append(f"hooks: {event}: {codec.encode_str(entry)[:80]}: {failure}")
     return found, problems
 
@@ -93,6 +116,8 @@ class Hooks:
         self._session_id = session_id
         self._scribe = scribe
         self._off = off
+        self.changed: dict[str, str] = {}
+        """By call that is under way: with which arguments a hook had it run."""
 
     def has(self, event: str) -> bool:
         return event in self._settings()
@@ -101,12 +126,39 @@ class Hooks:
         return {} if self._off else self._resources.now.hooks
 
     async def before_tool(self, agent: Caller, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
-        return await self._fire("PreToolUse", tool, _of_call(agent, call_id, tool, args))
+        """What all of them say of the arguments that the call has in the end: whoever changes them is heard
+        once, and then those who had already agreed to others."""
+        hooks = self._find("PreToolUse", tool)
+        told = _of_call(agent, call_id, tool, args)
+        asks, context, updated = "", [], None
+        again: list[Hook] = []
+        for number, hook in enumerate([*hooks, *hooks]):
+            if number >= len(hooks) and hook not in again:
+                continue
+            verdict = await self._run("PreToolUse", hook, told)
+            if verdict.blocked:
+                return verdict
+            asks = asks or verdict.asks
+            context += [verdict.context] if verdict.context else []
+            if verdict.updated is None:
+                continue
+            if updated is not None:
+                return Verdict(True, f"{hook.command!r} changes arguments that another hook had changed")
+            updated = take_keys(tool, told["tool_input"], verdict.updated)
+            told, again = _of_call(agent, call_id, tool, updated), hooks[:number]
+        return Verdict(context="\n\n".join(context), asks=asks, updated=updated)
 
     async def after_tool(self, agent: Caller, done: Finished, args: Any) -> Verdict:
         facts = _of_call(agent, done.call.id, done.call.name, args)
-        facts["tool_response"] = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
-        return await self._fire("PostToolUse", done.call.name, facts)
+        response = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
+        facts["tool_response"] = {**response, "success": done.ok, "stdout": done.output}
+        verdict = await self._fire("PostToolUse", done.call.name, facts)
+        if done.ok or verdict.blocked:
+            return verdict
+        failed = await self._fire("PostToolUseFailure", done.call.name, {**facts, "error": done.output})
+        if failed.blocked:
+            return failed
+        return Verdict(context="\n\n".join(text for text in (verdict.context, failed.context) if text))
 
     async def prompt(self, text: str) -> Verdict:
         return await self._fire("UserPromptSubmit", "", {"prompt": text})
@@ -114,28 +166,35 @@ class Hooks:
     async def session_start(self, source: str) -> Verdict:
         return await self._fire("SessionStart", source, {"source": source})
 
+    async def session_end(self, reason: str) -> None:
+        """What it says changes nothing any more."""
+        await self._fire("SessionEnd", reason, {"reason": reason})
+
     async def stop(self, text: str, *, active: bool) -> Verdict:
         return await self._fire("Stop", "", {"stop_hook_active": active, "last_assistant_message": text})
 
     async def _fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
-        if not self.has(event):
-            return Verdict()
-        hooks, _ = parse(self._settings())
         told: list[str] = []
-        for hook in hooks.get(event, ()):
-            if not hook.wants(subject):
-                continue
+        for hook in self._find(event, subject):
             verdict = await self._run(event, hook, facts)
             if verdict.blocked:
                 return verdict
             told += [verdict.context] if verdict.context else []
         return Verdict(context="\n\n".join(told))
 
+    def _find(self, event: str, subject: str) -> list[Hook]:
+        if not self.has(event):
+            return []
+        return [hook for hook in parse(self._settings())[0].get(event, ()) if hook.wants(subject)]
+
     async def _run(self, event: str, hook: Hook, facts: dict[str, Any]) -> Verdict:
         message = {
             "hook_event_name": event,
             "session_id": self._session_id,
+            "transcript_path": self._find_log(),
             "cwd": str(self._workspace),
+            "permission_mode": _MODES.get(self.mode, "default"),
+            "mode": str(self.mode),
             **facts,
         }
         import tempfile  # only where there is a hook
@@ -166,6 +225,11 @@ class Hooks:
             self._warn(event, f"{hook.command!r} {how}; it was ignored. {done.output.strip()[:200]}".strip())
             return Verdict()
         return _spoken(event, said)
+
+    def _find_log(self) -> str:
+        """The session's own file, a SQLite log; empty where it is not stored."""
+        folder = Path(self._project.config.sessions_dir or self._project.home / "sessions").expanduser()
+        return next((str(file) for file in folder.glob(f"{self._session_id}_*.db")), "")
 
     def _make_command(self, event: str, hook: Hook) -> process.Command:
         argv = process.shell(f"{hook.command}\nexit $?")
@@ -207,8 +271,8 @@ def look_at_hook(
 class HookedPermit:
     """A permit that asks the PreToolUse hooks first; one that blocks is a denial like any other."""
 
-    def __init__(self, permit: Permit, hooks: Hooks, agent: Caller, scribe: Scribe) -> None:
-        self._permit = permit
+    def __init__(self, gate: AgentGate, hooks: Hooks, agent: Caller, scribe: Scribe) -> None:
+        self._gate = gate
         self._hooks = hooks
         self._agent = agent
         self._scribe = scribe
@@ -218,11 +282,23 @@ class HookedPermit:
     ) -> Err | Confinement | Trial | None:
         verdict = await self._hooks.before_tool(self._agent, ctx.call_id, tool.name, args)
         if not verdict.blocked:
-            return await self._permit.decide(tool, args, ctx)
+            if verdict.updated is not None:
+                self._change(tool, args, verdict.updated, ctx)
+            if verdict.asks:
+                return await self._gate.insist(tool, args, ctx, f"a PreToolUse hook asks: {verdict.asks}")
+            return await self._gate.decide(tool, args, ctx)
         reason = f"a PreToolUse hook blocked {tool.name!r}: {verdict.reason}"
         denied = PermissionDecision(call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason)
         await self._scribe.record(denied, barrier=True)
         return Err(ErrorKind.PERMISSION_DENIED, reason)
+
+    def _change(self, tool: Tool, args: dict[str, Any], updated: Mapping[str, Any], ctx: ToolContext) -> None:
+        """Puts other arguments in the place of the call's own, in the very map that the tool is given."""
+        changed = dict(updated)
+        arguments.validate(tool, changed)
+        args.clear()
+        args.update(changed)
+        self._hooks.changed[ctx.call_id] = truncate(codec.encode_str(changed), 2_000)
 
 
 class Hooked:
@@ -237,9 +313,18 @@ class Hooked:
     async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
         async with aclosing(self._executor.run(calls)) as results:
             async for done in results:
-                yield await self._past_hooks(done) if self._hooks.has("PostToolUse") else done
+                yield await self._past_hooks(self._tell_change(done))
+
+    def _tell_change(self, done: Finished) -> Finished:
+        changed = self._hooks.changed.pop(done.call.id, "")
+        if not changed:
+            return done
+        text = f"{done.output}\n\nHook: the call was run with other arguments: {changed}"
+        return msgspec.structs.replace(done, output=text)
 
     async def _past_hooks(self, done: Finished) -> Finished:
+        if not (self._hooks.has("PostToolUse") or self._hooks.has("PostToolUseFailure")):
+            return done
         (read,) = read_calls(self._tools, [done.call])  # anew: a tool may have changed what it was given
         verdict = await self._hooks.after_tool(self._agent, done, read.shown)
         objection = verdict.reason or verdict.context
@@ -248,15 +333,33 @@ class Hooked:
         return msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(objection)}")
 
 
-def _hooks(entry: Any) -> list[Hook]:
+def _hooks(entry: Any, problems: list[str]) -> list[Hook]:
     """Of `{matcher, hooks: [{command, timeout}]}`, or of one that stands alone."""
     if not isinstance(entry, dict):
         raise TypeError("must be an object with `command`, or with `matcher` and `hooks`")
     matcher = entry.get("matcher", "")
     if not isinstance(matcher, str):
         raise TypeError("`matcher` must be a text")
-    re.compile(matcher if matcher != "*" else "")
+    if not _PLAIN.fullmatch(matcher):
+        try:
+            re.compile(matcher)
+        except re.error as failure:
+            problems.append(f"hooks: the matcher {matcher!r} can't be read ({failure}): it means every tool")
+            matcher = ""
     return [_hook(matcher, inner) for inner in entry.get("hooks", [entry])]
+
+
+_PLAIN = re.compile(r"[\w-]*(\(.*\))?([|,]\s*[\w-]+(\(.*\))?)*|\*", re.DOTALL)
+"""Names, as in Claude Code; what stands in brackets narrows a permission there, and here nothing."""
+
+
+def _matches(matcher: str, name: str) -> bool:
+    if matcher in ("", "*"):
+        return True
+    if _PLAIN.fullmatch(matcher):
+        names = re.split(r"[|,]\s*", re.sub(r"\([^()]*\)", "", matcher))
+        return name.casefold() in map(str.casefold, names)
+    return re.search(matcher, name, re.IGNORECASE) is not None
 
 
 def _hook(matcher: str, entry: Any) -> Hook:
@@ -272,8 +375,13 @@ def _hook(matcher: str, entry: Any) -> Hook:
 
 
 def _of_call(agent: Caller, call_id: str, tool: str, args: Any) -> dict[str, Any]:
-    call = {"tool_name": tool, "tool_input": args, "tool_use_id": call_id}
+    given = add_keys(tool, args, agent.folder)
+    call = {"tool_name": name_for_hooks(tool), "tool": tool, "tool_input": given, "tool_use_id": call_id}
     return {**call, "agent": agent.name, "cwd": agent.folder}
+
+
+_MODES = {"read-only": "plan", "plan": "plan", "workspace": "acceptEdits", "full": "bypassPermissions"}
+"""What Claude Code calls what comes nearest."""
 
 
 def _spoken(event: str, said: str) -> Verdict:
@@ -285,9 +393,16 @@ def _spoken(event: str, said: str) -> Verdict:
             return Verdict()
         more = answer.get("hookSpecificOutput")
         more = more if isinstance(more, dict) else {}
-        refused = answer.get("decision") == "block" or more.get("permissionDecision") in ("deny", "ask")
+        decision = more.get("permissionDecision")
+        refused = answer.get("decision") in ("block", "deny") or decision == "deny"
         if refused or answer.get("continue") is False:
             reasons = (answer.get("reason"), more.get("permissionDecisionReason"), answer.get("stopReason"))
             return Verdict(True, truncate(next((str(r) for r in reasons if r), "blocked by a hook")))
-        return Verdict(context=str(more.get("additionalContext") or ""))
+        reason = truncate(str(more.get("permissionDecisionReason") or "it gave no reason"))
+        updated = more.get("updatedInput")
+        return Verdict(
+            context=str(more.get("additionalContext") or ""),
+            asks=reason if decision == "ask" or answer.get("decision") == "ask" else "",
+            updated=updated if isinstance(updated, dict) and event == "PreToolUse" else None,
+        )
     return Verdict(context=truncate(said)) if event in ("UserPromptSubmit", "SessionStart") else Verdict()

@@ -108,6 +108,7 @@ class SessionWiring:
 
     async def aclose(self) -> None:
         """End the commands that were left in the background, and the questions."""
+        await self.hooks.session_end("other")
         self._runtime.peers.leave(self._journal)
         by_id.forget(self.team)
         await self._plan.tools.aclose()

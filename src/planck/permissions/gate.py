@@ -153,6 +153,18 @@ class AgentGate:
             return _Tried(self, Call(tool, args, ctx), verdict, rights)
         return await self.ask(Call(tool, args, ctx), verdict)
 
+    async def insist(self, tool: Tool, args: dict[str, Any], ctx: ToolContext, why: str) -> Err | Confinement:
+        """Asks about a call that the rules may allow; what they deny stays denied."""
+        args = place_call(tool, args, ctx)
+        verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
+        if verdict.decision is Decision.DENY:
+            return await self._deny(ctx, tool, verdict.why, verdict)
+        if tool.stranger:
+            verdict = ask_about_address(verdict, await tool.stranger(args))
+        if refused := self._never(tool, args, ctx):
+            return refused
+        return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
+
     async def ask(self, call: Call, verdict: Verdict) -> Err | Confinement:
         """Puts the question; nobody there to answer: no."""
         tool, args, ctx = call.tool, call.args, call.ctx

@@ -1,0 +1,66 @@
+"""What Claude Code calls our tools and their arguments: hooks are written for its names."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "bash": ("Bash",),
+    "read": ("Read", "NotebookRead"),
+    "write": ("Write",),
+    "edit": ("Edit", "MultiEdit", "NotebookEdit"),
+    "glob": ("Glob",),
+    "grep": ("Grep",),
+    "list_dir": ("LS",),
+    "update_plan": ("TodoWrite",),
+    "web_fetch": ("WebFetch",),
+    "load_skill": ("Skill",),
+    "spawn_agent": ("Task", "Agent"),
+    "delegate_task": ("Task", "Agent"),
+    "ask_agent": ("Task", "Agent"),
+}
+"""By ours: the name that a hook is told first, then others that a matcher may mean it by."""
+
+_FILES = ("read", "write", "edit")
+_KEYS: Mapping[str, Mapping[str, str]] = {
+    **{tool: {"path": "file_path"} for tool in _FILES},
+    "bash": {"background": "run_in_background"},
+    "grep": {"ignore_case": "-i"},
+    "load_skill": {"name": "skill"},
+}
+"""By tool and our key: theirs."""
+
+
+def name_for_hooks(tool: str) -> str:
+    """What a hook reads as `tool_name`; a tool that Claude Code has none of keeps its own."""
+    return NAMES.get(tool, (tool,))[0]
+
+
+def spell_all(tool: str) -> tuple[str, ...]:
+    """Every name by which a matcher may mean a tool."""
+    return (tool, *NAMES.get(tool, ()))
+
+
+def add_keys(tool: str, args: Any, folder: str) -> Any:
+    """Arguments with Claude Code's keys beside ours; a `file_path` is absolute, as it is there."""
+    if not isinstance(args, dict):
+        return args
+    theirs = {key: args[own] for own, key in _KEYS.get(tool, {}).items() if own in args and key not in args}
+    if isinstance(path := theirs.get("file_path"), str):
+        theirs["file_path"] = os.path.join(folder, path)
+    return {**args, **theirs}
+
+
+def take_keys(tool: str, told: Mapping[str, Any], answered: Mapping[str, Any]) -> dict[str, Any]:
+    """A hook's new arguments in our keys: whichever spelling it changed counts, its own first.
+
+    `told` is what it was given; what it leaves out is gone.
+    """
+    taken = dict(answered)
+    for own, key in _KEYS.get(tool, {}).items():
+        if key not in taken:
+            continue
+        changed = taken.pop(key)
+        if own not in taken or changed != told.get(key):
+            taken[own] = changed
+    return taken
