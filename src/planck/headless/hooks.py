@@ -129,6 +129,8 @@ class Hooks:
         """What all of them say of the arguments that the call has in the end: whoever changes them is heard
         once, and then those who had already agreed to others."""
         hooks = self._find("PreToolUse", tool)
+        if not hooks:
+            return Verdict()
         told = _of_call(agent, call_id, tool, args)
         asks, context, updated = "", [], None
         again: list[Hook] = []
