@@ -150,7 +150,7 @@ class Keeper:
         return [kept for kept in self._kept.values() if not (kept.at_work or kept.users)]
 
     async def _keep(self, session: OpenSession) -> Kept:
-        kept = Kept(session, self._holder, self.tally)
+        kept = Kept(session, self._holder, self.tally, self.tell)
         kept.used = asyncio.get_running_loop().time()
         try:
             await kept.follow(self.archive)

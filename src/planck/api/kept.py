@@ -1,6 +1,7 @@
 """A session that this server has open: followed, so that whoever asks finds it folded already."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 
 from planck.api.shapes import Holder, SessionRow
@@ -10,11 +11,16 @@ from planck.records import codec
 from planck.records.board import Board
 from planck.records.events import TurnEnd
 
+_TOLD = ("renamed", "mode_changed", "model_changed")
+
 
 class Kept:
     """One open session, the fold of its log, and the task that sees its work to the end."""
 
-    def __init__(self, session: OpenSession, holder: Holder, tally: Tally) -> None:
+    def __init__(
+        self, session: OpenSession, holder: Holder, tally: Tally, on_state: Callable[[], None]
+    ) -> None:
+        """`on_state` hears of every change of what a list of sessions would say."""
         self.session = session
         self.used = 0.0
         """When somebody last had it in use, by the loop's clock."""
@@ -25,6 +31,7 @@ class Kept:
         """The event that ended the orchestrator's newest turn."""
         self._holder = holder
         self._tally = tally
+        self._on_state = on_state
         self._fold = Summary()
         self._encoded: tuple[Board | None, bytes] = (None, b"")
         self._followed: asyncio.Future[None] | None = None
@@ -115,7 +122,10 @@ class Kept:
             async for event in events:
                 if event.seq is None:
                     continue
+                before = self.board.state
                 self._fold.add(event.recorded)
+                if self.board.state != before or event.type in _TOLD:
+                    self._on_state()
                 self._tally.add(event.recorded)
                 if event.type == TurnEnd.type and event.agent_id == self.board.agents[0].id:
                     self.ended_at = event.seq

@@ -9,6 +9,7 @@ from planck.api.exchange import EVENTS, JSON, NDJSON
 from planck.headless import RunResult
 from planck.records.board import Board
 from planck.records.outcome import ErrorKind
+from planck.records.rows import AgentRow
 
 PREFIX = "/api/v1"
 
@@ -27,6 +28,8 @@ _OPEN = (
     ErrorKind.LOG_WRITE_FAILED,
 )
 """What opening a session may come to."""
+_MODEL = (*_OPEN, ErrorKind.RATE_LIMITED, ErrorKind.TIMEOUT, ErrorKind.BUDGET_EXCEEDED)
+_FILES = (ErrorKind.NOT_FOUND, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.READ_FAILED)
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,4 +185,167 @@ OPERATIONS: tuple[Operation, ...] = (
         empty=True,
         errors=_FIND,
     ),
+    _post(
+        "/sessions/{id}/compact",
+        "compact",
+        "Makes the orchestrator's history about half as long.",
+        shapes.Compact,
+        body=shapes.Nothing,
+        errors=_MODEL,
+    ),
+    _post(
+        "/sessions/{id}/rewind",
+        "rewind",
+        "Shows every agent again what it was shown after that event; files stay.",
+        shapes.SessionRow,
+        body=shapes.Rewind,
+        errors=_OPEN,
+    ),
+    _post(
+        "/sessions/{id}/fork",
+        "fork",
+        "Makes a session that begins with this one's first events.",
+        shapes.SessionRow,
+        body=shapes.Fork,
+        status=201,
+        keyed=True,
+        errors=(*_FIND, ErrorKind.NOT_UNIQUE, ErrorKind.LOG_WRITE_FAILED),
+    ),
+    _get(
+        "/sessions/{id}/export",
+        "export",
+        "The whole session as lines of JSON, Markdown or a page.",
+        str,
+        query=shapes.Export,
+        stream=(NDJSON, "text/markdown", "text/html"),
+        errors=_FIND,
+    ),
+    _get("/sessions/{id}/agents", "list_agents", "Its agents.", shapes.AgentPage, errors=_FIND),
+    _get("/sessions/{id}/agents/{agent}", "read_agent", "One agent, by id or name.", AgentRow, errors=_FIND),
+    Operation(
+        method="PATCH",
+        path="/sessions/{id}/agents/{agent}",
+        name="change_agent",
+        about="Lets an agent go on with another model.",
+        body=shapes.ChangeAgent,
+        returns=AgentRow,
+        errors=(*_OPEN, ErrorKind.DETACHED),
+    ),
+    _get(
+        "/sessions/{id}/calls/{call}/output",
+        "read_output",
+        "What a call put out, as far as it is known.",
+        shapes.Output,
+        query=shapes.ReadOutput,
+        errors=_FIND,
+    ),
+    _get(
+        "/sessions/{id}/changes",
+        "list_changes",
+        "What was done to files, as unified diffs.",
+        shapes.ChangePage,
+        query=shapes.SelectChanges,
+        errors=_FIND,
+    ),
+    _post(
+        "/sessions/{id}/undo/plan",
+        "plan_undo",
+        "Says what taking something back would do to the files now.",
+        shapes.UndoPlan,
+        body=shapes.PlanUndo,
+        errors=(*_OPEN, ErrorKind.EDIT_CONFLICT),
+    ),
+    _post(
+        "/sessions/{id}/undo",
+        "undo",
+        "Does what a plan says.",
+        shapes.Undone,
+        body=shapes.Undo,
+        keyed=True,
+        errors=(*_OPEN, ErrorKind.EDIT_CONFLICT, ErrorKind.NOT_UNIQUE, ErrorKind.PROTECTED_PATH),
+    ),
+    _get(
+        "/approvals",
+        "list_approvals",
+        "The questions that wait for an answer, the oldest first.",
+        shapes.ApprovalPage,
+        query=shapes.ListApprovals,
+    ),
+    _post(
+        "/approvals/{id}",
+        "answer_approval",
+        "Answers a question; the first answer counts.",
+        shapes.Health,
+        body=shapes.AnswerApproval,
+        keyed=True,
+        errors=(ErrorKind.NOT_FOUND, ErrorKind.WRITER_CONFLICT, ErrorKind.NOT_UNIQUE),
+    ),
+    _get(
+        "/inbox/events",
+        "follow_inbox",
+        "Questions as they come and go, and how the open sessions stand.",
+        str,
+        stream=(EVENTS,),
+    ),
+    _get(
+        "/files",
+        "list_files",
+        "A folder of the workspace.",
+        shapes.FilePage,
+        query=shapes.ListFiles,
+        errors=_FILES,
+    ),
+    _get(
+        "/files/content",
+        "read_content",
+        "A part of a file of the workspace.",
+        shapes.FileContent,
+        query=shapes.ReadContent,
+        errors=_FILES,
+    ),
+    _get(
+        "/models",
+        "list_models",
+        "The models that can be used; all: also of vendors without a key.",
+        shapes.ModelPage,
+        query=shapes.ListModels,
+    ),
+    _post(
+        "/models/test",
+        "test_model",
+        "Sends one small request to a model.",
+        dict[str, Any],
+        body=shapes.TestModel,
+        errors=_MODEL,
+    ),
+    _get("/teams", "list_teams", "The teams of this folder and of the user.", shapes.TeamPage),
+    _get(
+        "/teams/{team}",
+        "read_team",
+        "A team's file.",
+        dict[str, Any],
+        errors=(ErrorKind.NOT_FOUND, ErrorKind.INVALID_ARGS, ErrorKind.READ_FAILED),
+    ),
+    _post(
+        "/teams/{team}/check",
+        "check_team",
+        "Everything that would go wrong with a team.",
+        shapes.Checked,
+        body=shapes.Nothing,
+        errors=(ErrorKind.NOT_FOUND, ErrorKind.INVALID_ARGS, ErrorKind.READ_FAILED),
+    ),
+    _get("/tools", "list_tools", "The tools of the workspace, without those of peers.", shapes.AnyPage),
+    _get("/skills", "list_skills", "The skills of this folder and of the user.", shapes.AnyPage),
+    _get(
+        "/search",
+        "search",
+        "Sentences of sessions that say it.",
+        shapes.AnyPage,
+        query=shapes.Search,
+        errors=(ErrorKind.LOG_READ_FAILED,),
+    ),
+    _get("/doctor", "run_doctor", "What works here and what does not.", shapes.Doctor),
+    _get("/config", "read_config", "The configuration in force, without secrets.", dict[str, Any]),
+    _get("/notices", "list_notices", "What the user should know of the place.", shapes.Notices),
+    _get("/metrics", "read_metrics", "Counts for Prometheus.", str, stream=("text/plain",)),
 )

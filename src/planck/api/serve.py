@@ -19,16 +19,21 @@ import uvicorn
 from planck.api import shapes
 from planck.api.access import Access
 from planck.api.app import App, Handler, access_log
+from planck.api.approvals import ApprovalHandlers
 from planck.api.guard import Guard
+from planck.api.history import HistoryHandlers
 from planck.api.keeper import Keeper
 from planck.api.metrics import Metrics
+from planck.api.metrics_handler import MetricHandlers
 from planck.api.operations import OPERATIONS
 from planck.api.presence import Presence
+from planck.api.requests import Requests
 from planck.api.server_handlers import ServerHandlers
 from planck.api.sessions import SessionHandlers
 from planck.api.streams import Limits as StreamLimits
 from planck.api.streams import Streams
 from planck.api.throttle import Throttle
+from planck.api.workspace import WorkspaceHandlers
 from planck.headless import GuardedProtocol, Inbox, Lobby, Planck, make_token
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -104,9 +109,15 @@ class Server:
             idle=settings.idle,
         )
         streams = Streams(self._keeper, self._metrics, settings.streams)
+        requests = Requests(self._keeper)
+        sessions = SessionHandlers(self._keeper, streams, requests)
         groups = (
             ServerHandlers(access, str(planck.workspace), secure=settings.proxied),
-            SessionHandlers(self._keeper, streams),
+            sessions,
+            HistoryHandlers(self._keeper, sessions, requests),
+            ApprovalHandlers(inbox, self._keeper, streams),
+            WorkspaceHandlers(planck),
+            MetricHandlers(self._metrics, self._keeper, inbox),
         )
         guard = Guard(access, port, settings.names, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)

@@ -13,6 +13,7 @@ from planck.api.exchange import EVENTS, NDJSON, Call, Reply, Streamed
 from planck.api.keeper import Keeper
 from planck.api.kept import Kept
 from planck.api.operations import PREFIX
+from planck.api.requests import Requests
 from planck.api.streams import Filter, Streams
 from planck.headless import RunResult, SessionInfo
 from planck.records import codec
@@ -26,9 +27,10 @@ _PAGE_BYTES = 16 << 20
 
 
 class SessionHandlers:
-    def __init__(self, keeper: Keeper, streams: Streams) -> None:
+    def __init__(self, keeper: Keeper, streams: Streams, requests: Requests) -> None:
         self._keeper = keeper
         self._streams = streams
+        self._requests = requests
 
     async def list_sessions(self, call: Call) -> shapes.SessionPage:
         query: shapes.ListSessions = call.query
@@ -49,22 +51,25 @@ class SessionHandlers:
         page = rows[: query.limit]
         more = len(rows) > len(page)
         return shapes.SessionPage(
-            items=tuple(map(describe, page)), next=_make_cursor(page[-1]) if more else None
+            items=tuple(map(describe_info, page)), next=_make_cursor(page[-1]) if more else None
         )
 
     async def start_session(self, call: Call) -> Reply:
         body: shapes.StartSession = call.body
-        options = {name: getattr(body, name) for name in _START}
-        kept = await self._keeper.start(**options)
-        id = kept.session.id
-        if body.prompt:
-            async with self._keeper.using(id) as kept:
-                await self._prompt(kept, body.prompt)
-        row = await self._describe(id)
+        async with self._requests.once(call) as request:
+            id = request.id
+            if not request.done:
+                options = {name: getattr(body, name) for name in _START}
+                id = (await self._keeper.start(**options, request=request.recorded)).session.id
+            if body.prompt:  # by the same key: what was cut between the two goes on here
+                key = request.recorded.key if request.recorded else ""
+                async with self._keeper.using(id) as kept:
+                    await self._prompt(kept, body.prompt, id=key)
+            row = await self.describe(id)
         return Reply(201, codec.encode(row), headers={"location": f"{PREFIX}/sessions/{id}"})
 
     async def read_session(self, call: Call) -> shapes.SessionDetails:
-        row = await self._describe(call.id)
+        row = await self.describe(call.id)
         detail = await asyncio.to_thread(self._keeper.archive.detail, call.id)
         whole = msgspec.to_builtins(detail)
         info = whole.pop("info")
@@ -85,7 +90,7 @@ class SessionHandlers:
                     await kept.session.change_mode(body.mode)
                 if body.model is not None:
                     await kept.session.change_model(body.model)
-        return await self._describe(call.id)
+        return await self.describe(call.id)
 
     async def delete_session(self, call: Call) -> None:
         if not self._keeper.find(call.id):
@@ -103,7 +108,7 @@ class SessionHandlers:
             await asyncio.to_thread(self._keeper.archive.check_own, call.id)
             await asyncio.to_thread(self._keeper.archive.check_free, call.id)
         await self._keeper.close(call.id, end=True)
-        return await self._describe(call.id)
+        return await self.describe(call.id)
 
     async def send_prompt(self, call: Call) -> shapes.Accepted:
         body: shapes.SendPrompt = call.body
@@ -114,7 +119,9 @@ class SessionHandlers:
             return await self._prompt(kept, body.text, steer=body.steer, agent=body.agent, id=key)
 
     async def _prompt(self, kept: Kept, text: str, **options: Any) -> shapes.Accepted:
+        began = asyncio.get_running_loop().time()
         taken = await kept.session.prompt(text, **options)
+        self._streams.metrics.count_commit(asyncio.get_running_loop().time() - began)
         kept.prompted_at = max(kept.prompted_at, taken.seq)
         kept.settle()
         return shapes.Accepted(message_id=taken.message_id, seq=taken.seq)
@@ -135,8 +142,7 @@ class SessionHandlers:
         query: shapes.AskResult = call.query
         loop = asyncio.get_running_loop()
         until = loop.time() + _RESULT_SECONDS
-        if not self._keeper.find(call.id):
-            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+        await self.check_own(call.id)
         while (left := until - loop.time()) > 0 and not self._keeper.closed:
             seen = self._keeper.changes
             if kept := self._keeper.find(call.id):
@@ -162,13 +168,11 @@ class SessionHandlers:
         if kept and query.at is None:
             await kept.catch_up()
             return Reply(200, kept.encode_board())
-        if not kept:
-            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+        await self.check_own(call.id)
         return await asyncio.to_thread(self._fold, call.id, query.at)
 
     async def explain_wait(self, call: Call) -> shapes.Why:
-        if not self._keeper.find(call.id):
-            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
+        await self.check_own(call.id)
         return shapes.Why(lines=tuple(await asyncio.to_thread(self._keeper.archive.why_blocked, call.id)))
 
     async def read_events(self, call: Call) -> Reply | Streamed:
@@ -179,7 +183,7 @@ class SessionHandlers:
             head = await asyncio.to_thread(self._find_head, call.id)
             if head is None or after >= head:
                 return Reply(204)
-        board = await self._board(call.id)
+        board = await self.find_board(call.id)
         wanted = Filter(_find_agent(board, query.agent), frozenset(filter(None, query.type.split(","))))
         if not streamed:
             return await asyncio.to_thread(self._read_page, call.id, query, wanted)
@@ -187,12 +191,17 @@ class SessionHandlers:
         pieces = self._streams.follow(call.id, after, wanted, board.seq)
         return Streamed(pieces, EVENTS, self._streams.limits.stuck)
 
-    async def _board(self, id: str) -> Board:
+    async def find_board(self, id: str) -> Board:
         if kept := self._keeper.find(id):
             await kept.catch_up()
             return kept.board
         await asyncio.to_thread(self._keeper.archive.check_own, id)
         return await asyncio.to_thread(self._fold, id, None)
+
+    async def check_own(self, id: str) -> None:
+        """Raises `not_found` for what is not the id of a session of this workspace."""
+        if not self._keeper.find(id):
+            await asyncio.to_thread(self._keeper.archive.check_own, id)
 
     def _find_head(self, id: str) -> int | None:
         """None: it is gone."""
@@ -231,18 +240,18 @@ class SessionHandlers:
                 size -= len(lines.popleft())
         return Reply(200, b"".join(lines), NDJSON)
 
-    async def _describe(self, id: str) -> shapes.SessionRow:
+    async def describe(self, id: str) -> shapes.SessionRow:
         if kept := self._keeper.find(id):
             await kept.catch_up()
             return kept.describe()
         await asyncio.to_thread(self._keeper.archive.check_own, id)
-        return describe(await asyncio.to_thread(self._keeper.archive.info, id))
+        return describe_info(await asyncio.to_thread(self._keeper.archive.info, id))
 
 
 _START = ("team", "model", "name", "mode", "max_budget_usd", "max_steps", "dry_run")
 
 
-def describe(info: SessionInfo) -> shapes.SessionRow:
+def describe_info(info: SessionInfo) -> shapes.SessionRow:
     return msgspec.convert(info, shapes.SessionRow, from_attributes=True)
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from planck.headless import RunResult
-from planck.records.board import Board
+from planck.headless import FileDiff, ModelRow, Pending
+from planck.records.rows import AgentRow
 from planck.records.usage import Usage
 
 
@@ -184,4 +184,195 @@ class Why(Shape, frozen=True, kw_only=True):
     lines: tuple[str, ...]
 
 
-RESULTS = (RunResult, Board)
+class AgentPage(Shape, frozen=True, kw_only=True):
+    items: tuple[AgentRow, ...]
+    next: str | None = None
+
+
+class ChangeAgent(Body, frozen=True, kw_only=True):
+    model: Word
+
+
+class ReadOutput(Query, frozen=True, kw_only=True):
+    offset: Seq = 0
+
+
+class Output(Shape, frozen=True, kw_only=True):
+    """A part of what a call put out, in characters."""
+
+    call_id: str
+    output: str
+    offset: int
+    size: int
+    next: int | None
+    done: bool
+
+
+class Compact(Shape, frozen=True, kw_only=True):
+    compacted: bool
+    """False: nothing could be taken out."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+class Rewind(Body, frozen=True, kw_only=True):
+    to: Seq
+
+
+class Fork(Body, frozen=True, kw_only=True):
+    at: Seq | None = None
+    name: Word = ""
+
+
+class Export(Query, frozen=True, kw_only=True):
+    format: Literal["ndjson", "md", "html"] = "ndjson"
+
+
+class SelectChanges(Query, frozen=True, kw_only=True):
+    """At most one of them."""
+
+    agent: Word = ""
+    turn: Seq = 0
+    call: Word = ""
+
+
+class Chosen(Body, frozen=True, kw_only=True):
+    agent: Word = ""
+    turn: Seq = 0
+    call: Word = ""
+
+
+class ChangePage(Shape, frozen=True, kw_only=True):
+    items: tuple[FileDiff, ...]
+    next: str | None = None
+
+
+class PlanUndo(Body, frozen=True, kw_only=True):
+    selection: Chosen = Chosen()
+
+
+class Conflict(Shape, frozen=True, kw_only=True):
+    path: str
+    reason: str
+
+
+class UndoPlan(Shape, frozen=True, kw_only=True):
+    plan_id: str
+    diff: str
+    """Unified, of all files that would change."""
+    conflicts: tuple[Conflict, ...]
+    commands: tuple[str, ...]
+    """What ran in the same scope and can't be undone."""
+
+
+class Undo(Body, frozen=True, kw_only=True):
+    plan_id: Word
+
+
+class Undone(Shape, frozen=True, kw_only=True):
+    call_id: str
+    """It undoes the undo."""
+    files: tuple[str, ...]
+
+
+class ListApprovals(Query, frozen=True, kw_only=True):
+    session: Word = ""
+
+
+class ApprovalPage(Shape, frozen=True, kw_only=True):
+    items: tuple[Pending, ...]
+    next: str | None = None
+
+
+class AnswerApproval(Body, frozen=True, kw_only=True):
+    digest: Word
+    allow: bool
+    scope: Literal["once", "session", "rule"] = "once"
+    reason: Annotated[str, Meta(max_length=10_000)] = ""
+    rule: Annotated[str, Meta(max_length=10_000)] = ""
+    """Another rule than the one that was offered."""
+
+
+class ListFiles(Query, frozen=True, kw_only=True):
+    path: Path = "."
+
+
+class FileEntry(Shape, frozen=True, kw_only=True):
+    name: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int
+
+
+class FilePage(Shape, frozen=True, kw_only=True):
+    path: str
+    items: tuple[FileEntry, ...]
+    next: str | None = None
+
+
+class ReadContent(Query, frozen=True, kw_only=True):
+    path: Path
+    offset: Seq = 0
+
+
+class FileContent(Shape, frozen=True, kw_only=True):
+    """A part of a file, in bytes; what is no UTF-8 is replaced."""
+
+    path: str
+    content: str
+    offset: int
+    size: int
+    next: int | None
+
+
+class ListModels(Query, frozen=True, kw_only=True):
+    all: bool = False
+
+
+class ModelPage(Shape, frozen=True, kw_only=True):
+    items: tuple[ModelRow, ...]
+    next: str | None = None
+    catalog_date: str
+
+
+class TestModel(Body, frozen=True, kw_only=True):
+    model: Word = ""
+
+
+class TeamEntry(Shape, frozen=True, kw_only=True):
+    alias: str
+    path: str
+    name: str
+    description: str
+    members: tuple[str, ...]
+    problem: str
+
+
+class TeamPage(Shape, frozen=True, kw_only=True):
+    items: tuple[TeamEntry, ...]
+    next: str | None = None
+
+
+class Checked(Shape, frozen=True, kw_only=True):
+    ok: bool
+    problems: tuple[str, ...]
+
+
+class AnyPage(Shape, frozen=True, kw_only=True):
+    items: tuple[dict[str, Any], ...]
+    next: str | None = None
+
+
+class Notices(Shape, frozen=True, kw_only=True):
+    items: tuple[str, ...]
+    next: str | None = None
+
+
+class Doctor(Shape, frozen=True, kw_only=True):
+    ok: bool
+    checks: tuple[dict[str, Any], ...]
+
+
+class Search(Query, frozen=True, kw_only=True):
+    q: Annotated[str, Meta(min_length=1, max_length=256)]
+    all: bool = False
+    limit: Limit = 50

@@ -58,10 +58,10 @@ class Streams:
     def __init__(self, keeper: Keeper, metrics: Metrics, limits: Limits) -> None:
         self.limits = limits
         self._keeper = keeper
-        self._metrics = metrics
+        self.metrics = metrics
 
     def check_room(self) -> None:
-        if self._metrics.stream_clients >= self.limits.clients:
+        if self.metrics.stream_clients >= self.limits.clients:
             raise ApiError(
                 503,
                 ErrorKind.LIMIT_EXCEEDED,
@@ -156,11 +156,11 @@ class Streams:
 
     @asynccontextmanager
     async def counted(self) -> AsyncIterator[None]:
-        self._metrics.stream_clients += 1
+        self.metrics.stream_clients += 1
         try:
             yield
         finally:
-            self._metrics.stream_clients -= 1
+            self.metrics.stream_clients -= 1
 
 
 def format_frame(data: bytes, seq: int | None) -> Iterator[bytes]:

@@ -97,7 +97,9 @@ class Client:
         body = {"digest": approval["digest"], "allow": allow, "scope": scope, "reason": reason}
         await self.ask("POST", f"/approvals/{quote(approval['id'], safe='')}", body, key=key)
 
-    async def ask(self, method: str, path: str, body: Any = None, *, key: str = "", **query: Any) -> Answer:
+    async def ask(
+        self, method: str, path: str, body: Any = None, /, *, key: str = "", **query: Any
+    ) -> Answer:
         """One request; the answer's JSON, or its bytes where it is none. Raises what the server refuses."""
         response = await self.open(method, path, body, key=key, **query)
         content = await read_all(response, _MAX_ANSWER)
@@ -113,6 +115,7 @@ class Client:
         method: str,
         path: str,
         body: Any = None,
+        /,
         *,
         key: str = "",
         last_id: int | None = None,
@@ -137,7 +140,9 @@ class RemoteSession:
         self._client = client
         self._path = f"/sessions/{quote(id, safe='')}"
 
-    async def ask(self, method: str, path: str = "", body: Any = None, *, key: str = "", **query: Any) -> Any:
+    async def ask(
+        self, method: str, path: str = "", body: Any = None, /, *, key: str = "", **query: Any
+    ) -> Any:
         return (await self._client.ask(method, self._path + path, body, key=key, **query)).data
 
     async def prompt(

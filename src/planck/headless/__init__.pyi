@@ -25,11 +25,13 @@ from planck.headless.explain import explain_call as explain_call
 from planck.headless.feed import Behind as Behind
 from planck.headless.feed import FeedClient as FeedClient
 from planck.headless.feed import FeedFrame as FeedFrame
+from planck.headless.files import WorkspaceFiles as WorkspaceFiles
 from planck.headless.inbox import Inbox as Inbox
 from planck.headless.inbox import Pending as Pending
 from planck.headless.open_session import OpenSession as OpenSession
 from planck.headless.planck import Planck as Planck
 from planck.headless.requests import make_key as make_key
+from planck.headless.requests import name_session as name_session
 from planck.headless.setup import Candidate as Candidate
 from planck.headless.setup import Setup as Setup
 from planck.headless.toolbox import Inventory as Inventory

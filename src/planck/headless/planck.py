@@ -18,12 +18,13 @@ from planck.headless import hooks
 from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
 from planck.headless.plan import Options, Runtime, SessionPlan
+from planck.headless.requests import name_session
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
 from planck.records.authority import Mode
-from planck.records.events import SessionResumed, SessionStarted
+from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.session.directory import SessionError
@@ -34,6 +35,7 @@ from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.session.archive import Archive
+    from planck.session.undo import FileDiff, Selection
 
 
 class Planck:
@@ -178,15 +180,17 @@ class Planck:
         dry_run: bool = False,
         stored: bool = True,
         tools: Sequence[Tool] = (),
+        request: RequestKey | None = None,
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
+        `request` is recorded, and names the session: `name_session` finds it by its key.
         """
         self._check_open()
         if stored:
             self.project.check_store()
-        id = self._ids.new()
+        id = name_session(self.workspace, "", request.key) if request else self._ids.new()
         options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools))
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
@@ -202,6 +206,7 @@ class Planck:
                 version=planck.__version__,
                 options=plan.describe(),
                 team=team or self.config.default_team or "",
+                request=request,
             )
             session = await start_session(log, started, specs, wired.team)
         return self._track(OpenSession(session, wired, self._providers, self._clock))
@@ -253,6 +258,10 @@ class Planck:
                 f"agents of this imported session are at {stranger!r}, which is none of your `providers`; "
                 f"add it there if you know it, or only read it: planck sessions show {log.name}",
             )
+
+    def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
+        """What agents of a stored session did to files; also of one that somebody has open."""
+        return self.archive.changes(id_or_name, selection, self._providers.keyring.redactor())
 
     def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""

@@ -2,9 +2,11 @@
 
 import asyncio
 import hashlib
+import os
 import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from planck.records import codec
@@ -27,6 +29,12 @@ def make_key(key: str, *asked: Any) -> RequestKey:
             ErrorKind.INVALID_ARGS, f"{key[:140]!r} is no key: use 1 to 128 letters, digits and `_.:-`"
         )
     return RequestKey(key, hashlib.sha256(codec.encode(asked)).hexdigest())
+
+
+def name_session(workspace: Path, source: str, key: str) -> str:
+    """Returns the id of the session that a key starts, or forks from `source`: it is found by it again."""
+    whole = codec.encode([os.path.realpath(workspace), source, key])
+    return hashlib.sha256(whole).hexdigest()[:16]
 
 
 class Prompts:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from planck.llm.redact import Redactor
 from planck.records.board import Board
-from planck.records.events import Event, Renamed, TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.events import Event, Forked, Renamed, RequestKey, TurnEnd, TurnStatus, UsageSpent, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.rows import AgentRow
 from planck.records.usage import Usage
@@ -39,6 +40,7 @@ from planck.toolkit.clock import RandomIds, SystemClock
 if TYPE_CHECKING:
     from planck.session.search import Hit
     from planck.session.transcript import Transcript
+    from planck.session.undo import FileDiff, Selection
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,16 +198,35 @@ class Archive:
         self._enter(path)
         return read_info(path)
 
-    async def fork(self, id_or_name: str, *, at: int | None = None, name: str = "") -> SessionInfo:
-        """Makes a session that begins with the first `at` events of one (default: all that are sound)."""
+    def changes(self, id: str, selection: "Selection", redactor: Redactor) -> "tuple[FileDiff, ...]":
+        """What was done to files; also in a session that somebody has open."""
+        from planck.session.undo import list_changes
+
+        with self._reading(id) as store:
+            return list_changes(store, selection, redactor)
+
+    async def fork(
+        self,
+        id_or_name: str,
+        *,
+        at: int | None = None,
+        name: str = "",
+        id: str = "",
+        request: RequestKey | None = None,
+    ) -> SessionInfo:
+        """Makes a session that begins with the first `at` events of one (default: all that are sound).
+
+        `id` is the new one's, where a client's `request` decides it.
+        """
         from planck.session import transfer
 
         with self._reading(id_or_name) as store:
-            id, at = self._ids.new(), _count_sound(store) if at is None else at
+            id, at = id or self._ids.new(), _count_sound(store) if at is None else at
             claim = self._directory.claim(id, name, self._ids)
             meta = {**store.meta, "id": id, "name": claim.name, "created": self._clock.now()}
             try:
-                await transfer.fork(store, claim, meta, self._clock, at)
+                forked = Forked(session_id="", at=at, request=request)
+                await transfer.fork(store, claim, meta, self._clock, forked)
             except BaseException:
                 self._directory.forget(claim.path)
                 raise

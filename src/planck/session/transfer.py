@@ -51,8 +51,11 @@ class Blob(msgspec.Struct, frozen=True):
     base64: str
 
 
-async def fork(source: SqliteReader, claim: Claim, meta: Mapping[str, str], clock: Clock, at: int) -> None:
+async def fork(
+    source: SqliteReader, claim: Claim, meta: Mapping[str, str], clock: Clock, forked: Forked
+) -> None:
     """Makes a log that begins with the first `at` events, byte for byte; only reads the source."""
+    at = forked.at
     if not 0 < at <= source.head:
         claim.lock.release()
         raise StoreError(
@@ -63,7 +66,7 @@ async def fork(source: SqliteReader, claim: Claim, meta: Mapping[str, str], cloc
     try:
         copy.adopt_blobs(_named_blobs(source, at))
         copy.adopt(islice(source.raw(), at))
-        origin = Forked(session_id=source.meta.get("id", ""), at=at)
+        origin = msgspec.structs.replace(forked, session_id=source.meta.get("id", ""))
         await SessionJournal(copy, Bus(), clock).record(None, 0, origin, barrier=True)
     except BaseException:
         copy.close()

@@ -8,7 +8,16 @@ from typing import Any
 import msgspec
 
 from planck.llm.redact import Redactor
-from planck.records.events import USER, AgentStarted, Event, FileChanged, ToolStart, TurnStart, view
+from planck.records.events import (
+    USER,
+    AgentStarted,
+    Event,
+    FileChanged,
+    RequestKey,
+    ToolStart,
+    TurnStart,
+    view,
+)
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
@@ -69,6 +78,8 @@ class Plan(msgspec.Struct, frozen=True):
     commands: tuple[str, ...]
     """What ran in the same scope and may have changed more: it can't be undone."""
     protected: bool
+    request: RequestKey | None = None
+    """What a client called its request to do it: recorded with the first change."""
 
 
 class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +136,7 @@ async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
     """Reverts what has no conflict, and returns the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
     root = Root(places[0], protected=plan.protected, others=places[1:])
+    request = plan.request or msgspec.UNSET
     for step in plan.steps:
         if step.conflict or step.now == step.then:
             continue
@@ -139,7 +151,9 @@ async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
                 mode=found[1] if found else None,
                 after_sha256=_digest(step.then) if step.then is not None else "",
                 undoes=step.calls,
+                request=request,
             )
+            request = msgspec.UNSET
             # The before-image is durable before the file changes: whatever happens now can be undone.
             await journal.record(None, 0, undone, barrier=True)
             if step.then is None:

@@ -1,0 +1,101 @@
+"""Requests that a client may send again: what a key started is found by that key, also after a restart."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+
+import msgspec
+
+from planck.api import shapes
+from planck.api.errors import ApiError
+from planck.api.exchange import Call
+from planck.api.keeper import Keeper
+from planck.headless import make_key, name_session
+from planck.records.events import FileChanged, Forked, RequestKey, SessionStarted, view
+from planck.records.outcome import ErrorKind, PlanckError
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One that makes a session."""
+
+    id: str = ""
+    """Of the session, where a key decides it."""
+    recorded: RequestKey | None = None
+    done: bool = False
+    """Whether the session is there already."""
+
+
+class Requests:
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._under_way: dict[str, asyncio.Lock] = {}
+
+    def new_id(self) -> str:
+        return os.urandom(16).hex()
+
+    def read_key(self, call: Call, *asked: str) -> RequestKey | None:
+        key = call.header("idempotency-key")
+        return make_key(key, *asked, call.body) if key else None
+
+    @asynccontextmanager
+    async def once(self, call: Call, source: str = "") -> AsyncIterator[Request]:
+        """Gives what the same request came to; one at a time for each key.
+
+        The key names the session, so it is found without looking at any other.
+        """
+        recorded = self.read_key(call, source)
+        if recorded is None:
+            yield Request()
+            return
+        id = name_session(self._keeper.planck.workspace, source, recorded.key)
+        lock = self._under_way.setdefault(id, asyncio.Lock())
+        try:
+            async with lock:
+                first = await asyncio.to_thread(self._find_start, id)
+                if first is not None and first.digest != recorded.digest:
+                    raise ApiError(
+                        409,
+                        ErrorKind.NOT_UNIQUE,
+                        f"the key {recorded.key!r} stands for another request; use a new key",
+                    )
+                yield Request(id, recorded, first is not None)
+        finally:
+            if not lock.locked() and self._under_way.get(id) is lock:
+                del self._under_way[id]
+
+    def _find_start(self, id: str) -> RequestKey | None:
+        """Returns the request that made the session; one whose creation was cut short is cleared away."""
+        try:
+            self._keeper.archive.check_own(id)
+        except PlanckError:
+            return None
+        found = None
+        with closing(self._keeper.archive.recorded(id)) as events:
+            for event in events:
+                if event.type in (SessionStarted.type, Forked.type):
+                    fact = view(event)
+                    if isinstance(fact, SessionStarted | Forked):
+                        found = fact.request or found
+        if found is None and not self._keeper.find(id):
+            self._keeper.archive.delete(id)
+        return found
+
+    def find_undo(self, id: str, request: RequestKey) -> shapes.Undone | None:
+        """Returns what an undo with that key did; reads the log, which few requests do."""
+        call_id, files = "", list[str]()
+        with closing(self._keeper.archive.recorded(id)) as events:
+            for event in events:
+                if event.type != FileChanged.type or not isinstance(fact := view(event), FileChanged):
+                    continue
+                if isinstance(fact.request, RequestKey) and fact.request.key == request.key:
+                    if fact.request.digest != request.digest:
+                        raise ApiError(
+                            409,
+                            ErrorKind.NOT_UNIQUE,
+                            f"the key {request.key!r} stands for another undo; use a new key",
+                        )
+                    call_id = fact.call_id
+                if call_id and fact.call_id == call_id:
+                    files.append(fact.path)
+        return shapes.Undone(call_id=call_id, files=tuple(files)) if call_id else None

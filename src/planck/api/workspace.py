@@ -1,0 +1,113 @@
+"""The handlers of the place: files, models, teams, tools, skills, configuration, and words in sessions."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from planck.api import shapes
+from planck.api.errors import ApiError
+from planck.api.exchange import Call
+from planck.headless import (
+    Planck,
+    Skill,
+    ToolBox,
+    WorkspaceFiles,
+    list_teams,
+    read_team,
+    run_checks,
+    show_config,
+)
+from planck.records.outcome import ErrorKind
+
+
+class WorkspaceHandlers:
+    def __init__(self, planck: Planck) -> None:
+        self._planck = planck
+        self._files = WorkspaceFiles(planck.project)
+
+    async def list_files(self, call: Call) -> shapes.FilePage:
+        query: shapes.ListFiles = call.query
+        found = await asyncio.to_thread(self._files.list, query.path)
+        items = msgspec.convert(found, tuple[shapes.FileEntry, ...], from_attributes=True)
+        return shapes.FilePage(path=query.path, items=items)
+
+    async def read_content(self, call: Call) -> shapes.FileContent:
+        query: shapes.ReadContent = call.query
+        part = await asyncio.to_thread(self._files.read, query.path, query.offset)
+        return shapes.FileContent(
+            path=query.path,
+            content=part.data.decode(errors="replace"),
+            offset=part.offset,
+            size=part.size,
+            next=part.next,
+        )
+
+    async def list_models(self, call: Call) -> shapes.ModelPage:
+        query: shapes.ListModels = call.query
+        rows = await self._planck.list_models(everything=query.all)
+        return shapes.ModelPage(items=tuple(rows), catalog_date=self._planck.catalog_date)
+
+    async def test_model(self, call: Call) -> msgspec.Struct:
+        body: shapes.TestModel = call.body
+        return await self._planck.try_model(body.model)
+
+    async def list_teams(self, call: Call) -> shapes.TeamPage:
+        rows = await asyncio.to_thread(list_teams, self._planck.resources.team_dirs())
+        return shapes.TeamPage(
+            items=msgspec.convert(rows, tuple[shapes.TeamEntry, ...], from_attributes=True)
+        )
+
+    async def read_team(self, call: Call) -> dict[str, object]:
+        return await asyncio.to_thread(read_team, await self._find_team(call))
+
+    async def check_team(self, call: Call) -> shapes.Checked:
+        await self._find_team(call)
+        problems = await self._planck.check_team(call.path["team"])
+        return shapes.Checked(ok=not problems, problems=tuple(problems))
+
+    async def _find_team(self, call: Call) -> Path:
+        """By alias alone: over HTTP no path leads to a file elsewhere."""
+        for row in await asyncio.to_thread(list_teams, self._planck.resources.team_dirs()):
+            if row.alias == call.path["team"]:
+                return Path(row.path)
+        raise ApiError(404, ErrorKind.NOT_FOUND, "no team of this alias; list those there are")
+
+    async def list_tools(self, call: Call) -> shapes.AnyPage:
+        inventory = await asyncio.to_thread(ToolBox(self._planck.project).inventory)
+        return shapes.AnyPage(items=tuple(entry.as_dict() for entry in inventory.entries))
+
+    async def list_skills(self, call: Call) -> shapes.AnyPage:
+        found = await asyncio.to_thread(self._planck.resources.skills)
+        rows = [_describe_skill(skill, shadowed=False) for skill in found.skills.values()]
+        rows += [_describe_skill(skill, shadowed=True) for skill in found.shadowed]
+        return shapes.AnyPage(items=tuple(rows))
+
+    async def search(self, call: Call) -> shapes.AnyPage:
+        query: shapes.Search = call.query
+        return shapes.AnyPage(items=await asyncio.to_thread(self._search, query))
+
+    def _search(self, query: shapes.Search) -> tuple[dict[str, object], ...]:
+        hits = self._planck.archive.search(query.q, everywhere=query.all, limit=query.limit)
+        return tuple(msgspec.to_builtins(hit) for hit in hits)
+
+    async def run_doctor(self, call: Call) -> shapes.Doctor:
+        checks = await run_checks(self._planck.project)
+        failed = any(check.state == "error" for check in checks)
+        return shapes.Doctor(ok=not failed, checks=tuple(msgspec.to_builtins(check) for check in checks))
+
+    async def read_config(self, call: Call) -> dict[str, object]:
+        return show_config(self._planck.config)
+
+    async def list_notices(self, call: Call) -> shapes.Notices:
+        return shapes.Notices(items=self._planck.notices)
+
+
+def _describe_skill(skill: Skill, *, shadowed: bool) -> dict[str, object]:
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "scope": skill.scope,
+        "path": str(skill.folder),
+        "shadowed": shadowed,
+    }

@@ -1,0 +1,83 @@
+"""The files of a workspace, to look at: confined as an agent's are, and nothing is written."""
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from planck.config.project import Project
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.workspace.paths import Root
+
+_ENTRIES = 10_000
+_PART = 256 << 10
+
+
+class FileError(PlanckError):
+    """What can't be listed or read."""
+
+
+class Listed(msgspec.Struct, frozen=True):
+    name: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int
+
+
+class Part(msgspec.Struct, frozen=True):
+    data: bytes
+    offset: int
+    size: int
+    """Of the whole file."""
+
+    @property
+    def next(self) -> int | None:
+        end = self.offset + len(self.data)
+        return end if self.data and end < self.size else None
+
+
+class WorkspaceFiles:
+    def __init__(self, project: Project) -> None:
+        self._root = Root(project.workspace, others=project.added)
+
+    def list(self, path: str) -> list[Listed]:
+        """Returns the entries of a folder, by name; links are told as such and not followed."""
+        with self._root.folder(path) as fd:
+            try:
+                with os.scandir(fd) as entries:
+                    return sorted(_describe(entries), key=lambda entry: entry.name)
+            except OSError as problem:
+                raise FileError(
+                    ErrorKind.READ_FAILED, f"{path!r} can't be listed: {problem.strerror}"
+                ) from None
+
+    def read(self, path: str, offset: int) -> Part:
+        with self._root.reading(path) as fd:
+            try:
+                size = os.fstat(fd).st_size
+                return Part(os.pread(fd, _PART, min(offset, size)), min(offset, size), size)
+            except OSError as problem:
+                raise FileError(
+                    ErrorKind.READ_FAILED, f"{path!r} can't be read: {problem.strerror}"
+                ) from None
+
+
+def _describe(entries: "Iterator[os.DirEntry[str]]") -> Iterator[Listed]:
+    for count, entry in enumerate(entries):
+        if count >= _ENTRIES:
+            return
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        name = entry.name.encode(errors="replace").decode()
+        yield Listed(name, _name_kind(found.st_mode), found.st_size)
+
+
+def _name_kind(mode: int) -> Literal["file", "folder", "link", "other"]:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"

@@ -1,0 +1,171 @@
+"""The rest of the table: changes and undo, copies, agents, files, and what the place offers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.client import Client, ClientError, RemoteSession
+from planck.records.outcome import ErrorKind
+from planck.testing import ScriptedProvider
+from tests.api.bench import serving
+
+SCRIPT: list[Any] = [[("write", {"path": "a.txt", "content": "new\n"})], "written", "more"]
+
+
+async def write(client: Client) -> RemoteSession:
+    session = await client.start(mode="workspace", name="fox")
+    result = await session.run("write it")
+    assert result["text"] == "written"
+    return session
+
+
+async def refusal(session: RemoteSession, *asked: Any, **more: Any) -> tuple[int, ErrorKind]:
+    with pytest.raises(ClientError) as caught:
+        await session.ask(*asked, **more)
+    return caught.value.status, caught.value.err.kind
+
+
+async def test_changes_are_shown_planned_and_taken_back_once(tmp_path: Path) -> None:
+    async with serving(tmp_path, SCRIPT) as server, server.client() as client:
+        file = tmp_path / "work" / "a.txt"
+        file.write_text("old\n")
+        session = await write(client)
+        (change,) = (await session.ask("GET", "/changes"))["items"]
+        assert (change["path"], change["added"], change["removed"]) == ("a.txt", 1, 1)
+        assert (await session.ask("GET", "/changes", call=change["call_id"]))["items"] == [change]
+        plan = await session.ask("POST", "/undo/plan", {"selection": {"turn": 1}})
+        assert "+old" in plan["diff"]
+        assert plan["conflicts"] == []
+        body = {"plan_id": plan["plan_id"]}
+        undone = await session.ask("POST", "/undo", body, key="u1")
+        assert (undone["files"], file.read_text()) == (["a.txt"], "old\n")
+        assert await session.ask("POST", "/undo", body, key="u1") == undone
+        assert await refusal(session, "POST", "/undo", body) == (404, ErrorKind.NOT_FOUND)
+        assert await refusal(session, "POST", "/undo", {"plan_id": "x"}, key="u1") == (
+            409,
+            ErrorKind.NOT_UNIQUE,
+        )
+        await session.close()
+        (first, back) = (await session.ask("GET", "/changes"))["items"]
+        assert (first["undone"], back["undoes"]) == (True, [change["call_id"]])
+
+
+async def test_a_key_starts_and_forks_a_session_once_also_over_a_restart(tmp_path: Path) -> None:
+    async def start(client: Client, **more: Any) -> str:
+        body = {"name": "fox", "prompt": "go", **more}
+        answer = await client.ask("POST", "/sessions", body, key="one")
+        return str(answer.data["id"])
+
+    async with serving(tmp_path, lambda request: "hi") as server, server.client() as client:
+        id = await start(client)
+        assert await start(client) == id
+        session = client.session(id)
+        await session.ask("GET", "/result")
+        fork = await session.ask("POST", "/fork", {"name": "copy"}, key="one")
+        assert (fork["name"], fork["first_prompt"]) == ("copy", "go")
+        with pytest.raises(ClientError, match="another request"):
+            await start(client, name="other")
+    async with serving(tmp_path, lambda request: "hi") as server, server.client() as client:
+        session = client.session(id)
+        assert await start(client) == id
+        assert (await session.ask("POST", "/fork", {"name": "copy"}, key="one"))["id"] == fork["id"]
+        assert await refusal(session, "POST", "/fork", {}, key="one") == (409, ErrorKind.NOT_UNIQUE)
+        assert {row["name"] async for row in client.sessions()} == {"fox", "copy"}
+        assert isinstance(server.model, ScriptedProvider)
+        assert server.model.asked == []
+
+
+async def test_a_session_is_renamed_remodelled_rewound_exported_and_deleted(tmp_path: Path) -> None:
+    async with serving(tmp_path, SCRIPT) as server, server.client() as client:
+        session = await write(client)
+        row = await session.ask("PATCH", "", {"name": "owl", "mode": "read-only", "model": "local/n"})
+        assert (row["name"], row["mode"], row["model"]) == ("owl", "read-only", "local/n")
+        assert (await session.ask("POST", "/rewind", {"to": 2}))["name"] == "owl"
+        assert await refusal(session, "POST", "/rewind", {"to": 9999}) == (400, ErrorKind.INVALID_ARGS)
+        await session.close()
+        assert (await session.ask("PATCH", "", {"name": "hen"}))["name"] == "hen"
+        lines = (await session.ask("GET", "/export")).splitlines()
+        assert json.loads(lines[0])["type"] == "session_started"
+        assert b"write it" in await session.ask("GET", "/export", format="md")
+        page = await server.send("GET", f"/api/v1/sessions/{session.id}/export?format=html")
+        assert page.headers["content-security-policy"] == "default-src 'none'; sandbox"
+        await session.delete()
+        assert await refusal(session, "GET") == (404, ErrorKind.NOT_FOUND)
+
+
+async def test_agents_and_outputs_are_found_by_name_and_call(tmp_path: Path) -> None:
+    async with serving(tmp_path, SCRIPT) as server, server.client() as client:
+        session = await write(client)
+        (agent,) = (await session.ask("GET", "/agents"))["items"]
+        assert await session.ask("GET", f"/agents/{agent['id']}") == agent
+        changed = await session.ask("PATCH", "/agents/orchestrator", {"model": "local/n"})
+        assert changed["model"] == "local/n"
+        assert await refusal(session, "GET", "/agents/nobody") == (404, ErrorKind.NOT_FOUND)
+        assert await refusal(session, "PATCH", "/agents/nobody", {"model": "local/n"}) == (
+            404,
+            ErrorKind.NOT_FOUND,
+        )
+        (change,) = (await session.ask("GET", "/changes"))["items"]
+        output = await session.ask("GET", f"/calls/{change['call_id']}/output")
+        assert (output["done"], output["next"], len(output["output"])) == (True, None, output["size"])
+        assert await refusal(session, "GET", "/calls/none/output") == (404, ErrorKind.NOT_FOUND)
+
+
+async def test_files_are_shown_within_the_workspace_and_nowhere_else(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, server.client() as client:
+        work = tmp_path / "work"
+        (work / "folder").mkdir()
+        (work / "big.txt").write_text("x" * 300_000)
+        (work / "link").symlink_to("/etc")
+        items = (await client.ask("GET", "/files")).data["items"]
+        assert [(item["name"], item["kind"]) for item in items] == [
+            ("big.txt", "file"),
+            ("folder", "folder"),
+            ("link", "link"),
+        ]
+        part = (await client.ask("GET", "/files/content", path="big.txt")).data
+        rest = (await client.ask("GET", "/files/content", path="big.txt", offset=part["next"])).data
+        assert len(part["content"] + rest["content"]) == 300_000 == part["size"]
+        for path in ("../home/config.json", "/etc/passwd", "link/passwd", "~/x", "a\0b", "..", "link"):
+            for route in ("/files", "/files/content"):
+                with pytest.raises(ClientError) as caught:
+                    await client.ask("GET", route, path=path)
+                assert caught.value.status in (400, 403, 404), (route, path)
+
+
+async def test_the_place_says_what_it_has(tmp_path: Path) -> None:
+    team = tmp_path / "home" / "teams" / "duo"
+    team.mkdir(parents=True)
+    (team / "TEAM.json").write_text(json.dumps({"name": "Duo", "members": [{"type": "orchestrator"}]}))
+    async with (
+        serving(tmp_path, lambda request: "the word is marmalade") as server,
+        server.client() as client,
+    ):
+
+        async def get(path: str, **query: Any) -> Any:
+            return (await client.ask("GET", path, **query)).data
+
+        assert [row["alias"] for row in (await get("/teams"))["items"]] == ["duo"]
+        assert (await get("/teams/duo"))["name"] == "Duo"
+        assert (await client.ask("POST", "/teams/duo/check", {})).data == {"ok": True, "problems": []}
+        outside = f"/teams/{str(team).replace('/', '%2F')}"
+        with pytest.raises(ClientError, match="alias"):
+            await get(outside)
+        assert "bash" in {row["name"] for row in (await get("/tools"))["items"]}
+        assert (await get("/skills"))["items"] == []
+        assert (await get("/config"))["default_model"] == "local/m"
+        assert "runtime" in {check["name"] for check in (await get("/doctor"))["checks"]}
+        assert isinstance((await get("/notices"))["items"], list)
+        assert "items" in await get("/models")
+        session = await client.start("duo")
+        await session.run("say it")
+        (hit,) = (await get("/search", q="MARMALADE"))["items"]
+        assert (hit["session_id"], hit["agent"]) == (session.id, "orchestrator")
+        tested = (await client.ask("POST", "/models/test", {})).data
+        assert tested["ok"] is True
+        metrics = (await get("/metrics")).decode()
+        assert 'planck_turns_total{status="completed"} 1\n' in metrics
+        assert "planck_sessions_open 1\n" in metrics
+        assert (await session.ask("POST", "/compact", {}))["compacted"] in (True, False)
