@@ -9,6 +9,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from planck.api.openapi import list_common_statuses, list_error_statuses, make_document
+from planck.api.operations import OPERATIONS, PREFIX
 from planck.cli.main import COMMANDS, NOT_BUILT
 from planck.cli.options import EXAMPLES, OPTIONS
 from planck.config.schema import config_schema
@@ -27,6 +29,8 @@ def pages() -> dict[str, str]:
         "config.md": "\n".join(_config()) + "\n",
         "events.md": "\n".join(_events()) + "\n",
         "kinds.md": "\n".join(_kinds()) + "\n",
+        "api.md": "\n".join(_api()) + "\n",
+        "openapi.json": json.dumps(make_document(), indent=1, ensure_ascii=False) + "\n",
     }
 
 
@@ -45,6 +49,27 @@ def _cli() -> Iterator[str]:
         yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{EXAMPLES[name]}\n```\n"
         yield from _options(parser)
     yield f"\n## Not built yet\n\n{', '.join(f'`planck {name}`' for name in NOT_BUILT)}."
+
+
+def _api() -> Iterator[str]:
+    yield f"# HTTP\n\n{_MADE} As OpenAPI: [openapi.json](openapi.json). All paths are below `{PREFIX}`.\n"
+    yield "| request | what it does | takes | answers |\n|---|---|---|---|"
+    for operation in OPERATIONS:
+        query = ", ".join(f"`?{field.name}`" for field in _list_fields(operation.query))
+        body = ", ".join(
+            f"`{field.name}`{'' if field.required else '?'}" for field in _list_fields(operation.body)
+        )
+        key = "`Idempotency-Key`" if operation.keyed else ""
+        statuses = ", ".join(map(str, sorted(list_error_statuses(operation) - list_common_statuses())))
+        takes = "; ".join(filter(None, (query, body, key)))
+        answers = f"{operation.status}{', 204' * operation.empty}; else {statuses or 'as any'}"
+        yield f"| `{operation.method} {operation.path}` | {operation.about} | {takes} | {answers} |"
+    common = ", ".join(map(str, sorted(list_common_statuses())))
+    yield f"\nAny request may also be answered with {common}."
+
+
+def _list_fields(kind: type[msgspec.Struct] | None) -> Sequence[msgspec.structs.FieldInfo]:
+    return msgspec.structs.fields(kind) if kind else ()
 
 
 def _options(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[str]:

@@ -11,6 +11,7 @@ from planck.api import shapes
 from planck.api.errors import status_of
 from planck.api.exchange import JSON
 from planck.api.operations import OPERATIONS, PREFIX, UNSAFE, Operation
+from planck.records import codec
 from planck.records.outcome import ErrorKind
 
 _REF = "#/components/schemas/{name}"
@@ -42,7 +43,7 @@ def make_document() -> dict[str, Any]:
     for operation in OPERATIONS:
         entry = paths.setdefault(PREFIX + operation.path, {})
         entry[operation.method.lower()] = _describe(operation, by_type, components)
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": {
             "title": "Planck",
@@ -51,11 +52,14 @@ def make_document() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": _close(components),
+            "schemas": dict(sorted(components.items())),
+            "responses": {str(status): _describe_error(status, by_type) for status in _list_statuses()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
     }
+    plain: dict[str, Any] = codec.decode(codec.encode(document))
+    return plain
 
 
 def _list_types() -> Iterable[Any]:
@@ -67,8 +71,15 @@ def _list_types() -> Iterable[Any]:
     return found.values()
 
 
-def _close(components: dict[str, Any]) -> dict[str, Any]:
-    return dict(sorted(components.items()))
+def _list_statuses() -> list[int]:
+    return sorted({status for operation in OPERATIONS for status in list_error_statuses(operation)})
+
+
+def _describe_error(status: int, by_type: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "description": _WHY.get(status, "It failed; the kind says why."),
+        "content": {JSON: {"schema": by_type[repr(shapes.Failure)]}},
+    }
 
 
 def _describe(operation: Operation, by_type: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
@@ -113,11 +124,12 @@ def _list_responses(operation: Operation, by_type: dict[str, Any]) -> dict[str, 
     if operation.method == "GET" and not operation.stream:
         responses["304"] = {"description": "As the client has it already."}
     for status in sorted(list_error_statuses(operation)):
-        responses[str(status)] = {
-            "description": _WHY.get(status, "It failed; the kind says why."),
-            "content": {JSON: {"schema": by_type[repr(shapes.Failure)]}},
-        }
+        responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
     return responses
+
+
+def list_common_statuses() -> set[int]:
+    return set(_ANY)
 
 
 def list_error_statuses(operation: Operation) -> set[int]:

@@ -29,7 +29,7 @@ _OPEN = (
 )
 """What opening a session may come to."""
 _MODEL = (*_OPEN, ErrorKind.RATE_LIMITED, ErrorKind.TIMEOUT, ErrorKind.BUDGET_EXCEEDED)
-_FILES = (ErrorKind.NOT_FOUND, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.READ_FAILED)
+_FILES = (ErrorKind.NOT_FOUND, ErrorKind.OUTSIDE_WORKSPACE)
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,6 +40,8 @@ from planck.records.outcome import ErrorKind, PlanckError
 _STOP_SECONDS = 5.0
 _ACCESS_LOG = 5 << 20
 _MANY_FILES = 1 << 20
+_UNASKED = 512
+"""Connections without a request: as many clients may come back at once, after a restart of the server."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +55,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Open at a time; never more than a tenth of what files the process may have."""
     idle: float = 900.0
     requests_per_second: int = 1000
+    patience: float = 10.0
+    """Seconds for a request to arrive as a whole."""
     streams: StreamLimits = StreamLimits()
 
 
@@ -101,6 +105,7 @@ class Server:
     """The parts of a server, wired."""
 
     def __init__(self, planck: Planck, inbox: Inbox, access: Access, port: int, settings: Settings) -> None:
+        self._settings = settings
         self._metrics = Metrics()
         self._keeper = Keeper(
             planck,
@@ -126,7 +131,7 @@ class Server:
         self._web: uvicorn.Server | None = None
 
     async def run(self, listening: socket.socket, on_ready: Callable[[], None]) -> int:
-        protocol: Any = partial(GuardedProtocol, Lobby())
+        protocol: Any = partial(GuardedProtocol, Lobby(self._settings.patience, unasked=_UNASKED))
         config = uvicorn.Config(
             self.app,
             http=protocol,

@@ -1,7 +1,9 @@
 """The handlers of the place: files, models, teams, tools, skills, configuration, and words in sessions."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,7 +20,9 @@ from planck.headless import (
     run_checks,
     show_config,
 )
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, PlanckError
+
+T = TypeVar("T")
 
 
 class WorkspaceHandlers:
@@ -28,13 +32,13 @@ class WorkspaceHandlers:
 
     async def list_files(self, call: Call) -> shapes.FilePage:
         query: shapes.ListFiles = call.query
-        found = await asyncio.to_thread(self._files.list, query.path)
+        found = await self._look(self._files.list, query.path)
         items = msgspec.convert(found, tuple[shapes.FileEntry, ...], from_attributes=True)
         return shapes.FilePage(path=query.path, items=items)
 
     async def read_content(self, call: Call) -> shapes.FileContent:
         query: shapes.ReadContent = call.query
-        part = await asyncio.to_thread(self._files.read, query.path, query.offset)
+        part = await self._look(self._files.read, query.path, query.offset)
         return shapes.FileContent(
             path=query.path,
             content=part.data.decode(errors="replace"),
@@ -42,6 +46,15 @@ class WorkspaceHandlers:
             size=part.size,
             next=part.next,
         )
+
+    async def _look(self, look: Callable[..., T], *given: Any) -> T:
+        """What can't be read, because it is a folder or because of its rights, is no fault of the server."""
+        try:
+            return await asyncio.to_thread(look, *given)
+        except PlanckError as failure:
+            if failure.err.kind is not ErrorKind.READ_FAILED:
+                raise
+            raise ApiError(400, failure.err.kind, failure.err.message) from None
 
     async def list_models(self, call: Call) -> shapes.ModelPage:
         query: shapes.ListModels = call.query

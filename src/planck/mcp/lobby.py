@@ -18,20 +18,21 @@ _HEADERS = 100
 
 
 class Lobby:
-    def __init__(self, patience: float = PATIENCE, connections: int = _CONNECTIONS) -> None:
+    def __init__(self, patience: float = PATIENCE, *, unasked: int = _UNASKED) -> None:
+        """`unasked`: a burst of so many that come at once is let in whole."""
         self._patience = patience
-        self._limit = connections
+        self._unasked = unasked
         self._deadlines: dict[GuardedProtocol, asyncio.TimerHandle] = {}
         self.connections = 0
 
     @property
     def full(self) -> bool:
-        return self.connections > self._limit
+        return self.connections > _CONNECTIONS
 
     def enter(self, connection: "GuardedProtocol") -> None:
         if connection in self._deadlines:
             return  # another byte is no other request
-        if len(self._deadlines) >= _UNASKED:
+        if len(self._deadlines) >= self._unasked:
             self._send_away(next(iter(self._deadlines)))
         loop = asyncio.get_running_loop()
         self._deadlines[connection] = loop.call_later(self._patience, self._send_away, connection)
