@@ -58,6 +58,11 @@ class TerminalRun:
             raise AssertionError("\n".join(self.seen)) from None
         return self.seen
 
+    def hang_up(self) -> None:
+        """The terminal goes away, as when its window is closed."""
+        asyncio.get_running_loop().remove_reader(self._master)
+        os.close(self._master)
+
     async def end(self) -> int:
         async with asyncio.timeout(WAIT):
             code = await self.process.wait()
@@ -126,11 +131,14 @@ async def on_terminal(
     work: Path,
     columns: int = 80,
     env: dict[str, str] | None = None,
+    typed: str = "",
     program: tuple[str, ...] = (sys.executable, "-m", "planck"),
 ) -> TerminalRun:
+    """`typed`: what waits in the terminal when the program starts."""
     master, slave = pty.openpty()
     os.set_blocking(master, False)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    os.write(master, typed.encode())
     variables = {
         **PLAIN,
         "TERM": "xterm-256color",
@@ -146,6 +154,12 @@ async def on_terminal(
         stdout=slave,
         stderr=slave,
         start_new_session=True,
+        preexec_fn=_own_terminal,
     )
     os.close(slave)
     return TerminalRun(process, master, columns)
+
+
+def _own_terminal() -> None:
+    """Makes standard input the terminal of the new session, as a terminal emulator does: jobs need it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

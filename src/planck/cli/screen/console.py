@@ -11,6 +11,9 @@ _ON = "\x1b[?2004h"
 """Pastes in brackets; the mouse is left to the terminal, whose own selecting and scrolling are better."""
 _OFF = "\x1b[?2004l\x1b[?25h"
 
+_LOOK = 0.3
+"""Seconds after which a process in the background looks again whether the terminal is its own."""
+
 
 class Owner(Protocol):
     """Who is told what happens to the terminal."""
@@ -40,6 +43,7 @@ class Console:
         self._out = out
         self._found: list[object] | None = None
         self._reading = False
+        self._lent = False
         self.here = False
         """Whether the terminal is ours now: not in the background, not lent, not gone."""
         self.gone = False
@@ -57,8 +61,7 @@ class Console:
         )
         for number, handler in handlers:
             loop.add_signal_handler(number, handler)
-        if self._in_front():
-            self._take()
+        self._go_on()
 
     def close(self) -> None:
         """What is typed and not read stays for whoever reads next."""
@@ -66,6 +69,7 @@ class Console:
         for number in (signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT, signal.SIGINT):
             loop.remove_signal_handler(number)
         self._give()
+        self._found = None
 
     def size(self) -> tuple[int, int]:
         """Columns and rows."""
@@ -105,7 +109,7 @@ class Console:
 
     def stop(self) -> None:
         """Ctrl+Z: the shell gets its terminal back, and the process stops until it is told to go on."""
-        self.lend()
+        self._step_aside()
         loop = asyncio.get_running_loop()
         loop.remove_signal_handler(signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
@@ -114,18 +118,28 @@ class Console:
         self._go_on()  # also where nobody could stop us: there is no shell to come back to
 
     def lend(self) -> None:
-        """Another program has the terminal until `take_back`."""
+        """Another program has the terminal until `take_back`, also when it is stopped and goes on."""
+        self._lent = True
+        self._step_aside()
+
+    def take_back(self) -> None:
+        self._lent = False
+        self._go_on()
+
+    def _step_aside(self) -> None:
         if self.here:
             self._owner.leave_terminal()
             self._give()
 
-    def take_back(self) -> None:
-        if not self.here and not self.gone and self._found is not None and self._in_front():
+    def _go_on(self) -> None:
+        """Takes the terminal if it is ours to take; from the background it is looked for again."""
+        if self.here or self.gone or self._lent or self._found is None:
+            return
+        if self._in_front():
             self._take()
             self._owner.return_to_terminal()
-
-    def _go_on(self) -> None:
-        self.take_back()
+        else:  # a shell that brings a running job to the front tells nobody
+            asyncio.get_running_loop().call_later(_LOOK, self._go_on)
 
     def _in_front(self) -> bool:
         try:
@@ -136,8 +150,12 @@ class Console:
     def _take(self) -> None:
         import termios
 
-        assert self._found is not None
-        mode = termios.tcgetattr(self._in)
+        try:
+            mode = termios.tcgetattr(self._in)
+        except termios.error:
+            self._lose()
+            return
+        self._found = [*mode[:6], list(mode[6])]  # a shell may have changed it meanwhile
         mode[0] &= ~(termios.ICRNL | termios.INLCR | termios.IXON)
         mode[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
         # Ctrl+C and Ctrl+Z are keys of ours; Ctrl+\ still ends a process that does not listen.

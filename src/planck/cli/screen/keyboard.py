@@ -71,6 +71,7 @@ class Decoder:
         text = self._held + self._utf8.decode(data)
         self._held = ""
         found: list[Stroke | Paste] = []
+        beside = self._pasted is not None
         while text:
             if self._pasted is not None:
                 text = self._paste_on(text, found)
@@ -78,7 +79,9 @@ class Decoder:
             typed, begins, text = text.partition(PASTE_BEGINS)
             found += self._type(typed, more=bool(begins))
             if begins:
-                self._pasted, self._size = [], 0
+                self._pasted, self._size, beside = [], 0, True
+        if beside:  # what comes with a paste was not typed by hand
+            return [item._replace(alone=False) if isinstance(item, Stroke) else item for item in found]
         return found
 
     def flush(self) -> list[Stroke | Paste]:

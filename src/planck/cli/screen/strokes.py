@@ -157,6 +157,7 @@ class Strokes:
         if action and stroke.text and self.input.text:
             action = ""  # a letter acts in an empty input only
         if not action or not self._act(action, stroke, now):
+            self._pressed = ("", -1.0)
             self.input.press(stroke)
 
     def _act(self, action: str, stroke: Stroke, now: float) -> bool:

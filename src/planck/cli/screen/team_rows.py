@@ -19,7 +19,7 @@ _PASSING = {
 """What deltas tell of an agent until its next fact."""
 _MOST = 6
 """Agents with a line of their own."""
-_PALETTE = ("36", "35", "33", "32", "34", "31")
+_PALETTE = ("34", "33", "36", "31", "94", "35", "93", "90")
 
 
 class Doing(NamedTuple):

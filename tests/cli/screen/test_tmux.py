@@ -1,0 +1,130 @@
+"""The screen in a terminal that wraps its lines again when it is resized: nothing twice, nothing left."""
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.command import PLAIN, WAIT, Bench
+from tests.wire import chat
+from tests.wire.server import Reply, WireServer
+
+pytestmark = [
+    pytest.mark.serial,
+    pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
+]
+
+LINES = 30
+
+
+class Tmux:
+    """A server of its own with one window, in which planck runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._socket = str(folder / "tmux")
+
+    async def __call__(self, *words: str) -> str:
+        process = await asyncio.create_subprocess_exec(
+            "tmux",
+            *("-S", self._socket, "-f", "/dev/null"),
+            *words,
+            stdout=asyncio.subprocess.PIPE,
+            env={**PLAIN, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"},
+        )
+        out, _ = await process.communicate()
+        return out.decode()
+
+    async def screen(self) -> list[str]:
+        """Each line once, however often it is wrapped, from the beginning of the scrollback."""
+        return [line.rstrip() for line in (await self("capture-pane", "-p", "-J", "-S", "-")).split("\n")]
+
+    async def until(self, expected: Callable[[list[str]], object]) -> list[str]:
+        lines: list[str] = []
+        try:
+            async with asyncio.timeout(WAIT):
+                while not expected(lines := await self.screen()):
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise AssertionError("\n".join(lines)) from None
+        return lines
+
+
+@asynccontextmanager
+async def conversation(bench: Bench, columns: int) -> AsyncIterator[Tmux]:
+    tmux = Tmux(bench.home)
+    variables = {**PLAIN, "HOME": str(bench.home), "PLANCK_HOME": str(bench.home), "PYTHONUTF8": "1"}
+    words = " ".join(f"{key}={value}" for key, value in variables.items())
+    command = f"exec env {words} {sys.executable} -m planck --permission-mode full"
+    size = ("-x", str(columns), "-y", "30")
+    await tmux("new-session", "-d", *size, "-c", str(bench.work), command, ";", "set", "-g", "status", "off")
+    try:
+        await tmux.until(lambda lines: any("? keys" in line for line in lines))
+        yield tmux
+    finally:
+        await tmux("kill-server")
+
+
+async def test_a_resize_in_a_stream_shows_each_line_once_and_leaves_no_ghosts(tmp_path: Path) -> None:
+    gates = [asyncio.Event() for _ in range(LINES)]
+    words = "which is long enough to be wrapped when the terminal becomes narrow 日本語"
+    answer = chat.text(*(f"line {n} of the answer, {words}.\n\n" for n in range(LINES)))
+    pieces: list[bytes | asyncio.Event] = [answer.pieces[0]]
+    for gate, piece in zip(gates, answer.pieces[1:], strict=False):
+        pieces += [gate, piece]
+    async with WireServer([Reply([*pieces, *answer.pieces[1 + LINES :]])]) as server:
+        bench = Bench(tmp_path, server.url)
+        async with conversation(bench, 110) as tmux:
+            await tmux("send-keys", "-l", "go")
+            await tmux("send-keys", "Enter")
+            following = iter(gates)
+            for width in (60, 110, 60, 110):
+                for _ in range(3):
+                    next(following).set()
+                await tmux("resize-window", "-x", str(width), "-y", "30")
+                for _ in range(3):
+                    next(following).set()
+                await tmux("send-keys", "-l", "x")
+                await tmux.until(lambda lines: any(line.startswith("> x") for line in lines))
+            for gate in following:
+                gate.set()
+            lines = await tmux.until(lambda lines: any(line.startswith("completed") for line in lines))
+            typed = await tmux.until(lambda lines: any(line == "> xxxx" for line in lines))
+    for n in range(LINES):
+        assert sum(f"line {n} of" in line for line in lines) == 1, "\n".join(lines)
+    assert sum(line.startswith("> x") for line in typed) == 1
+    assert sum("Esc interrupts" in line or "? keys" in line for line in typed) == 1
+    assert not any("●" in line for line in typed)
+
+
+async def test_one_may_detach_and_come_back(tmp_path: Path) -> None:
+    async with WireServer([chat.text("all is well")]) as server:
+        bench = Bench(tmp_path, server.url)
+        async with conversation(bench, 80) as tmux:
+            await tmux("send-keys", "-l", "half")
+            master, slave = os.openpty()
+            for _ in range(2):
+                client = await asyncio.create_subprocess_exec(
+                    *("tmux", "-S", str(bench.home / "tmux"), "attach"),
+                    stdin=slave,
+                    stdout=slave,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    env={**PLAIN, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"},
+                )
+                await tmux.until(lambda lines: any(line == "> half" for line in lines))
+                while not await tmux("list-clients"):
+                    await asyncio.sleep(0.05)
+                await tmux("detach-client")
+                async with asyncio.timeout(WAIT):
+                    await client.wait()
+            os.close(master)
+            os.close(slave)
+            await tmux("send-keys", "-l", " a thought")
+            await tmux("send-keys", "Enter")
+            lines = await tmux.until(lambda lines: any(line.startswith("completed") for line in lines))
+    assert sum(line == "> half a thought" for line in lines) == 1
+    assert sum(line.startswith("all is well") for line in lines) == 1
