@@ -7,7 +7,18 @@ import importlib
 import os
 import sys
 
-NAMES = ("startup", "first_request", "turns", "team", "tools", "log", "peers", "models", "authority")
+NAMES = (
+    "startup",
+    "first_request",
+    "turns",
+    "team",
+    "tools",
+    "log",
+    "peers",
+    "models",
+    "authority",
+    "terminal",
+)
 
 
 def main(chosen: list[str]) -> None:
