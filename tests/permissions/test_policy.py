@@ -35,6 +35,8 @@ def verdict(
     [
         (Mode.READ_ONLY, True, {"none": ALLOW, "team": ALLOW, "files": DENY, "command": ALLOW}),
         (Mode.READ_ONLY, False, {"none": ALLOW, "team": ALLOW, "files": DENY, "command": DENY}),
+        (Mode.PLAN, True, {"none": ALLOW, "team": ALLOW, "files": DENY, "command": ALLOW}),
+        (Mode.PLAN, False, {"none": ALLOW, "team": ALLOW, "files": DENY, "command": DENY}),
         (Mode.ASK, True, {"none": ALLOW, "team": ALLOW, "files": ASK, "command": ASK}),
         (Mode.ASK, False, {"none": ALLOW, "team": ALLOW, "files": ASK, "command": ASK}),
         (Mode.WORKSPACE, True, {"none": ALLOW, "team": ALLOW, "files": ALLOW, "command": ALLOW}),
@@ -53,7 +55,7 @@ def test_what_cannot_be_confined_is_no_better_than_no_sandbox() -> None:
 
 def test_the_rights_follow_the_mode() -> None:
     rights = {mode: verdict(mode, Effect.COMMAND, sandbox=True)[1] for mode in Mode}
-    assert rights[Mode.READ_ONLY] == Confinement(Mode.READ_ONLY, WORK)
+    assert rights[Mode.READ_ONLY] == rights[Mode.PLAN] == Confinement(Mode.READ_ONLY, WORK)
     assert rights[Mode.WORKSPACE] == Confinement(Mode.WORKSPACE, WORK, WORK)
     assert rights[Mode.FULL] == Confinement(Mode.FULL, WORK, WORK, network=True)
 

@@ -11,7 +11,7 @@ PICK = "?"
 """What `-r` without a name asks for: no session has this name."""
 
 _TRUST = "trust this folder's own files in this run"
-_MODES = ("read-only", "ask", "workspace", "full")
+_MODES = ("read-only", "plan", "ask", "workspace", "full")
 _Add = Callable[[argparse.ArgumentParser], None]
 
 EXAMPLES: dict[str, str] = {}

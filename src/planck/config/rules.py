@@ -133,7 +133,7 @@ def _missing_sandbox(workspace: Path, home: Path, environ: Mapping[str, str], mo
     found = find()
     if found.sandbox is None:
         return "; ".join(found.problems)
-    if mode is Mode.READ_ONLY:
+    if mode.reads_only:
         return ""
     real = os.path.realpath(workspace)
     for place in (environ.get("HOME") or str(Path.home()), str(home)):

@@ -77,7 +77,7 @@ class QuotaEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Permissions(msgspec.Struct, frozen=True):
-    mode: Annotated[Mode, Meta(description="read-only, ask, workspace or full")] = Mode.ASK
+    mode: Annotated[Mode, Meta(description="read-only, plan, ask, workspace or full")] = Mode.ASK
     rules: Annotated[list[dict[str, Any]], Meta(description="allow, deny or ask, by tool and argument")] = []
 
 

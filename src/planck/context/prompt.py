@@ -73,7 +73,7 @@ def describe_mode(mode: Mode, *, person: bool, escalates: bool) -> str:
         return text
     if not person:
         return f"{text} {said['denied']}"
-    return f"{text} {said['escalate']}" if escalates and mode is not Mode.READ_ONLY else text
+    return f"{text} {said['escalate']}" if escalates and not mode.reads_only else text
 
 
 def escalates(tools: ToolSet) -> bool:

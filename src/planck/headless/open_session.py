@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from planck.session.undo import Plan as UndoPlan
 
 _GO_ON = "Go on with what was interrupted."
+_GO_ON_WITH_PLAN = "Go on with the plan."
 _MAX_STOPS = 5
 """How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
 
@@ -145,6 +146,28 @@ class OpenSession:
         if self._wired.mode is not before:
             await session.journal.record(None, 0, ModeChanged(mode=self._wired.mode, before=before))
             await self._tell_mode("The user changed it: ")
+
+    async def accept_plan(self) -> Accepted:
+        """Let the orchestrator carry out the plan that it made in mode `plan`.
+
+        The mode before comes back, or the configured one where the session began with `plan`.
+        """
+        team = self._session.team
+        if self._wired.mode is not Mode.PLAN:
+            why = f"the session is in mode {self._wired.mode.value!r}; choose 'plan' and ask for a plan first"
+            raise AgentError(ErrorKind.INVALID_ARGS, why)
+        if not all(member.actor.idle for member in team.members):
+            raise AgentError(ErrorKind.INVALID_ARGS, "the plan is not finished; wait for it, or interrupt")
+        await self.change_mode(self._find_mode_before_plan())
+        return await self._send(team.orchestrator, _GO_ON_WITH_PLAN, False, Origin.PLANCK)
+
+    def _find_mode_before_plan(self) -> Mode:
+        before = ""
+        for event in self._session.read():
+            if event.type == ModeChanged.type and isinstance(fact := view(event), ModeChanged):
+                before = fact.before if fact.mode == Mode.PLAN else before
+        found = Mode(before) if before in list(Mode) else self._wired.configured_mode
+        return Mode.ASK if found is Mode.PLAN else found
 
     async def tell_what_changed(self, before: SessionOptions | None) -> None:
         """Tells the agents of a resumed session that their mode is another, or that a person is there now."""

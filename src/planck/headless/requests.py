@@ -42,6 +42,8 @@ class Prompts:
 
     def __init__(self) -> None:
         self._done: dict[str, tuple[str, Accepted]] = {}
+        self._ids: set[str] = set()
+        """Of all messages: a key becomes one."""
         self._under_way: dict[str, asyncio.Future[None]] = {}
 
     def fold(self, events: Iterable[Event]) -> None:
@@ -49,10 +51,10 @@ class Prompts:
             self.push(event)
 
     def push(self, event: Event) -> None:
-        if event.type != Envelope.type or b'"request"' not in bytes(event.data):
+        if event.type != Envelope.type or not isinstance(fact := view(event), Envelope):
             return
-        fact = view(event)
-        if isinstance(fact, Envelope) and isinstance(fact.request, RequestKey):
+        self._ids.add(fact.id)
+        if isinstance(fact.request, RequestKey):
             accepted = Accepted(fact.id, event.seq or 0)
             self._done.setdefault(fact.request.key, (fact.request.digest, accepted))
 
@@ -62,6 +64,10 @@ class Prompts:
     def find(self, request: RequestKey) -> Accepted | None:
         """Returns what was answered to it; None: it is new."""
         known = self._done.get(request.key)
+        if known is None and request.key in self._ids:
+            raise RequestError(
+                ErrorKind.NOT_UNIQUE, f"{request.key!r} is the id of another message here; use a new key"
+            )
         if known is None:
             return None
         digest, accepted = known

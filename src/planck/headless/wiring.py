@@ -82,6 +82,11 @@ class SessionWiring:
         return self._plan.ceiling.mode
 
     @property
+    def configured_mode(self) -> Mode:
+        """What holds where nobody names a mode."""
+        return self._runtime.project.config.permissions.mode
+
+    @property
     def person(self) -> bool:
         """Whether somebody can be asked."""
         return self._place.person

@@ -101,8 +101,8 @@ def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
 
 def _escalate(verdict: Verdict, authority: Authority, around: Surroundings, reason: str) -> Verdict:
     """Makes a question of a call that would run confined; what is denied stays so, and what asks says why."""
-    if authority.mode is Mode.READ_ONLY:
-        why = "mode 'read-only' gives no command more rights; leave `escalate` out"
+    if authority.mode.reads_only:
+        why = f"mode {authority.mode.value!r} gives no command more rights; leave `escalate` out"
         return Verdict(Decision.DENY, verdict.confinement, why)
     free = verdict.decision is Decision.ALLOW and verdict.confinement.mode is Mode.FULL
     if verdict.decision is Decision.DENY or free:
@@ -130,7 +130,7 @@ def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
     if effect in (Effect.NONE, Effect.TEAM) or mode is Mode.FULL:
         return Decision.ALLOW
     contained = effect is Effect.COMMAND and sandboxed
-    if mode is Mode.READ_ONLY:
+    if mode.reads_only:
         return Decision.ALLOW if contained else Decision.DENY
     if mode is Mode.WORKSPACE and (contained or effect is Effect.FILES):
         return Decision.ALLOW
@@ -142,7 +142,7 @@ def _confinement(
 ) -> Confinement:
     """An approved command runs as the user's own, and so does an allowed one where nothing can confine it;
     else an allowed one gets what its rule says, or what the mode does."""
-    if effect is not Effect.COMMAND or authority.mode is Mode.READ_ONLY:
+    if effect is not Effect.COMMAND or authority.mode.reads_only:
         return _rights(authority, around)
     if decision is Decision.ASK or (decision is Decision.ALLOW and (ruling.unconfined or not around.sandbox)):
         return _rights(authority, around, mode=Mode.FULL)
@@ -153,6 +153,7 @@ def _rights(
     authority: Authority, around: Surroundings, *, mode: Mode | None = None, network: bool = False
 ) -> Confinement:
     mode = mode or authority.mode
+    mode = Mode.READ_ONLY if mode.reads_only else mode
     writable = () if mode is Mode.READ_ONLY else authority.roots
     return Confinement(
         mode,
@@ -171,10 +172,10 @@ def _explain_mode(mode: Mode, effect: Effect, confinable: bool, around: Surround
     match mode, effect:
         case (Mode.FULL, _) | (_, Effect.NONE | Effect.TEAM):
             return f"mode {mode.value!r} allows it"
-        case (Mode.READ_ONLY | Mode.WORKSPACE, Effect.COMMAND) if confinable and around.sandbox:
+        case (Mode.READ_ONLY | Mode.PLAN | Mode.WORKSPACE, Effect.COMMAND) if confinable and around.sandbox:
             return f"mode {mode.value!r}: it runs in the sandbox"
-        case Mode.READ_ONLY, _:
-            return f"mode 'read-only' allows no effects{no_sandbox}"
+        case ((Mode.READ_ONLY | Mode.PLAN), _):
+            return f"mode {mode.value!r} allows no effects{no_sandbox}"
         case Mode.WORKSPACE, Effect.FILES:
             return "mode 'workspace': files inside the workspace"
         case Mode.WORKSPACE, _:

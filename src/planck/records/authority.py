@@ -7,12 +7,18 @@ import msgspec
 
 class Mode(StrEnum):
     READ_ONLY = "read-only"
+    PLAN = "plan"
     ASK = "ask"
     WORKSPACE = "workspace"
     FULL = "full"
 
+    @property
+    def reads_only(self) -> bool:
+        """Whether nothing may be changed; `plan` differs from `read-only` in what is said, not in rights."""
+        return self in (Mode.READ_ONLY, Mode.PLAN)
 
-STRICTNESS = (Mode.READ_ONLY, Mode.ASK, Mode.WORKSPACE, Mode.FULL)
+
+STRICTNESS = (Mode.READ_ONLY, Mode.PLAN, Mode.ASK, Mode.WORKSPACE, Mode.FULL)
 
 PROTECTED = (".git", ".planck", ".agents", ".mcp.json")
 """Names under a writable root, at any depth and also when absent, that only mode `full` writes."""
@@ -37,7 +43,7 @@ class Confinement(msgspec.Struct, frozen=True):
     """The rights of one call, the same for the file tools and for the sandbox around a command."""
 
     mode: Mode
-    """`full` is unconfined: the user said so, for the session or for this very call."""
+    """`full` is unconfined: the user said so, for the session or for this call; `plan` is `read-only`."""
     roots: tuple[str, ...] = ()
     """The workspace, canonical: seen in its place whatever else is hidden."""
     writable: tuple[str, ...] = ()
