@@ -12,7 +12,7 @@ from planck.config.project import Project
 from planck.permissions.policy import Surroundings
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
-from planck.records.authority import Confinement, Mode
+from planck.records.authority import CHANGELESS, Confinement, Mode
 from planck.workspace.paths import WorkspaceError, is_inside
 from planck.workspace.sandbox import find
 
@@ -133,7 +133,7 @@ def _missing_sandbox(workspace: Path, home: Path, environ: Mapping[str, str], mo
     found = find()
     if found.sandbox is None:
         return "; ".join(found.problems)
-    if mode.reads_only:
+    if mode in CHANGELESS:
         return ""
     real = os.path.realpath(workspace)
     for place in (environ.get("HOME") or str(Path.home()), str(home)):

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from planck.context.fitting import ROOMY, leave_out
-from planck.records.authority import PROTECTED, Mode
+from planck.records.authority import CHANGELESS, PROTECTED, Mode
 from planck.records.specs import TEAM_TOOLS, AgentSpec
 from planck.records.visible import spell_out
 from planck.toolkit.toolset import ToolSet
@@ -73,7 +73,7 @@ def describe_mode(mode: Mode, *, person: bool, escalates: bool) -> str:
         return text
     if not person:
         return f"{text} {said['denied']}"
-    return f"{text} {said['escalate']}" if escalates and not mode.reads_only else text
+    return f"{text} {said['escalate']}" if escalates and mode not in CHANGELESS else text
 
 
 def escalates(tools: ToolSet) -> bool:

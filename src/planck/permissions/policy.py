@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
-from planck.records.authority import Authority, Confinement, Mode
+from planck.records.authority import CHANGELESS, Authority, Confinement, Mode
 from planck.records.visible import fit_line
 from planck.toolkit.tool import Effect
 
@@ -101,7 +101,7 @@ def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
 
 def _escalate(verdict: Verdict, authority: Authority, around: Surroundings, reason: str) -> Verdict:
     """Makes a question of a call that would run confined; what is denied stays so, and what asks says why."""
-    if authority.mode.reads_only:
+    if authority.mode in CHANGELESS:
         why = f"mode {authority.mode.value!r} gives no command more rights; leave `escalate` out"
         return Verdict(Decision.DENY, verdict.confinement, why)
     free = verdict.decision is Decision.ALLOW and verdict.confinement.mode is Mode.FULL
@@ -130,7 +130,7 @@ def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
     if effect in (Effect.NONE, Effect.TEAM) or mode is Mode.FULL:
         return Decision.ALLOW
     contained = effect is Effect.COMMAND and sandboxed
-    if mode.reads_only:
+    if mode in CHANGELESS:
         return Decision.ALLOW if contained else Decision.DENY
     if mode is Mode.WORKSPACE and (contained or effect is Effect.FILES):
         return Decision.ALLOW
@@ -142,7 +142,7 @@ def _confinement(
 ) -> Confinement:
     """An approved command runs as the user's own, and so does an allowed one where nothing can confine it;
     else an allowed one gets what its rule says, or what the mode does."""
-    if effect is not Effect.COMMAND or authority.mode.reads_only:
+    if effect is not Effect.COMMAND or authority.mode in CHANGELESS:
         return _rights(authority, around)
     if decision is Decision.ASK or (decision is Decision.ALLOW and (ruling.unconfined or not around.sandbox)):
         return _rights(authority, around, mode=Mode.FULL)
@@ -153,7 +153,7 @@ def _rights(
     authority: Authority, around: Surroundings, *, mode: Mode | None = None, network: bool = False
 ) -> Confinement:
     mode = mode or authority.mode
-    mode = Mode.READ_ONLY if mode.reads_only else mode
+    mode = Mode.READ_ONLY if mode in CHANGELESS else mode
     writable = () if mode is Mode.READ_ONLY else authority.roots
     return Confinement(
         mode,

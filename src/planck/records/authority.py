@@ -12,11 +12,9 @@ class Mode(StrEnum):
     WORKSPACE = "workspace"
     FULL = "full"
 
-    @property
-    def reads_only(self) -> bool:
-        """Whether nothing may be changed; `plan` differs from `read-only` in what is said, not in rights."""
-        return self in (Mode.READ_ONLY, Mode.PLAN)
 
+CHANGELESS = (Mode.READ_ONLY, Mode.PLAN)
+"""Nothing may be changed; `plan` differs from `read-only` in what agents are told, not in rights."""
 
 STRICTNESS = (Mode.READ_ONLY, Mode.PLAN, Mode.ASK, Mode.WORKSPACE, Mode.FULL)
 
