@@ -141,7 +141,8 @@ async def test_a_question_says_what_its_recorded_request_says(tmp_path: Path) ->
         }
         assert one.deadline > of_type(events, "turn_start")[0].get("ts", "")
         assert KEY not in repr(one)
-    edit, write, bash = sorted(asked, key=lambda one: ("edit", "write", "bash").index(one.tool))
+    assert [one.tool for one in asked] == ["edit", "write", "bash"], "in the order of the calls"
+    edit, write, bash = asked
     assert "--- a/old.txt\n+++ b/old.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\\u202e\n" in edit.preview
     assert "--- /dev/null\n+++ b/sub/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b" in write.preview
     assert (edit.rule, bash.tool, bash.agent) == ("edit", "bash", "orchestrator")

@@ -1,5 +1,6 @@
 """The gate before every call: judge it, ask the user where there is one, and record what was said."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
@@ -131,6 +132,7 @@ class AgentGate:
         self.rehearsal: Rehearsal | None = None
         """Shows the user what a call would do; None: the question shows its arguments alone."""
         self._scribe = scribe
+        self._asking = asyncio.Lock()
 
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext
@@ -167,22 +169,11 @@ class AgentGate:
 
     async def ask(self, call: Call, verdict: Verdict) -> Err | Confinement:
         """Puts the question; nobody there to answer: no."""
-        tool, args, ctx = call.tool, call.args, call.ctx
-        gate = self._gate
+        tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
-        question = ask_for_call(gate.ids.new(ctx.call_id), self, tool, args, verdict, gate.place)
-        dry = replace(ctx, confinement=verdict.confinement)
-        preview = await self.rehearsal.rehearse(tool, args, dry) if self.rehearsal else ""
-        question = replace(
-            question,
-            session_id=gate.approvals.session_id,
-            call_id=ctx.call_id,
-            preview=spell_out(preview),
-            deadline=gate.approvals.find_deadline(),
-        )
-        question = hide_keys(question, ctx.keys)
-        await self._scribe.record(request_fact(question), barrier=True)
+        async with self._asking:  # dry runs take their time: questions stand in the order of the calls
+            question = await self._put(call, verdict, gate.approvals)
         answer = await gate.approvals.ask(question)
         said = {"request_id": question.id, "request": answer.request}
         if not answer.allow:
@@ -193,6 +184,23 @@ class AgentGate:
         reason = f"the user said yes{how}"
         await self._record(ctx, tool, reason, allow=True, scope=scope.value, **said)
         return verdict.confinement
+
+    async def _put(self, call: Call, verdict: Verdict, approvals: Approvals) -> Question:
+        """Returns the question, with what the call would do, once it is in the log."""
+        tool, args, ctx = call.tool, call.args, call.ctx
+        question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
+        dry = replace(ctx, confinement=verdict.confinement)
+        preview = await self.rehearsal.rehearse(tool, args, dry) if self.rehearsal else ""
+        question = replace(
+            question,
+            session_id=approvals.session_id,
+            call_id=ctx.call_id,
+            preview=spell_out(preview),
+            deadline=approvals.find_deadline(),
+        )
+        question = hide_keys(question, ctx.keys)
+        await self._scribe.record(request_fact(question), barrier=True)
+        return question
 
     async def _deny(self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, **answered: Any) -> Err:
         way_out = "choose another --permission-mode or add a rule"
