@@ -10,6 +10,7 @@ import pytest
 
 from planck import ErrorKind, Ok, Planck, Tool
 from planck.headless import Inbox, OpenSession, Pending, make_key
+from planck.records.approval import Question
 from planck.records.outcome import Err
 from planck.testing import Say, ScriptedProvider
 from planck.toolkit.tool import Effect
@@ -340,5 +341,37 @@ def test_whatever_clients_do_each_question_has_one_decision_and_it_is_the_one_ta
             assert ends[one["call_id"]]["error"]["kind"] == "permission_denied"
 
 
-def test_an_err_is_what_a_refused_answer_is() -> None:
-    assert isinstance(Inbox().answer("x", "y", True), Err)
+async def test_an_answer_is_not_taken_once_its_asker_was_told_to_stop() -> None:
+    inbox = Inbox()
+    question = Question(
+        id="q", agent_id="a", agent="a", tool="t", text="", adds="", reason="", digest="d", session_id="s"
+    )
+    asking = asyncio.ensure_future(inbox.decide(question))
+    (asked,) = await wait_for(inbox, 1)
+    asking.cancel()
+    assert inbox.pending() == ()
+    late = inbox.answer(asked.id, asked.digest, True)
+    assert isinstance(late, Err)
+    assert late.kind is ErrorKind.WRITER_CONFLICT
+    await asyncio.wait({asking})
+    assert asking.cancelled()
+
+
+async def test_a_call_that_waited_for_an_answer_when_the_process_died_was_not_run(tmp_path: Path) -> None:
+    inbox, double = Inbox(), ScriptedProvider(TWO)
+    async with Planck(
+        tmp_path / "home", tmp_path, environ={}, providers={"double": double}, approver=inbox
+    ) as planck:
+        session = await planck.start(model="double/m", mode="ask")
+        await session.prompt("go")
+        first, second = await wait_for(inbox, 2)
+        cut = await planck.archive.fork(session.id)  # what a killed process would leave
+        resumed = await planck.resume(cut.id)
+        assert inbox.answer(first.id, first.digest, False) is None
+        assert inbox.answer(second.id, second.digest, False) is None
+        ends = of_type(recorded(resumed), "tool_end")
+        assert [end["error"]["kind"] for end in ends] == ["permission_denied"] * 2
+        assert ["was not run" in end["output"] for end in ends] == [True, True]
+        denied = {one["request_id"] for one in of_type(recorded(resumed), "permission_decision")}
+        assert denied == {first.id, second.id}
+        await session.settled()
