@@ -58,6 +58,13 @@ class TerminalRun:
             raise AssertionError("\n".join(self.seen)) from None
         return self.seen
 
+    def pause(self) -> None:
+        """Nothing is read from it any more, as where a connection hangs; `go_on` reads again."""
+        asyncio.get_running_loop().remove_reader(self._master)
+
+    def go_on(self) -> None:
+        asyncio.get_running_loop().add_reader(self._master, self._read)
+
     def hang_up(self) -> None:
         """The terminal goes away, as when its window is closed."""
         asyncio.get_running_loop().remove_reader(self._master)

@@ -93,6 +93,18 @@ def test_of_many_rows_those_around_the_cursor_are_shown() -> None:
     assert made.lay_out(79, 3) == (["> a", "  b", "  c"], (0, 3))
 
 
+def test_rows_end_between_words_and_the_cursor_goes_along() -> None:
+    made = line()
+    press(made, "hello brave new world")
+    assert made.lay_out(16, 8) == (["> hello brave ", "  new world"], (1, 11))
+    press(made, "\x1b[D" * 9)
+    assert made.lay_out(16, 8).cursor == (1, 2)
+    press(made, "\x1b[D")
+    assert made.lay_out(16, 8).cursor == (0, 13)
+    made.replace("x" * 14 + " y")
+    assert made.lay_out(16, 8).rows == ["> " + "x" * 14, "   y"]
+
+
 @pytest.mark.parametrize(
     ("keys", "text"),
     [

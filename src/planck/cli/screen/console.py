@@ -11,6 +11,8 @@ _ON = "\x1b[?2004h"
 """Pastes in brackets; the mouse is left to the terminal, whose own selecting and scrolling are better."""
 _OFF = "\x1b[?2004l\x1b[?25h"
 
+_PATIENCE = 2.0
+"""Seconds that a terminal may take nothing before what is left for it is dropped."""
 _LOOK = 0.3
 """Seconds after which a process in the background looks again whether the terminal is its own."""
 
@@ -41,6 +43,11 @@ class Console:
         self._owner = owner
         self._in = fd
         self._out = out
+        self._pen = out
+        """Where it is written: the terminal again, so that it can be told not to block, which would hold for
+        everybody who has standard output too."""
+        self._unsent = b""
+        self._sending = False
         self._found: list[object] | None = None
         self._reading = False
         self._lent = False
@@ -52,6 +59,10 @@ class Console:
         import termios
 
         self._found = termios.tcgetattr(self._in)
+        try:
+            self._pen = os.open(os.ttyname(self._out), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError:
+            pass  # its name is not here: it is written to as it is, and may block
         loop = asyncio.get_running_loop()
         handlers: tuple[tuple[signal.Signals, Callable[[], None]], ...] = (
             (signal.SIGWINCH, self._owner.resized),
@@ -70,6 +81,11 @@ class Console:
             loop.remove_signal_handler(number)
         self._give()
         self._found = None
+        if self._sending:
+            loop.remove_writer(self._pen)
+        if self._pen != self._out:
+            os.close(self._pen)
+            self._pen = self._out
 
     def size(self) -> tuple[int, int]:
         """Columns and rows."""
@@ -80,19 +96,35 @@ class Console:
         return (size.columns or 80, size.lines or 24)
 
     def write(self, text: str) -> None:
-        data = text.encode("utf-8", "replace")
-        try:
-            while data and not self.gone:
-                data = data[os.write(self._out, data) :]
-        except OSError:
-            self._lose()
+        """What the terminal does not take now is written when it does; nobody waits for that."""
+        if not self.gone:
+            self._unsent += text.encode("utf-8", "replace")
+            self._send()
 
     def can_write(self) -> bool:
-        """False while the terminal takes nothing: the next frame then waits, and the team does not."""
+        """False while the terminal has not taken all: the next frame then waits, and the team does not."""
+        return not self._unsent
+
+    def _send(self) -> None:
         try:
-            return bool(select.select([], [self._out], [], 0)[1])
-        except (OSError, ValueError):
-            return False
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self._pen, self._unsent) :]
+        except BlockingIOError:
+            if not self._sending:
+                asyncio.get_running_loop().add_writer(self._pen, self._send)
+                self._sending = True
+            return
+        except OSError:
+            self._unsent = b""
+            self._lose()
+        if self._sending:
+            asyncio.get_running_loop().remove_writer(self._pen)
+            self._sending = False
+
+    def _finish(self) -> None:
+        """Waits until all is written, but not for ever: another program is next, or the end."""
+        while self._unsent and select.select([], [self._pen], [], _PATIENCE)[1]:
+            self._send()
 
     def drain(self) -> bytes:
         """What waits to be read at this moment."""
@@ -181,6 +213,7 @@ class Console:
         if not self.here:
             return
         self.write(_OFF)
+        self._finish()
         self.here = False
         try:
             termios.tcsetattr(self._in, termios.TCSANOW, self._found)  # type: ignore[arg-type] # as it was read

@@ -21,6 +21,13 @@ class Laid(NamedTuple):
     cursor: tuple[int, int]
 
 
+class _Cell(NamedTuple):
+    number: int
+    """Of the character in the text."""
+    shown: str
+    columns: int
+
+
 class Search(NamedTuple):
     words: str
     found: int | None
@@ -137,27 +144,31 @@ class InputLine:
     def lay_out(self, width: int, most: int) -> Laid:
         """The rows around the cursor, at most so many, each within `width` columns."""
         room = max(4, width - len(PROMPT))
-        rows, row, left = [], "", room
-        cursor = (0, 0)
-        text, place = self._editor.text, self._editor.cursor
-        for number, one in enumerate(text + "\n"):
+        rows: list[str] = []
+        row: list[_Cell] = []
+        used, cursor, place = 0, (0, 0), self._editor.cursor
+        for number, one in enumerate(self._editor.text + "\n"):
             shown = "" if one == "\n" else self._label(one)
             columns = count_columns(shown)
-            if columns > left and row:
-                rows.append(row)
-                row, left = "", room
-            if number == place:
-                cursor = (len(rows), room - left)
             if columns > room:  # a label on a terminal narrower than it
                 shown, columns = shown[: room - 1] + "…", room
-            row, left = row + shown, left - columns
+            while row and used + columns > room:
+                kept, row = _break_row(row, blank=one == " ")
+                rows.append("".join(cell.shown for cell in kept))
+                used = sum(cell.columns for cell in row)
+                if any(cell.number == place for cell in row):
+                    cursor = (len(rows), sum(cell.columns for cell in row if cell.number < place))
+            if number == place:
+                cursor = (len(rows), used)
+            row.append(_Cell(number, shown, columns))
+            used += columns
             if one == "\n":
-                rows.append(row)
-                row, left = "", room
+                rows.append("".join(cell.shown for cell in row))
+                row, used = [], 0
         first = min(max(0, cursor[0] - most + 1), max(0, len(rows) - most))
-        kept = rows[first : first + most]
-        lead = [PROMPT if first + n == 0 else " " * len(PROMPT) for n in range(len(kept))]
-        painted = [head + row for head, row in zip(lead, kept, strict=True)]
+        shown_rows = rows[first : first + most]
+        lead = [PROMPT if first + n == 0 else " " * len(PROMPT) for n in range(len(shown_rows))]
+        painted = [head + text for head, text in zip(lead, shown_rows, strict=True)]
         return Laid(painted, (cursor[0] - first, cursor[1] + len(PROMPT)))
 
     def _label(self, one: str) -> str:
@@ -181,3 +192,9 @@ class InputLine:
         return "".join(
             self._folds[ord(one) - _FOLD] if 0 <= ord(one) - _FOLD < len(self._folds) else one for one in text
         )
+
+
+def _break_row(row: list[_Cell], *, blank: bool) -> tuple[list[_Cell], list[_Cell]]:
+    """A full row up to its last blank, and what begins the next; `blank`: so does what comes now."""
+    at = next((at for at in range(len(row) - 1, -1, -1) if row[at].shown == " "), -1)
+    return (row, []) if blank or at < 0 else (row[: at + 1], row[at + 1 :])

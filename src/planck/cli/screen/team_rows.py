@@ -78,7 +78,8 @@ class TeamRows:
         agents = self._board.agents
         busy = [row for row in agents if _is_busy(row)]
         alone = sum(row.status != "ended" for row in agents) < 2
-        widest = 0 if alone else min(16, max((count_columns(row.name) for row in busy), default=0))
+        longest = max((count_columns(row.name) for row in busy), default=0)
+        widest = 0 if alone else min(16, width // 3, longest)
         shown = busy if len(busy) <= _MOST else busy[: _MOST - 1]
         lines = [self._draw(row, widest, width) for row in shown]
         if len(busy) > len(shown):
