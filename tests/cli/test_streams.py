@@ -28,6 +28,7 @@ PRINTS: dict[str, tuple[str, ...]] = {
     "permissions": ("permissions", "explain", "bash"),
     "doctor": ("doctor",),
     "skills": ("skills", "list"),
+    "serve": ("serve", "--port", "0"),
     "version": ("--version",),
     "help": ("--help",),
     "json": ("run", "hello", "--output-format", "json"),
