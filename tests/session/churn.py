@@ -1,4 +1,4 @@
-"""Processes that make, name and remove sessions: `python churn.py kills|races|churn|threads COUNT SEED DIR`.
+"""Processes that make, name and remove sessions: `python churn.py kills|races|... COUNT SEED DIR`.
 
 A process of its own, so that it may fork: all that runs a loop, or a thread, is done in a child.
 """
@@ -233,6 +233,35 @@ async def _count_threads(folder: Path, count: int, seen: Counter[str]) -> None:
             await again.aclose()
 
 
+def limit(count: int, rng: random.Random, folder: Path) -> dict[str, int]:
+    """Open more sessions than there is room for: those are told so, and closing one makes room."""
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (10 * count, hard))
+    seen: Counter[str] = Counter()
+    asyncio.run(_open_many(folder, count, seen))
+    return dict(seen)
+
+
+async def _open_many(folder: Path, count: int, seen: Counter[str]) -> None:
+    async def start(**options: Any) -> None:
+        try:
+            opened.append(await planck.start(model="double/m", **options))
+            seen["opened"] += 1
+        except PlanckError as refused:
+            seen[str(refused.err.kind)] += 1
+
+    async with open_planck(folder) as planck:
+        opened: list[Any] = []
+        await asyncio.gather(*(start() for _ in range(count + 3)))
+        await start(stored=False)  # has no files
+        await opened[0].aclose()
+        await start()
+        await start()
+    seen["left"] = len(look(folder).sessions())
+
+
 def _fork(work: Coroutine[Any, Any, None]) -> int:
     pid = os.fork()
     if pid == 0:
@@ -253,5 +282,5 @@ def _reap(pid: int) -> None:
 
 if __name__ == "__main__":
     _, what, count, seed, folder = sys.argv
-    modes = {"kills": kills, "races": races, "churn": churn, "threads": threads}
+    modes = {"kills": kills, "races": races, "churn": churn, "threads": threads, "limit": limit}
     print(json.dumps(modes[what](int(count), random.Random(int(seed)), Path(folder))))

@@ -65,3 +65,10 @@ def test_nothing_waits_for_the_disk_and_no_file_is_made_on_the_loop(folder: Path
     seen = run("threads", 6, folder, seed)
     assert {what: number for what, number in seen.items() if what.endswith("on the loop")} == {}
     assert {"file beside it", "sync beside it", "close beside it", "pragma beside it"} <= set(seen)
+
+
+def test_open_sessions_are_at_most_a_tenth_of_the_files_that_a_process_may_have(
+    folder: Path, seed: int
+) -> None:
+    seen = run("limit", 8, folder, seed)
+    assert seen == {"opened": 10, "limit_exceeded": 4, "left": 9}

@@ -1,5 +1,6 @@
 """What files give an agent, taken in anew at each of its turns: AGENTS.md, skills and TOOL.json tools."""
 
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,18 @@ class ToolFiles:
         seen = self._stamps()
         if seen != self._seen:
             self._seen = seen
-            found = external_tools(self.resources, self._environ, self._spill, self._built_in)
-            self.known = {tool.name: tool for tool in found.tools}
+            self.known = self._read() if seen[0] else {}  # most folders hold none
         return self.known
 
+    def _read(self) -> dict[str, Tool]:
+        found = external_tools(self.resources, self._environ, self._spill, self._built_in)
+        return {tool.name: tool for tool in found.tools}
+
     def _stamps(self) -> tuple[Any, ...]:
-        files: list[Path] = []
+        files: list[str] = []
         for folder in self.resources.tool_dirs():
             try:
-                files += sorted(entry / "TOOL.json" for entry in folder.iterdir())
+                files += sorted(f"{folder}/{name}/TOOL.json" for name in os.listdir(folder))
             except OSError:
                 continue
         return (tuple(files), stamps(files), self.resources.loaded.trusted)

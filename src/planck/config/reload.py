@@ -48,6 +48,7 @@ class Resources:
         files = (*configuration.config_files(home, workspace), trust_file(home))
         self._config_files = tuple(map(str, files))
         self._stamps = self._config_stamps()
+        self._tool_dirs = _Kept(self._list_tool_dirs)
         self._places = _Kept(self._skill_places)
         self._skills = _Kept(lambda: skills.discover(self.skill_places()))
         self._instructions: dict[str, _Kept[agents_md.Instructions]] = {}
@@ -128,6 +129,9 @@ class Resources:
 
     def tool_dirs(self) -> list[Path]:
         """In order; those inside the project are the project's own: only for a folder that is trusted."""
+        return self._tool_dirs.get(self.config.tools_dirs)
+
+    def _list_tool_dirs(self) -> list[Path]:
         usual = [self.workspace / ".planck" / "tools", self.home / "tools"]
         return self._choose_directories(self.config.tools_dirs, usual)
 

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -64,12 +65,24 @@ def prepend_agents_md(system_prompt: str | None, cwd: str | os.PathLike[str]) ->
     return prompt
 
 
-def list_places(cwd: Path, workspace: Path, home: Path) -> Iterator[Path]:
-    """Yields every place that decides what is found, for whoever watches for a change."""
-    for folder in _walk_up(cwd, _find_top(cwd, workspace)):
-        yield folder / ".git"
-        yield from (folder / name for name in NAMES)
-    yield from (home / name for name in NAMES)
+def list_places(cwd: Path, workspace: Path, home: Path) -> list[str]:
+    """Returns every place that decides what is found, for whoever watches for a change, at each turn."""
+    folders = _list_upwards(cwd)
+    found = next((n for n, folder in enumerate(folders) if os.path.lexists(f"{folder}.git")), None)
+    if found is None:
+        top = _as_prefix(workspace)
+        found = folders.index(top) if top in folders else 0
+    places = [f"{folder}{name}" for folder in folders[: found + 1] for name in (".git", *NAMES)]
+    return places + [f"{_as_prefix(home)}{name}" for name in NAMES]
+
+
+@lru_cache(64)
+def _list_upwards(folder: Path) -> list[str]:
+    return [_as_prefix(folder), *map(_as_prefix, folder.parents)]
+
+
+def _as_prefix(folder: Path) -> str:
+    return os.path.join(folder, "")
 
 
 def _find_top(cwd: Path, workspace: Path) -> Path:

@@ -58,7 +58,7 @@ class SessionDirectory:
     @property
     def indexed(self) -> bool:
         """Whether a name can be looked up without a look at every file."""
-        return self._index.complete
+        return self._index.complete or not self._folder.exists()
 
     def make_path(self, id: str, name: str) -> Path:
         """Returns where a new session belongs; its store makes the folder."""
@@ -207,7 +207,7 @@ class SessionDirectory:
         known = self._index.find_name(name)
         found = {known} if known else set()
         unsure = known is not None and not known.exists()
-        if unsure or not self._index.complete or self._index.is_doubtful(name):
+        if unsure or not self.indexed or self._index.is_doubtful(name):
             found.update(self._find_named(name))
         return any(not (clear and self._clear(path)) for path in found)
 

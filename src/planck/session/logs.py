@@ -131,6 +131,7 @@ class SessionLogs:
         self._ids = ids
         self._clock = clock
         self._keys = keys
+        self._room = _Room()
 
     @asynccontextmanager
     async def create(self, id: str, wanted: str, durability: Durability) -> AsyncGenerator[SessionLog, None]:
@@ -138,7 +139,9 @@ class SessionLogs:
 
         One whose session could not be begun is gone again, and its name is free.
         """
-        store = await hand_over(partial(self._create, id, wanted, durability), self._discard)
+        with self._room.take():
+            store = await hand_over(partial(self._create, id, wanted, durability), self._discard)
+            self._room.fill(store)
         try:
             yield self._wrap(store, id, store.meta["name"])
         except BaseException:
@@ -148,12 +151,14 @@ class SessionLogs:
     @asynccontextmanager
     async def create_in_memory(self, id: str, wanted: str) -> AsyncGenerator[SessionLog, None]:
         choose = partial(self._directory.choose_name, wanted, self._ids)
-        name = choose() if self._directory.indexed and not wanted else await run_blocking(choose)
+        name = choose() if self._directory.indexed else await run_blocking(choose)
         yield self._wrap(MemoryStore(), id, name)
 
     async def open(self, id_or_name: str, durability: Durability = "process") -> SessionLog:
         """Opens a stored one, by its id, or by its name: the newest of this workspace."""
-        store = await hand_over(partial(self._open, id_or_name, durability), _close)
+        with self._room.take():
+            store = await hand_over(partial(self._open, id_or_name, durability), _close)
+            self._room.fill(store)
         return self._wrap(store, store.meta["id"], store.meta["name"])
 
     def _create(self, id: str, wanted: str, durability: Durability) -> SqliteStore:
@@ -200,6 +205,36 @@ class SessionLogs:
 
 def _close(store: SqliteStore | NewerLog) -> None:
     store.close()
+
+
+class _Room:
+    """How many logs a process may have open: each is six files, and other things need some too."""
+
+    def __init__(self) -> None:
+        self._open: list[SqliteStore | NewerLog] = []
+        self._coming = 0
+
+    @contextmanager
+    def take(self) -> Iterator[None]:
+        import resource  # not where no session has a file
+
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._open = [store for store in self._open if not store.closed]
+        if files > 0 and len(self._open) + self._coming >= max(files // 10, 1):  # else it is RLIM_INFINITY
+            raise SessionError(
+                ErrorKind.LIMIT_EXCEEDED,
+                f"{len(self._open) + self._coming} sessions are open, a tenth of the {files} files that this "
+                "process may have; close one, or raise the limit before it starts: ulimit -n",
+                {"open": len(self._open) + self._coming, "files": files},
+            )
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
+
+    def fill(self, store: SqliteStore | NewerLog) -> None:
+        self._open.append(store)
 
 
 class HeldSession:

@@ -116,6 +116,10 @@ class SqliteReader:
         self._db.close()
 
     @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
     def _has_blobs(self) -> bool:
         """False for a log that is older than they are, and not open for writing."""
         return bool(self._query("PRAGMA user_version")[0][0] >= 2)

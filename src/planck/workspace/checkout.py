@@ -55,7 +55,12 @@ async def look(folder: Path, environment: Mapping[str, str], patience: float = _
 
 def find_top(folder: Path) -> Path | None:
     """Returns the first folder upwards that holds `.git`, a file or a directory."""
-    return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
+    place = os.path.abspath(folder)
+    while not os.path.lexists(os.path.join(place, ".git")):
+        place, below = os.path.dirname(place), place
+        if place == below:
+            return None
+    return Path(place)
 
 
 def _git_folder(path: Path) -> Path:

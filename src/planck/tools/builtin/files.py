@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 from planck.records.events import FileChanged
@@ -177,7 +178,13 @@ class Spills:
 
 def prose(name: str, **limits: object) -> str:
     """Returns a tool's text with `{limit}` filled in from the constants that the code itself uses."""
-    text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
+    text = _read_prose(name)
     for key, value in limits.items():
         text = text.replace(f"{{{key}}}", str(value))
     return text
+
+
+@cache
+def _read_prose(name: str) -> str:
+    """Once a process: a server starts sessions by the thousand."""
+    return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
