@@ -14,6 +14,7 @@ NAMES = (
     "team",
     "tools",
     "log",
+    "sessions",
     "peers",
     "models",
     "authority",

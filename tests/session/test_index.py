@@ -22,10 +22,10 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
-def run(what: str, count: int, folder: Path, seed: int) -> dict[str, int]:
+def run(what: str, count: int, folder: Path, seed: int, before: tuple[str, ...] = ()) -> dict[str, int]:
     print("seed", seed)
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), what, str(count), str(seed), str(folder)],
+        [*before, sys.executable, str(SCRIPT), what, str(count), str(seed), str(folder)],
         capture_output=True,
         text=True,
         timeout=1200,
@@ -65,6 +65,29 @@ def test_nothing_waits_for_the_disk_and_no_file_is_made_on_the_loop(folder: Path
     seen = run("threads", 6, folder, seed)
     assert {what: number for what, number in seen.items() if what.endswith("on the loop")} == {}
     assert {"file beside it", "sync beside it", "close beside it", "pragma beside it"} <= set(seen)
+
+
+def test_nor_does_sqlite_wait_or_make_a_file_there(folder: Path, seed: int, tmp_path: Path) -> None:
+    """By the calls to the kernel, where they can be traced; Python's own are counted above in any case."""
+    traced = tmp_path / "calls"
+    calls = "fsync,fdatasync,openat,mkdir,link,linkat,symlink,rename,unlink,newfstatat,lstat"
+    trace = ("strace", "-f", "-o", str(traced), "-e", f"trace={calls}")
+    if shutil.which("strace") is None or subprocess.run([*trace, "true"], capture_output=True).returncode:
+        return
+    run("threads", 3, folder, seed, trace)
+    lines = traced.read_text().splitlines()
+    begin, end = (
+        next(n for n, line in enumerate(lines) if f"/{mark} here" in line) for mark in ("begin", "end")
+    )
+    loop = lines[begin].split()[0]
+    waits = [line for line in lines[begin:end] if _waits(line)]
+    assert len(waits) > 30
+    assert [line for line in waits if line.split()[0] == loop] == []
+
+
+def _waits(line: str) -> bool:
+    call = line.split(maxsplit=1)[1].partition("(")[0]
+    return call.endswith(("sync", "mkdir", "link", "linkat", "rename")) or "O_CREAT" in line
 
 
 def test_open_sessions_are_at_most_a_tenth_of_the_files_that_a_process_may_have(

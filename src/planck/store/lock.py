@@ -34,7 +34,8 @@ class WriterLock:
             ) from e
         # On a full disk the lock holds all the same; only who holds it can't be told.
         with suppress(OSError):
-            os.ftruncate(self._fd, 0)
+            if os.fstat(self._fd).st_size:  # ext4 writes a file out at once that was cut and written again
+                os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, codec.encode(Holder(os.getpid(), socket.gethostname())), 0)
 
     def release(self) -> None:

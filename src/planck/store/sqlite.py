@@ -340,9 +340,11 @@ def _open_new(
     connection = None
     try:
         connection = connect(disk, path, "rw")
+        # The first commit makes the WAL and the -shm, and would sync the head of the WAL: here, not on the
+        # loop, and without that. It keeps a new head from old frames, of which a new file has none.
+        connection.execute("PRAGMA synchronous = OFF")
+        begin_epoch(connection)
         configure(connection, durability)
-        # The first statement reads the schema and makes the WAL and the -shm: here, not on the loop.
-        connection.execute("SELECT 1 FROM events").fetchall()
         return SqliteStore(path, connection, disk, lock, {**meta, "epoch": FIRST_EPOCH})
     except BaseException as e:
         if connection:

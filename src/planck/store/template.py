@@ -21,12 +21,10 @@ _WRITE_FORMAT, _READ_FORMAT, _WAL = 18, 19, 2
 
 
 def make_image(meta: Mapping[str, str]) -> bytes:
-    """Returns the bytes of a log that holds no event yet, of its first writer."""
+    """Returns the bytes of a log that holds no event yet, and had no writer."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
         memory.deserialize(_lay_out())
-        memory.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [*meta.items(), ("epoch", FIRST_EPOCH)]
-        )
+        memory.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         image = bytearray(memory.serialize())
     image[_WRITE_FORMAT] = image[_READ_FORMAT] = _WAL
     return bytes(image)
