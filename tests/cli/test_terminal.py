@@ -133,7 +133,7 @@ async def test_a_conversation_is_steered_interrupted_and_left(tmp_path: Path) ->
         at = await run.until("I heard 2", at)
         at = await run.until("completed", at)
         run.type("hang\r")
-        at = await run.until("> hang", at)
+        at = await run.until("bash sleep 600", at)
         async with asyncio.timeout(WAIT):
             while len(server.asked) < 3:
                 await asyncio.sleep(0.01)
@@ -142,7 +142,9 @@ async def test_a_conversation_is_steered_interrupted_and_left(tmp_path: Path) ->
         run.type("/nonsense\r")
         at = await run.until("is no command", at)
         run.type("/team\r")
-        at = await run.until("orchestrator  local/m", at)
+        at = await run.until("orchestrator · local/m", at)
+        run.type("q")
+        at = await run.until("\x1b[?1049l", at)
         run.type("/cost\r")
         at = await run.until("steps", at)
         run.type("\x03")

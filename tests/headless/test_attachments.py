@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planck.headless.attachments import Attached, attach
+from planck.headless import attach
+from planck.headless.attachments import Attached
 from planck.records.outcome import ErrorKind, PlanckError
 
 PNG = b"\x89PNG\r\n\x1a\n" + zlib.compress(b"x" * 100)

@@ -4,16 +4,12 @@ import asyncio
 import json
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from planck.cli.terminal import Terminal
 from planck.cli.typed import Hand, Typed, forget_typed, has_unread
 from planck.headless import revise_rule
 from planck.records.approval import Answer, Question, Scope
 from planck.records.outcome import Err
-
-if TYPE_CHECKING:
-    from planck.cli.screen.screen import Screen
 
 _ANSWERS = {
     "y": (True, Scope.ONCE),
@@ -25,7 +21,6 @@ _ANSWERS = {
     "n": (False, Scope.ONCE),
     "no": (False, Scope.ONCE),
 }
-_NO = (False, Scope.ONCE)
 _QUIET = 0.2
 """Seconds without a line after which a burst is over: a large paste comes in pieces."""
 
@@ -159,34 +154,6 @@ class TerminalApprover:
         for number, line in enumerate(lines, 1):
             text = line.decode(errors="replace")
             self.take(self._hand.judge(text, more=more or number < len(lines) or bool(self._typed)))
-
-
-class KeyApprover:
-    """Shows a question above the live rows of a screen; one key, typed by hand, answers it."""
-
-    def __init__(self) -> None:
-        self._screen: Screen | None = None
-        self._terminal: Terminal | None = None
-        self._turn = asyncio.Lock()
-
-    def attach(self, screen: "Screen", terminal: Terminal) -> None:
-        self._screen, self._terminal = screen, terminal
-
-    async def decide(self, question: Question) -> Answer:
-        screen, terminal = self._screen, self._terminal
-        assert screen is not None
-        assert terminal is not None
-        async with self._turn:  # one question is on the screen at a time
-            terminal.line(_call_text(question), whole=True)
-            terminal.line(_reasons(question), wrap=True)
-            lines = ["  y: yes, once · n: no"]
-            if question.rule:
-                lines += [f"  s: in this session: {question.rule}"]
-                lines += [f"  a: always; {question.place} gets the rule {question.written}"]
-            terminal.line("\n".join(lines), "bold", wrap=True)
-            screen.notify(f"planck: {question.agent} asks for {question.tool}")
-            allow, scope = _ANSWERS.get(await screen.ask("ysan" if question.rule else "yn"), _NO)
-            return Answer(question.id, question.digest, allow, scope, rule=question.rule)
 
 
 def _call_text(question: Question) -> str:

@@ -23,7 +23,8 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.visible import fit_line, make_plain
 
 if TYPE_CHECKING:
-    from planck.cli.approver import KeyApprover, TerminalApprover
+    from planck.cli.approver import TerminalApprover
+    from planck.headless import Inbox
 
 
 def run(options: argparse.Namespace) -> int:
@@ -149,9 +150,7 @@ async def _on_terminal(
     return code
 
 
-def open_planck(
-    options: argparse.Namespace, approver: "TerminalApprover | KeyApprover | None" = None
-) -> Planck:
+def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox | None" = None) -> Planck:
     planck_ = Planck(
         workspace=find_place(options), trust=options.trust, approver=approver, add_dirs=options.add_dir
     )

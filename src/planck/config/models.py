@@ -282,6 +282,12 @@ def _make_spec(provider: ProviderEntry, found: CatalogModel | None, entry: Model
     )
 
 
+def is_known(config: Config, model: ModelSpec) -> bool:
+    """Whether somebody said what the model can do: the catalog, or the local server that has it."""
+    provider = provider_entry(config, model.provider)
+    return provider.type in KEYLESS or _find_in_catalog(model.provider, provider, model.model) is not None
+
+
 def _find_in_catalog(name: str, provider: ProviderEntry, model: str) -> CatalogModel | None:
     if not provider.base_url:
         return catalog.find(provider.type, model)

@@ -9,6 +9,7 @@ from planck.config.models import (
     DefaultModel,
     choose_default,
     find_price,
+    is_known,
     provider_entry,
     resolve,
     resolve_pair,
@@ -65,6 +66,10 @@ class Providers:
         if provider in self._doubles:
             return ModelSpec(provider=provider, model=model)
         return resolve(config, name)
+
+    def is_known(self, model: ModelSpec) -> bool:
+        """Whether what the model can do was said by somebody; of a double it never is."""
+        return model.provider not in self._doubles and is_known(self._resources.config, model)
 
     async def choose(self, name: str = "") -> ModelSpec:
         """Resolves a name, or the default."""

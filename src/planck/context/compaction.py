@@ -263,12 +263,17 @@ class ModelSummariser:
 
     async def summarise(self, messages: Sequence[Message], most: int, request: Request) -> Summary:
         summary = ""
+        told = (
+            f"{_INSTRUCTION}\nThe user asks to keep above all: {request.focus}"
+            if request.focus
+            else _INSTRUCTION
+        )
         for text in _chunks(messages, most):
             asked = f"Summary so far:\n{summary or '(none)'}\n\nWhat happened next:\n{text}"
             history = History([user_text(asked)])
             try:
                 answer = await _answer(
-                    self._provider, Request(request.agent_id, _INSTRUCTION, history, tally=request.tally)
+                    self._provider, Request(request.agent_id, told, history, tally=request.tally)
                 )
             except PlanckError as failure:
                 return Summary(problem=str(failure.err))

@@ -8,14 +8,17 @@ from planck.config.origins import Origin as Origin
 from planck.config.origins import explain_config as explain_config
 from planck.config.origins import show_config as show_config
 from planck.config.project import Project as Project
+from planck.config.rules import rules_in_force as rules_in_force
 from planck.config.teams import TeamFileError as TeamFileError
 from planck.config.teams import create_team as create_team
 from planck.config.teams import find_team as find_team
 from planck.config.teams import list_teams as list_teams
 from planck.config.teams import read_team as read_team
 from planck.config.teams import read_team_text as read_team_text
+from planck.context.commands import CustomCommand as CustomCommand
 from planck.context.skills import Skill as Skill
 from planck.context.skills import read_skill as read_skill
+from planck.headless.attachments import attach as attach
 from planck.headless.demo import find_failure as find_failure
 from planck.headless.demo import open_demo as open_demo
 from planck.headless.doctor import run_checks as run_checks
@@ -36,6 +39,7 @@ from planck.headless.setup import Candidate as Candidate
 from planck.headless.setup import Setup as Setup
 from planck.headless.toolbox import Inventory as Inventory
 from planck.headless.toolbox import ToolBox as ToolBox
+from planck.headless.user_shell import run_in_shell as run_in_shell
 from planck.headless.workbench import Workbench as Workbench
 from planck.headless.workbench import make_token as make_token
 from planck.headless.workbench import serve_http as serve_http

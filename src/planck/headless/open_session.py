@@ -13,6 +13,7 @@ from planck.headless.feed import Feed, FeedClient
 from planck.headless.kit import check_tool
 from planck.headless.requests import Prompts, make_key
 from planck.headless.wiring import SessionWiring
+from planck.records import codec
 from planck.records.authority import Mode
 from planck.records.events import (
     AgentStarted,
@@ -24,6 +25,7 @@ from planck.records.events import (
     TurnStatus,
     view,
 )
+from planck.records.messages import Image, Text, UserMessage, user_text
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock
@@ -38,6 +40,7 @@ from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.headless.window import WindowUse
     from planck.session.undo import FileDiff, Selection
     from planck.session.undo import Plan as UndoPlan
 
@@ -128,10 +131,26 @@ class OpenSession:
         await member.actor.agent.remove_tool(name)
         self._wired.change_tool(member.id, name, None)
 
-    async def change_model(self, name: str, *, agent: str = "") -> ModelSpec:
-        """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on."""
+    @property
+    def mode(self) -> Mode:
+        return self._wired.mode
+
+    def window(self, agent: str = "") -> "WindowUse":
+        """What would fill the window of an agent's model at its next request, by kind."""
+        from planck.headless.window import measure_window  # few sessions ask
+
+        member = self._member(agent)
+        return measure_window(member.actor.agent, self._wired.instructions(member.spec))
+
+    async def change_model(self, name: str, *, agent: str = "", effort: str = "") -> ModelSpec:
+        """Let an agent (by id or name; the orchestrator) go on with another model, from its next call on.
+
+        `effort`: how much it thinks, where the model can be told.
+        """
         member = self._member(agent)
         model = self._providers.resolve(name)
+        if effort:
+            model = msgspec.structs.replace(model, params={**model.params, "effort": effort})
         own = member.actor.agent
         await own.take_seat(self._wired.seats.seat_for(model, own.spec.compactor, own.purse))
         return model
@@ -208,31 +227,61 @@ class OpenSession:
         return [member.spec for member in self._opened.team.members]
 
     async def prompt(
-        self, text: str, *, steer: bool = False, id: str = "", agent: str = "", origin: Origin = Origin.USER
+        self,
+        said: str | UserMessage,
+        *,
+        steer: bool = False,
+        id: str = "",
+        agent: str = "",
+        origin: Origin = Origin.USER,
     ) -> Accepted:
         """Returns once it is durable; steering joins the agent's running turn at its next step.
 
+        What is said is a text, or a message that has images beside it.
         `agent`: by id or name; the orchestrator. `id` makes it safe to send the same again: it is the
         message's id, and a second prompt with it is answered like the first, after a resume too.
         """
         member = self._member(agent)
         if not id:
-            return await self._send(member, text, steer, origin)
-        request = make_key(id, text, steer, agent)
+            return await self._send(member, said, steer, origin)
+        request = make_key(id, said if isinstance(said, str) else codec.encode_str(said), steer, agent)
         async with self._known_prompts().alone(request) as first:
-            return first or await self._send(member, text, steer, origin, request)
+            return first or await self._send(member, said, steer, origin, request)
 
     async def _send(
-        self, member: Member, text: str, steer: bool, origin: Origin, request: RequestKey | None = None
+        self,
+        member: Member,
+        said: str | UserMessage,
+        steer: bool,
+        origin: Origin,
+        request: RequestKey | None = None,
     ) -> Accepted:
-        text = await self._past_hooks(text)
+        message = user_text(said) if isinstance(said, str) else said
+        if len(message.parts) > 1:
+            await self._open_eyes(member)
+        text = await self._past_hooks(message.text)
+        message = UserMessage((Text(text), *(part for part in message.parts if isinstance(part, Image))))
         team = self._session.team
         if not steer and member is team.orchestrator:
             self._prompted = self.head
-        taken = await team.mail.prompt(member, text, steer=steer, origin=origin, request=request)
+        taken = await team.mail.prompt(member, message, steer=steer, origin=origin, request=request)
         if isinstance(taken, Err):
             raise PromptRefused(taken.kind, taken.message, taken.details)
         return taken
+
+    async def _open_eyes(self, member: Member) -> None:
+        """Lets an agent see images that the user hands it, unless its model is known to see none."""
+        agent = member.actor.agent
+        model = agent.seat.model
+        if model.images:
+            return
+        if self._providers.is_known(model):
+            raise PromptRefused(
+                ErrorKind.INVALID_ARGS,
+                f"the model {model.label} takes no images; nothing was sent, choose another model first",
+            )
+        seeing = msgspec.structs.replace(model, images=True)
+        await agent.take_seat(self._wired.seats.seat_for(seeing, agent.spec.compactor, agent.purse))
 
     def _known_prompts(self) -> Prompts:
         """Read from the log when the first key is used: most sessions have none."""
@@ -319,8 +368,10 @@ class OpenSession:
         result = self.result(after, round((self._clock.monotonic() - began) * 1000))
         return mark_stopped(result, self._stopped) if self._stopped else result
 
-    async def compact(self) -> Compacted | None:
+    async def compact(self, *, focus: str = "") -> Compacted | None:
         """Make the orchestrator's history about half as long; None where nothing can be taken out.
+
+        `focus`: what a summary keeps above all.
 
         Not within a turn, nor if one began meanwhile: what is open then would be lost.
         """
@@ -329,7 +380,7 @@ class OpenSession:
         paid, made = Tally(), None
         try:
             if not actor.working:
-                request = msgspec.structs.replace(agent.request(), tally=paid)
+                request = msgspec.structs.replace(agent.request(), tally=paid, focus=focus)
                 made = await agent.seat.compactor.shorten(request, agent.scribe)
         finally:
             late = actor.working or agent.turn != turn

@@ -108,6 +108,10 @@ class SessionWiring:
         """The workspace, and the folders beside it that agents may work in."""
         return (str(self._site.workspace), *self._added)
 
+    def instructions(self, spec: AgentSpec) -> str:
+        """What AGENTS.md says to an agent."""
+        return self._runtime.project.resources.instructions(spec.cwd).text
+
     def redactor(self) -> Redactor:
         return self._runtime.providers.keyring.redactor()
 

@@ -26,6 +26,8 @@ class Request(msgspec.Struct, frozen=True):
     answer_bytes: int = Limits().answer_bytes
     calls: int = Limits().calls
     """What of an answer is read: beyond either it is cut, and says so by `length` with calls in it."""
+    focus: str = ""
+    """What a summary of the history must keep above all, in the user's words."""
     tally: Tally = msgspec.field(default_factory=Tally)
     """Whoever reads the stream keeps here what the call used, for the case that no answer comes of it."""
 

@@ -159,6 +159,8 @@ class Envelope(View, frozen=True, kw_only=True, omit_defaults=False, rename=_WIR
     request: RequestKey | msgspec.UnsetType = msgspec.UNSET
     budget: Allowance | msgspec.UnsetType = msgspec.UNSET
     """Of a task: what was lent for it, given back when its turn ends."""
+    images: tuple[Image, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What the user attached."""
 
 
 class Delivery(View, frozen=True, kw_only=True):

@@ -93,7 +93,7 @@ class History:
                 self.close_open_calls()
                 for id in fact.ids:
                     if envelope := self.unread.pop(id, None):
-                        self._add(user_text(_render_envelope(envelope), _speaker(envelope)))
+                        self._add(_make_message(envelope))
             case Delivery():
                 for id in fact.ids:
                     self.unread.pop(id, None)
@@ -263,6 +263,11 @@ def _speaker(envelope: Envelope) -> str:
     if envelope.sender != USER:
         return envelope.sender
     return "" if envelope.origin in (Origin.USER, None) else envelope.origin.value
+
+
+def _make_message(envelope: Envelope) -> UserMessage:
+    text = user_text(_render_envelope(envelope), _speaker(envelope))
+    return replace(text, parts=(*text.parts, *envelope.images)) if envelope.images else text
 
 
 def _render_envelope(envelope: Envelope) -> str:

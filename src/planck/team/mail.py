@@ -14,6 +14,7 @@ from planck.permissions.accounts import Accounts, GiveBack
 from planck.records.amounts import Allowance
 from planck.records.events import USER, Delivery, Envelope, Kind, Origin, RequestKey, View, Wait
 from planck.records.history import INTERRUPTED, is_news, make_news
+from planck.records.messages import Image, UserMessage, user_text
 from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
@@ -81,7 +82,7 @@ class Mail:
     async def prompt(
         self,
         target: Member,
-        text: str,
+        said: str | UserMessage,
         *,
         steer: bool = False,
         origin: Origin = Origin.USER,
@@ -93,12 +94,15 @@ class Mail:
         The key of a request is the message's id.
         """
         id = request.key if request else self._ids.new(origin.value)
+        message = user_text(said) if isinstance(said, str) else said
+        images = tuple(part for part in message.parts if isinstance(part, Image))
         envelope = Envelope(
             id=id,
             kind=Kind.RESPONSE if steer else Kind.PROMPT,
             sender=USER,
             receiver=target.id,
-            text=text,
+            text=message.text,
+            images=images or msgspec.UNSET,
             root=id if origin is Origin.USER else self._newest_root or id,
             origin=origin,
             request=request or msgspec.UNSET,

@@ -66,14 +66,14 @@ async def test_what_was_begun_before_a_question_steers_and_answers_nothing(tmp_p
     async with WireServer([bash(slow), bash("touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await on_terminal("go", home=bench.home, work=bench.work, columns=200)
-        at = await run.until("y: yes, once")
+        at = await run.until("y once")
         run.type("y")
         await until(bench.work / "one")
         run.type("y")  # not entered yet
         await run.until_seen(lambda rows: "> y" in rows)
         (tmp_path / "gate" / "open").touch()
-        at = await run.until("    touch two", at)
-        at = await run.until("y: yes, once", at)
+        at = await run.until("touch two", at)
+        at = await run.until("y once", at)
         run.type("\r")
         at = await run.until("it will see that at its next step", at)
         run.type("n")
@@ -97,7 +97,7 @@ async def test_nothing_but_one_key_typed_by_hand_answers_a_question(tmp_path: Pa
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await on_terminal("go", home=bench.home, work=bench.work, columns=200)
-        await run.until("y: yes, once")
+        await run.until("y once")
         for number, typed in enumerate(HELD_BACK):
             run.type(typed)
             run.type(f"\x1b[200~end {number}\x1b[201~")  # seen once all before it was taken

@@ -221,6 +221,8 @@ class Console:
             pass  # it is gone
 
     def _read(self) -> None:
+        if not select.select([self._in], [], [], 0)[0]:
+            return  # `drain` was faster: the descriptor blocks, and with it everything
         try:
             data = os.read(self._in, 65536)
         except BlockingIOError:

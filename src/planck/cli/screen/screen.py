@@ -1,6 +1,7 @@
 """The screen of a conversation: finished lines above, live rows and an input below that never jump."""
 
 import asyncio
+import base64
 import sys
 from collections.abc import Collection, Coroutine, Sequence
 from typing import Any, Protocol, TextIO
@@ -18,6 +19,7 @@ from planck.cli.screen.strokes import TWICE, Strokes
 from planck.cli.screen.styled import Line, keep_colours, paint
 
 MAX_LIVE = 8
+_MAX_COPY = 100_000
 _INPUT_ROWS = 8
 _FRAME = 0.05
 """Seconds from one frame to the next, at least."""
@@ -167,6 +169,17 @@ class Screen:
         if self.settings.bell and self._console.here:
             plain = keep_colours(text).replace("\n", " ").replace("\x1b", "")[:200]
             self._console.write(f"\x1b]9;{plain}\x07\x07")
+
+    def copy(self, text: str) -> bool:
+        """Hands a text to the terminal's clipboard, also over ssh; one that does not know how ignores it."""
+        if self._console.here:
+            data = base64.b64encode(text[:_MAX_COPY].encode()).decode()
+            self._console.write(f"\x1b]52;c;{data}\x07")
+        return self._console.here
+
+    @property
+    def height(self) -> int:
+        return self._console.size()[1]
 
     @property
     def draft(self) -> str:

@@ -114,6 +114,8 @@ class Strokes:
         assert question is not None
         if answer is None or answer.done():
             return False
+        if stroke.key in ("c-c", "c-d") and self.input.text:
+            return False  # they are the input's, as long as there is something in it
         writing = bool(self.input.text) and now - self._wrote < TYPING
         match question.judge(stroke, now, writing=writing):
             case Verdict.NOW:
@@ -212,7 +214,7 @@ class Strokes:
             self._send(queue=True)
 
     def _send(self, *, queue: bool) -> None:
-        text = self.input.take().strip()
+        text = self.input.take().rstrip().lstrip("\n")  # a blank before it means: say it as it is
         self.menu.close()
         if text:
             self._history.add(text)

@@ -63,7 +63,9 @@ def draw_call(
     head: Line = (*prefix, (mark, style), (label, ""), (tail, "dim"))
     if diff:
         return Told((head, *draw_diff(diff)), label, diff)
-    most = _count_shown(name, ended["ok"])
+    # Why a call was denied is told by the decision; the rest is what the model reads.
+    denied = (ended.get("error") or {}).get("kind") == "permission_denied"
+    most = 0 if denied else _count_shown(name, ended["ok"])
     lines, folded = fold(output, most)
     return Told((head, *lines), label, output if folded else "")
 

@@ -6,14 +6,13 @@ from typing import Protocol
 
 import msgspec
 
-from planck.cli.talk.diffs import count_changes, draw_diff, is_diff
+from planck.cli.talk.diffs import count_changes, draw_diff, find_diff
 from planck.cli.talk.styled import Line, cut, make_line, make_lines, wrap, wrap_all
 from planck.records.visible import fit_line
 
 LINES = 12
 _BAR = "│ "
 _LABEL = 6
-_LEAST_BODY = 3
 _MAX_PREVIEW = 100
 """Characters of a call's subject in the first line."""
 
@@ -49,20 +48,29 @@ def draw_box(question: Asked, width: int, at: int = 1, count: int = 1) -> Box:
     """At most `LINES` lines; where the call is longer, its beginning, and `whole` is false."""
     room = max(width - len(_BAR), 18)
     head = cut(_draw_head(question, at, count), width)
-    keys = draw_keys(question)
-    facts = [row for line in _list_facts(question) for row in wrap(line, room, " " * _LABEL)]
-    left = LINES - 2 - len(facts)
+    facts = _list_facts(question)
     body = list(islice(_draw_body(question, room), LINES))
-    if len(body) > left:
-        facts = [cut(line, room) for line in _list_facts(question)]
-        left = max(LINES - 2 - len(facts), _LEAST_BODY)
+    left = LINES - 2 - len(facts)
     whole = len(body) <= left
     if not whole:
         more = make_line("… there is more of it: o shows all", "bold")
         body = [*body[: left - 1], cut(more, room)]
+    told = _fit_facts(facts, room, LINES - 2 - len(body))
     # A diff can be taken back, a command can't: only of the second must nothing be hidden.
-    seen = whole or is_diff(question.preview)
-    return Box((head, *_put_bar(body), *_put_bar(facts), cut(keys, width)), seen)
+    seen = whole or bool(find_diff(question.preview))
+    return Box((head, *_put_bar(body), *_put_bar(told), draw_keys(question, width)), seen)
+
+
+def _fit_facts(facts: list[Line], width: int, rows: int) -> list[Line]:
+    """Each on a line at least; those that need more get it, the first ones first, while there is room."""
+    shown: list[Line] = []
+    for number, fact in enumerate(facts):
+        most = rows - len(shown) - (len(facts) - number - 1)
+        wrapped = list(islice(wrap(fact, width, " " * _LABEL), most + 1))
+        if len(wrapped) > most:  # the last that is shown says that it goes on
+            wrapped[most - 1 :] = [cut((*wrapped[most - 1], *wrapped[most]), width)]
+        shown += wrapped
+    return shown
 
 
 def draw_whole(question: Asked, width: int, at: int = 1, count: int = 1) -> list[Line]:
@@ -70,12 +78,15 @@ def draw_whole(question: Asked, width: int, at: int = 1, count: int = 1) -> list
     room = max(width - len(_BAR), 18)
     facts = wrap_all(_list_facts(question), room, " " * _LABEL)
     lines = [*_draw_body(question, room), *facts]
-    return [*wrap(_draw_head(question, at, count), width), *_put_bar(lines), cut(draw_keys(question), width)]
+    return [*wrap(_draw_head(question, at, count), width), *_put_bar(lines), draw_keys(question, width)]
 
 
-def draw_keys(question: Asked) -> Line:
+def draw_keys(question: Asked, width: int) -> Line:
     lasting = "s session · a always · " if question.rule else ""
-    return ((f"╰ y once · {lasting}n no · e no, because … · o all", "bold"),)
+    text = f"╰ y once · {lasting}n no · e no, because … · o all"
+    if len(text) > width:
+        text = f"╰ {'y s a' if question.rule else 'y'} yes · n e no · o all"
+    return cut(((text, "bold"),), width)
 
 
 def list_keys(question: Asked) -> str:
@@ -85,11 +96,12 @@ def list_keys(question: Asked) -> str:
 
 def describe_subject(question: Asked) -> str:
     """`edit prices.py +1 -1`, or the tool's name: what it is about, in a few words."""
-    if not is_diff(question.preview):
+    diff = find_diff(question.preview)
+    if not diff:
         return question.tool
-    names = [row[4:] for row in question.preview.split("\n", 2)[:2]]
+    names = [row[4:] for row in diff.split("\n", 2)[:2]]
     path = names[1].removeprefix("b/") if names[1] != "/dev/null" else names[0].removeprefix("a/")
-    return f"{question.tool} {path} {count_changes(question.preview)}"
+    return f"{question.tool} {path} {count_changes(diff)}"
 
 
 def _draw_head(question: Asked, at: int, count: int) -> Line:
@@ -99,8 +111,8 @@ def _draw_head(question: Asked, at: int, count: int) -> Line:
 
 
 def _draw_body(question: Asked, width: int) -> Iterator[Line]:
-    if is_diff(question.preview):
-        lines = draw_diff(question.preview, most=len(question.preview), indent="")
+    if diff := find_diff(question.preview):
+        lines = draw_diff(diff, most=len(diff), indent="")
     else:
         lines = make_lines(question.text, "bold")
     return wrap_all(lines, width, "  ")

@@ -33,8 +33,11 @@ def count_changes(text: str) -> str:
     return f"+{added} -{removed}"
 
 
-def is_diff(text: str) -> bool:
-    return text.startswith("--- ") and "\n+++ " in text
+def find_diff(text: str) -> str:
+    """The unified diff of one file in what a dry run says; empty: there is none."""
+    at = 0 if text.startswith("--- ") else text.find("\n--- ") + 1
+    rows = text[at:].split("\n", 2) if at or text.startswith("--- ") else []
+    return text[at:] if len(rows) == 3 and rows[1].startswith("+++ ") else ""
 
 
 def compare(before: str | None, after: str, path: str) -> str:

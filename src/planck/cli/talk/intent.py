@@ -58,4 +58,4 @@ def read_intent(
 def _refuse(word: str, known: list[str]) -> str:
     meant = did_you_mean(word, [f"/{name}" for name in known]) if len(word) > 1 else ""
     way_out = "/help lists them, and a blank before it sends it as it is"
-    return f"{fit_line(word, 60)!r} is no command{meant}; {way_out}"
+    return f"{fit_line(word, 60)!r} is no command{meant or ';'} {way_out}"

@@ -1,5 +1,6 @@
 """Markdown on a terminal: single newlines stay, links are written out, and nothing in it acts."""
 
+import re
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -31,22 +32,27 @@ def render_markdown(text: str, width: int, *, color: bool) -> str:
         legacy_windows=False,
     )
     console.print(document)
-    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n")) + "\n"
+    lines = [line.rstrip() for line in out.getvalue().split("\n")]
+    while lines and not _COLOUR.sub("", lines[-1]).strip():
+        lines.pop()
+    while lines and not _COLOUR.sub("", lines[0]).strip():
+        del lines[0]
+    return "\n".join(lines) + "\n"
+
+
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 @cache
 def _make_class() -> "type[Markdown]":
     """rich's renderer, but for headings, which it puts in the middle, in a box."""
     from rich.markdown import Heading, Markdown
-    from rich.text import Text
 
     class PlainHeading(Heading):
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             self.text.justify = "left"
             self.text.stylize("bold" if self.tag != "h1" else "bold underline")
-            yield Text("") if self.tag == "h2" else self.text
-            if self.tag == "h2":
-                yield self.text
+            yield self.text
 
     elements: dict[str, Any] = {**Markdown.elements, "heading_open": PlainHeading}
     return type("PlainMarkdown", (Markdown,), {"elements": elements})

@@ -25,6 +25,11 @@ class Pieces:
             self._open.append(rest)
         return done
 
+    @property
+    def open(self) -> str:
+        """The line that has not ended, or the last of a block that has not."""
+        return "".join(self._open[-200:]) or (self._lines[-1] if self._lines else "")
+
     def rest(self) -> str:
         """What is left, complete or not."""
         text = "\n".join((*self._lines, "".join(self._open))).strip("\n")

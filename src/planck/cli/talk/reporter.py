@@ -8,7 +8,7 @@ from planck.cli.terminal import Terminal
 from planck.headless import OpenSession, SessionEvent
 
 if TYPE_CHECKING:
-    from planck.cli.status_line import StatusLine
+    from planck.cli.talk.now import Now
 
 
 class Reporter:
@@ -42,7 +42,7 @@ class Reporter:
             self._terminal.show(block)
 
 
-def _make_line(session: OpenSession) -> "StatusLine":
-    from planck.cli.status_line import StatusLine  # where nobody looks, nothing is folded
+def _make_line(session: OpenSession) -> "Now":
+    from planck.cli.talk.now import Now  # where nobody looks, nothing is folded
 
-    return StatusLine(session)
+    return Now(session.members)

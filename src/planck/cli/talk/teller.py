@@ -26,9 +26,11 @@ class Teller:
     def __init__(self, members: Iterable[AgentSpec], *, streams: bool = True, echoes: bool = False) -> None:
         """`streams`: the orchestrator's text is told as it comes. `echoes`: also what the user said."""
         self._names: dict[str, str] = {}
+        self._models: dict[str, str] = {}
         self._orchestrator = ""
         for spec in members:
             self._names[spec.id] = spec.name
+            self._models[spec.id] = spec.model.label
             if spec.role == "orchestrator":
                 self._orchestrator = spec.id
         self._streams = streams
@@ -59,6 +61,11 @@ class Teller:
             return []
         self.answered = True
         return [Answer(text)]
+
+    @property
+    def being_written(self) -> str:
+        """The end of what the orchestrator says or thinks and has not finished."""
+        return self._pieces.open or "".join(self._thought[-50:])
 
     def name(self, id: str | None) -> str:
         return fit_line(self._names.get(id or "", id or ""), _NAME)
@@ -148,7 +155,7 @@ class Teller:
         return [draw_call(self._prefix(event.agent_id), args, data, before)]
 
     def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
-        if data["kind"] == "prompt":
+        if data["from"] == "user" or data["kind"] == "prompt":
             return self._echo(data) if self._echoes else []
         prefix = [
             *self._prefix(data["from"], always=True),
@@ -189,7 +196,8 @@ class Teller:
     def _change_model(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         model = data["model"]
         label = model.get("id") or f"{model['provider']}/{model['model']}"
-        return [self._note(event.agent_id, f"goes on with {label}")]
+        before, self._models[event.agent_id or ""] = self._models.get(event.agent_id or ""), label
+        return [self._note(event.agent_id, f"goes on with {label}")] if label != before else []
 
     def _rewind(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id != self._orchestrator:

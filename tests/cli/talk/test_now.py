@@ -1,31 +1,28 @@
 """What the terminal's one line says, from the logs of tests/logs."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from planck.cli.status_line import StatusLine
+from planck.cli.talk.now import Now
 from planck.headless import SessionEvent
 from planck.records import codec
 from planck.records.events import Event
 
-LOGS = Path(__file__).parents[1] / "logs"
+LOGS = Path(__file__).parents[2] / "logs"
 
 NOW = {
-    "two-asks-one-answered": "lead: waits for bob 0 s · bob: thinking",
+    "two-asks-one-answered": "lead: waits for bob 0 s · bob: thinking 0 s",
     "open-question": "asks you about write 0 s",
-    "open-task": "lead: thinking · bob: list_dir 0 s",
+    "open-task": "lead: thinking 0 s · bob: list_dir 0 s",
     "stopping": "lead: stops · bob: stops",
     "solo": "",
     "resumed": "",
 }
 
 
-def follow(name: str) -> StatusLine:
-    session: Any = SimpleNamespace(members=())
-    line = StatusLine(session)
+def follow(name: str) -> Now:
+    line = Now(())
     for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
         line.follow(SessionEvent(codec.decode_as(event, Event), "s"))
     return line

@@ -1,0 +1,191 @@
+"""Questions of the agents to the person at the screen: each in a box, answered by one key, in any order."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from planck.cli.screen.screen import Screen
+from planck.cli.talk.blocks import Told
+from planck.cli.talk.box import Box, describe_subject, draw_box, draw_whole, list_keys
+from planck.cli.talk.stage import say
+from planck.cli.talk.styled import Line
+from planck.headless import Inbox, Pending
+from planck.records.approval import Scope
+from planck.records.visible import fit_line
+
+if TYPE_CHECKING:
+    from planck.cli.talk.talk import Talk
+
+_REFUSE = frozenset({"esc", "c-c", "c-d"})
+_SCOPES = {"y": Scope.ONCE, "s": Scope.SESSION, "a": Scope.RULE}
+_SAID = {"y": "yes, once", "s": "yes, in this session", "a": "yes, always"}
+
+
+class Asking:
+    """Shows what the inbox holds, one at a time; what is not seen on the screen is not answered."""
+
+    def __init__(self, inbox: Inbox, talk: "Talk", screen: Screen) -> None:
+        self._inbox = inbox
+        self._talk = talk
+        self._screen = screen
+        self._at = 0
+        self._shown = ""
+        """The question whose box is on the screen."""
+        self._seen: set[str] = set()
+        """Questions of which everything was on the screen."""
+        self._wider: set[str] = set()
+        self._pushed = 0
+        self._again = asyncio.Event()
+        self._reason_for: Pending | None = None
+        self._own = False
+
+    @property
+    def open(self) -> tuple[Pending, ...]:
+        return self._inbox.pending()
+
+    async def run(self) -> None:
+        seen = -1
+        while True:
+            seen = await self._inbox.wait_for_change(seen)
+            while self.open and await self._ask():
+                seen = self._inbox.changes
+
+    def pushed(self, lines: int) -> None:
+        """Other output came: a box that it pushed away is shown again."""
+        if self._own or not self._shown:
+            return
+        self._pushed += lines
+        if self._is_away():
+            self._again.set()
+
+    def _is_away(self) -> bool:
+        """Whether what came since has pushed the box off the screen, or nearly."""
+        return self._pushed > max(self._screen.height - 16, 4)
+
+    def refuse(self) -> None:
+        """A no to the question that is shown, or would be."""
+        pending = self.open
+        if pending:
+            self._reason_for = None
+            self._answer(pending[min(self._at, len(pending) - 1)], allow=False)
+
+    def draw_row(self, width: int) -> Line | None:
+        """The line that says, below the conversation, that somebody waits."""
+        pending = self.open
+        if not pending:
+            return None
+        if self._reason_for:
+            who = fit_line(self._reason_for.agent, 40)
+            return ((f"▲ why not? Enter sends it to {who}; Esc: no, without a reason", "yellow bold"),)
+        at = min(self._at, len(pending) - 1)
+        number = f"[{at + 1}/{len(pending)}] " if len(pending) > 1 else ""
+        more = " · Tab: the next" if len(pending) > 1 else ""
+        what = fit_line(describe_subject(pending[at]), 60)
+        keys = " ".join(list_keys(pending[at]))
+        return ((f"▲ {number}{fit_line(pending[at].agent, 40)} asks: {what} · {keys}{more}", "yellow bold"),)
+
+    def take_reason(self, text: str) -> bool:
+        """Whether a line was the reason of a no, rather than something to say."""
+        question, self._reason_for = self._reason_for, None
+        if question is None:
+            return False
+        self._answer(question, allow=False, reason=text)
+        self._again.set()
+        return True
+
+    async def _ask(self) -> bool:
+        """Shows one question and waits for a key, an answer from elsewhere, or output that pushed it away."""
+        pending = self.open
+        self._at = min(self._at, len(pending) - 1)
+        question = pending[self._at]
+        self._again.clear()
+        changes = self._inbox.changes
+        if self._shown != question.id or self._is_away():
+            self._show(question, len(pending))
+        keys = [*list_keys(question), *_REFUSE]
+        if len(pending) > 1:
+            keys += ["tab", *(str(number) for number in range(1, min(len(pending), 9) + 1))]
+        if question.wider:
+            keys.append("w")
+        loop = asyncio.get_running_loop()
+        pressed = loop.create_task(self._screen.ask(["esc", "c-c"] if self._reason_for else keys))
+        others = {
+            loop.create_task(self._inbox.wait_for_change(changes)),
+            loop.create_task(self._wait_for_push()),
+        }
+        try:
+            await asyncio.wait({pressed, *others}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (pressed, *others):
+                task.cancel()
+            await asyncio.wait({pressed, *others})
+        key = None if pressed.cancelled() else pressed.result()
+        if key == "":
+            return False  # nobody is there any more
+        if key is not None and question in self.open:
+            self._press(key, question, len(pending))
+        return True
+
+    async def _wait_for_push(self) -> int:
+        await self._again.wait()
+        return 0
+
+    def _press(self, key: str, question: Pending, count: int) -> None:
+        if key in _REFUSE or key == "n":
+            self._reason_for = None
+            self._answer(question, allow=False)
+        elif key == "e":
+            self._reason_for = question
+            self._screen.touch()
+        elif key == "o":
+            self._show_whole(question, count)
+        elif key == "w":
+            self._wider ^= {question.id}
+            self._shown = ""
+        elif key == "tab":
+            self._at, self._shown = (self._at + 1) % count, ""
+        elif key.isdecimal():
+            self._at, self._shown = int(key) - 1, ""
+        elif question.id not in self._seen:
+            self._show_whole(question, count)
+            self._screen.hint(f"that is all of it; {key} again approves it")
+        else:
+            self._answer(question, allow=True, key=key)
+
+    def _answer(self, question: Pending, *, allow: bool, key: str = "y", reason: str = "") -> None:
+        rule = question.wider if question.id in self._wider else ""
+        scope = _SCOPES[key] if allow else Scope.ONCE
+        failure = self._inbox.answer(question.id, question.digest, allow, scope, reason, rule=rule)
+        self._shown, self._at = "", 0
+        if failure:
+            say(self._talk.stage, f"planck: {failure}", "yellow")
+        else:
+            said = _SAID[key] if allow else f"no{': ' + reason if reason else ''}"
+            say(self._talk.stage, f"  you said {said}: {fit_line(describe_subject(question), 80)}", "dim")
+
+    def _show(self, question: Pending, count: int) -> None:
+        box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)
+        if box.whole:
+            self._seen.add(question.id)
+        self._print(box.lines)
+        if self._shown != question.id:
+            self._screen.notify(f"planck: {fit_line(question.agent, 40)} asks for {question.tool}")
+        self._shown, self._pushed = question.id, 0
+
+    def _show_whole(self, question: Pending, count: int) -> None:
+        self._print(draw_whole(self._with_rule(question), self._screen.width, self._at + 1, count))
+        self._seen.add(question.id)
+        self._shown, self._pushed = question.id, 0
+
+    def _with_rule(self, question: Pending) -> Pending:
+        import msgspec
+
+        if question.id not in self._wider:
+            return question
+        return msgspec.structs.replace(question, rule=question.wider)
+
+    def _print(self, lines: "tuple[Line, ...] | list[Line]") -> None:
+        self._own = True
+        try:
+            self._talk.stage.show(Told(((), *lines)))
+        finally:
+            self._own = False

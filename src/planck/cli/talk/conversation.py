@@ -1,0 +1,250 @@
+"""`planck` on a terminal: finished blocks above, what goes on and the input below, questions in between."""
+
+import argparse
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+
+from planck.cli.screen.bindings import ACTIONS
+from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
+from planck.cli.screen.screen import Screen
+from planck.cli.screen.styled import paint
+from planck.cli.screen.team_rows import TeamRows
+from planck.cli.talk.asking import Asking
+from planck.cli.talk.blocks import Answer, Block
+from planck.cli.talk.completers import make_completers
+from planck.cli.talk.markdown import render_markdown
+from planck.cli.talk.pager import Page, Picker
+from planck.cli.talk.rows import LiveRows
+from planck.cli.talk.stage import say
+from planck.cli.talk.styled import INDENT, Line, make_line, make_lines, wrap_all
+from planck.cli.talk.table import MODES
+from planck.cli.talk.talk import Talk
+from planck.headless import Exit, Inbox, OpenSession, Planck, SessionEvent
+
+_TICK = 0.5
+"""Seconds from one look at the clock to the next, while somebody works: times are in whole seconds."""
+_SHOWN_WHOLE = 20
+"""Folded blocks that Ctrl+O shows, the newest first."""
+_MODE_KEYS = tuple(mode for mode in MODES if mode != "full")
+"""Shift+Tab goes through these: what asks nothing any more is a word to be typed."""
+
+
+class Conversation:
+    """The stage of one talk: owns the screen, and the tasks that read it, tick and ask."""
+
+    live = True
+
+    def __init__(
+        self, planck_: Planck, options: argparse.Namespace, session: OpenSession, inbox: Inbox, screen: Screen
+    ) -> None:
+        self._screen = screen
+        self._colour = screen.color
+        self._last: Block | None = None
+        self._lines: asyncio.Queue[Submitted] = asyncio.Queue()  # what one person enters
+        self._acting: asyncio.Task[None] | None = None
+        self.talk = Talk(planck_, options, self, self)
+        self._asking = Asking(inbox, self.talk, screen)
+        self.talk.open(session)
+        screen.completers += make_completers(self.talk)
+
+    async def run(self, first: str) -> int:
+        """Until the input ends, /exit, or Ctrl+C twice."""
+        talk, loop = self.talk, asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, talk.leave, Exit.SIGTERM)
+        tasks = {
+            loop.create_task(work()) for work in (self._read, self._take_lines, self._tick, self._asking.run)
+        }
+        talk.greet()
+        leaving = loop.create_task(talk.leaving.wait())
+        try:
+            if talk.session.opened_at:
+                await talk.show_past()
+            if first:
+                self._lines.put_nowait(Submitted(first))
+            await asyncio.wait({leaving, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            failed = [task for task in tasks if task.done() and not task.cancelled() and task.exception()]
+            for task in failed:
+                await task
+        finally:
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(number)
+            for task in {leaving, *tasks, *({self._acting} if self._acting else ())}:
+                task.cancel()
+            await asyncio.wait({leaving, *tasks})
+            await talk.aclose()
+        name = talk.session.name
+        say(self, f"planck: session {name}; go on with: planck -r {name}")
+        return talk.code
+
+    # What a stage does.
+
+    @property
+    def width(self) -> int:
+        return self._screen.width
+
+    def show(self, block: Block) -> None:
+        lines = self._draw(block)
+        # An answer stands by itself; tools stand below each other.
+        if (isinstance(block, Answer) or isinstance(self._last, Answer)) and lines[:1] != [""]:
+            lines = ["", *lines]
+        self._last = block
+        self._screen.print(lines)
+        self._asking.pushed(len(lines))
+
+    async def page(self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]") -> None:
+        page = Page(title, () if callable(lines) else lines)
+        async with self._screen.overlay() as overlay:
+            while not page.left:
+                width, rows = overlay.size
+                if callable(lines):
+                    page.lines = lines()
+                overlay.show(page.view(width, rows))
+                try:
+                    async with asyncio.timeout(1.0 if callable(lines) else None):
+                        page.press(await overlay.key(), max(rows - 2, 1))
+                except TimeoutError:
+                    continue
+
+    async def choose(self, title: str, rows: Sequence[str]) -> int | None:
+        picker = Picker(title, rows)
+        async with self._screen.overlay() as overlay:
+            while not picker.left:
+                width, height = overlay.size
+                overlay.show(picker.view(width, height))
+                picker.press(await overlay.key(), max(height - 3, 1))
+        return picker.chosen
+
+    def edit(self, text: str) -> None:
+        self._screen.edit(text)
+
+    def clear(self) -> None:
+        self._screen.print([""] * 100)
+
+    def colour(self, on: bool | None) -> None:
+        self._screen.color = self._colour if on is None else on
+        self._screen.touch()
+
+    def copy(self, text: str) -> bool:
+        """By the terminal itself, which also reaches over ssh; one that does not know how ignores it."""
+        return self._screen.copy(text)
+
+    # What happens.
+
+    def _draw(self, block: Block) -> list[str]:
+        width = self._screen.width
+        if isinstance(block, Answer):
+            text = render_markdown(block.markdown, width, color=self._screen.color)
+            return text.removesuffix("\n").split("\n")
+        lines = wrap_all(block.lines, width, INDENT) if block.wraps else block.lines
+        return [paint(line, width, color=self._screen.color) for line in lines]
+
+    def follow(self, event: SessionEvent) -> None:
+        self._team.follow(event)
+        self._screen.touch()
+
+    def opened(self, session: OpenSession) -> None:
+        self._team = TeamRows(session, session.mode)
+        self._screen.show(LiveRows(self.talk, self._asking, self._team))
+
+    def changed(self) -> None:
+        busy = self.talk.busy
+        if self._screen.busy and not busy and not self.talk.queued:
+            self._screen.notify(f"planck: {self.talk.session.name} is done")
+        self._screen.busy = busy
+        self._screen.queued = len(self.talk.queued)
+        self._screen.touch()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            if self.talk.busy:
+                self._screen.touch()
+
+    async def _read(self) -> None:
+        while True:
+            happened: Input = await self._screen.next()
+            match happened:
+                case Submitted():
+                    if not self._asking.take_reason(happened.text):
+                        self._lines.put_nowait(happened)
+                case Pressed():
+                    await self._press(happened.action)
+                case Closed():
+                    self.talk.leave(Exit.SIGTERM)
+                    return
+
+    async def _take_lines(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            line = await self._lines.get()
+            self._acting = loop.create_task(self.talk.take(line.text, queue=line.queue))
+            await asyncio.wait({self._acting})
+            if not self._acting.cancelled() and (failure := self._acting.exception()):
+                raise failure
+            self.changed()
+
+    async def _press(self, action: str) -> None:
+        talk = self.talk
+        match action:
+            case "interrupt" if self._asking.open:
+                self._asking.refuse()  # typed before the question could take it
+            case "interrupt":
+                if self._acting and not self._acting.done():
+                    self._acting.cancel()
+                talk.interrupt()
+                self._give_back_queued()
+                self._screen.hint("interrupted")
+            case "exit":
+                talk.leave(talk.code)
+            case "quit":
+                talk.leave(Exit.SIGINT)
+            case "rewind":
+                self._lines.put_nowait(Submitted("/rewind"))
+            case "queued" if talk.queued:
+                text, agent = talk.queued.pop()
+                self._screen.edit(f"@{agent} {text}" if agent else text)
+                self.changed()
+            case "mode":
+                await self._next_mode()
+            case "output":
+                await self._show_folded()
+            case "team":
+                self._lines.put_nowait(Submitted("/team"))
+            case "keys":
+                await self._show_keys()
+
+    def _give_back_queued(self) -> None:
+        """What waited for the end of a turn that was stopped is the user's again."""
+        waiting = [f"@{agent} {text}" if agent else text for text, agent in self.talk.queued]
+        if waiting:
+            self.talk.queued.clear()
+            self._screen.edit("\n".join([*waiting, self._screen.draft]).strip("\n"))
+            self.changed()
+
+    async def _show_keys(self) -> None:
+        table: dict[str, list[str]] = {}
+        for key, action in self._screen.settings.keys.items():
+            table.setdefault(action, []).append(key)
+        rows = [(", ".join(table.get(action, ["no key"])), about) for action, (_, about) in ACTIONS.items()]
+        rows += [
+            ("y s a n", "at a question: once, in this session, always, no"),
+            ("e o w", "… no with a reason, all of it, a wider rule"),
+        ]
+        lines = [make_line(f"  {keys:<22} {about}") for keys, about in rows]
+        await self.page("keys; /help lists the commands", lines)
+
+    async def _next_mode(self) -> None:
+        at = _MODE_KEYS.index(self.talk.mode) if self.talk.mode in _MODE_KEYS else -1
+        await self.talk.take(f"/mode {_MODE_KEYS[(at + 1) % len(_MODE_KEYS)]}")
+
+    async def _show_folded(self) -> None:
+        folded = list(self.talk.teller.folded)[::-1][:_SHOWN_WHOLE]
+        if not folded:
+            self._screen.hint("nothing was folded yet")
+            return
+        lines: list[Line] = []
+        for told in folded:
+            lines += [((told.title or "said", "bold"),), *make_lines(told.rest, "", "  "), ()]
+        await self.page("output, the newest first", lines)

@@ -1,0 +1,45 @@
+"""What a conversation is held on: a screen, or lines in and lines out."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from planck.cli.talk.blocks import Block, Told
+from planck.cli.talk.styled import Line, make_line, make_lines
+
+
+class Stage(Protocol):
+    live: bool
+    """Whether somebody sits there: pages, lists to choose from and an input that can be filled."""
+
+    @property
+    def width(self) -> int: ...
+
+    def show(self, block: Block) -> None: ...
+
+    async def page(self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]") -> None:
+        """Lines to look at; a function is asked again while they are looked at."""
+
+    async def choose(self, title: str, rows: Sequence[str]) -> int | None:
+        """The number of a row; None: none of them."""
+
+    def edit(self, text: str) -> None:
+        """Puts a text into the input."""
+
+    def clear(self) -> None:
+        """Empties the screen; what was on it can be scrolled back to."""
+
+    def colour(self, on: bool | None) -> None:
+        """With or without colours; None: as the terminal and its environment say."""
+
+    def copy(self, text: str) -> bool:
+        """Puts a text into the clipboard; False where there is none."""
+
+
+def say(stage: Stage, text: str, style: str = "") -> None:
+    """Some lines of our own, wrapped to the width."""
+    stage.show(Told(tuple(make_lines(text, style)), wraps=True))
+
+
+def say_rows(stage: Stage, rows: Sequence[str], style: str = "") -> None:
+    """Rows of a table: each is cut rather than wrapped."""
+    stage.show(Told(tuple(make_line(row, style) for row in rows)))

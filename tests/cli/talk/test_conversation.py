@@ -1,0 +1,300 @@
+"""A conversation as a person has it: `planck` on a terminal, what is typed, seen, and sent to the model."""
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import Bench, until
+from tests.terminal import TerminalRun, on_terminal
+from tests.wire import chat
+from tests.wire.server import Asked, Reply, WireServer
+
+pytestmark = pytest.mark.serial
+
+FULL = ("--permission-mode", "full")
+PNG = b"\x89PNG\r\n\x1a\n" + zlib.compress(b"x" * 100)
+
+
+def bash(*commands: str) -> Reply:
+    return chat.calls(*(("bash", {"command": command}) for command in commands))
+
+
+def echo(asked: Asked) -> Reply:
+    """Says how many messages it was sent, and the last of them."""
+    said = [message["content"] for message in asked.json["messages"] if message["role"] == "user"]
+    return chat.text(f"heard {len(said)}: {said[-1] if isinstance(said[-1], str) else 'parts'}.")
+
+
+async def talk(bench: Bench, *args: str, columns: int = 100) -> TerminalRun:
+    run = await on_terminal(*args, home=bench.home, work=bench.work, columns=columns)
+    await run.until("/help")
+    return run
+
+
+async def leave(run: TerminalRun, at: int) -> None:
+    run.type("/exit\r")
+    await run.until("go on with: planck -r", at)
+    assert await run.end() == 0
+
+
+def last_message(server: WireServer, number: int = -1) -> Any:
+    return server.asked[number].json["messages"][-1]["content"]
+
+
+async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown(tmp_path: Path) -> None:
+    edit = chat.calls(("edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}))
+    async with WireServer([edit, chat.text("mended")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "a.py").write_text("x = 1\n")
+        run = await talk(bench, "go")
+        at = await run.until("asks: edit")
+        at = await run.until("y once", at)
+        run.type("y")
+        at = await run.until("you said yes, once", at)
+        at = await run.until("✓ ", at)
+        at = await run.until("edit a.py", at)
+        at = await run.until("+x = 2", at)
+        at = await run.until("completed · 2 steps", at)
+        await leave(run, at)
+    assert (bench.work / "a.py").read_text() == "x = 2\n"
+
+
+async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
+    async with WireServer([bash("touch ran"), chat.text("I look elsewhere")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go")
+        at = await run.until("y once")
+        run.type("e")
+        at = await run.until("why not?", at)
+        run.type("use git log instead\r")
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert "the user said no: use git log instead" in last_message(server)
+    assert not (bench.work / "ran").exists()
+
+
+@pytest.mark.parametrize("key", ["\x1b", "\x03"])
+async def test_esc_and_ctrl_c_refuse_a_question_and_the_turn_goes_on(tmp_path: Path, key: str) -> None:
+    async with WireServer([bash("touch ran"), chat.text("I go on")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go")
+        at = await run.until("y once")
+        run.type(key)
+        at = await run.until("you said no", at)
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert last_message(server).startswith("permission_denied: ")
+    assert "unknown" not in last_message(server)
+
+
+@pytest.mark.parametrize("paste", ["\x1b[200~y\x1b[201~", "\x1b[200~look:\ny\ns\na\n\x1b[201~"])
+async def test_a_paste_at_a_question_approves_nothing(tmp_path: Path, paste: str) -> None:
+    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go")
+        at = await run.until("y once")
+        run.type(paste)
+        at = await run.until("what is pasted is no answer", at)
+        run.type("\x1b")
+        at = await run.until("you said no", at)
+        at = await run.until("completed", at)
+        assert not (bench.work / "ran").exists()
+        run.process.kill()
+        await run.end()
+    assert last_message(server).startswith("permission_denied: ")
+
+
+async def test_a_command_that_does_not_fit_is_approved_only_once_all_of_it_was_shown(tmp_path: Path) -> None:
+    command = "echo\n" + "# nothing\n" * 40 + "touch ran"
+    async with WireServer([bash(command), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go")
+        at = await run.until("o shows all")
+        assert "touch ran" not in run.text
+        run.type("y")
+        at = await run.until("touch ran", at)
+        at = await run.until("y again approves it", at)
+        assert not (bench.work / "ran").exists()
+        run.type("y")
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert (bench.work / "ran").exists()
+
+
+async def test_two_questions_are_answered_in_any_order(tmp_path: Path) -> None:
+    async with WireServer([bash("touch one", "touch two"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go")
+        at = await run.until("[1/2]")
+        at = await run.until("y once", at)
+        run.type("2")
+        at = await run.until("[2/2]", at)
+        at = await run.until("touch ", at)  # whichever came second
+        second = run.text[at : at + 3]
+        at = await run.until("y once", at)
+        run.type("y")
+        await until(bench.work / second)
+        at = await run.until("asks: bash", at)
+        at = await run.until("y once", at)
+        run.type("n")
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert {path.name for path in bench.work.iterdir()} == {second}
+
+
+async def test_a_huge_output_is_folded_and_shown_whole_on_demand(tmp_path: Path) -> None:
+    async with WireServer([bash("seq 100000"), chat.text("counted")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "go", *FULL)
+        at = await run.until("more lines")
+        at = await run.until("100000", at)
+        at = await run.until("completed", at)
+        assert run.text.count("\n") < 200
+        run.type("\x0f")
+        at = await run.until("\x1b[?1049h", at)
+        at = await run.until("output, the newest first", at)
+        at = await run.until("bash seq 100000", at)
+        run.type("/99999\r")
+        at = await run.until("99999", at)
+        run.type("\x1b")
+        at = await run.until("\x1b[?1049l", at)
+        await leave(run, at)
+
+
+async def test_an_image_goes_with_the_message_that_names_it(tmp_path: Path) -> None:
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "shot.png").write_bytes(PNG)
+        run = await talk(bench)
+        run.type("what is @shot.png\r")
+        at = await run.until("with the image shot.png")
+        at = await run.until("completed", at)
+        run.type("and @lost.png\r")
+        at = await run.until("no file 'lost.png'", at)
+        await leave(run, at)
+    text, image = last_message(server)
+    assert text == {"type": "text", "text": "what is @shot.png"}
+    assert image["image_url"]["url"].startswith("data:image/png;base64,")
+    assert len(server.asked) == 1
+
+
+async def test_a_typo_is_told_a_path_is_said_and_a_shell_s_output_goes_along(tmp_path: Path) -> None:
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench)
+        run.type("/comapct\r")
+        at = await run.until("did you mean '/compact'?")
+        run.type("!echo from-the-shell; exit 3\r")
+        at = await run.until("exit 3", at)
+        run.type("/etc/hosts is odd\r")
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert len(server.asked) == 1
+    assert last_message(server) == (
+        "I ran this in my own shell:\n\n$ echo from-the-shell; exit 3\nfrom-the-shell\n[exit code 3]"
+        "\n\n/etc/hosts is odd"
+    )
+
+
+async def test_a_command_of_the_project_s_own_is_said_with_its_files(tmp_path: Path) -> None:
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / ".claude/commands").mkdir(parents=True)
+        (bench.work / ".claude/commands/review.md").write_text("Review $1 and @notes.md and @../secret.md.")
+        (bench.work / "notes.md").write_text("my notes")
+        (tmp_path / "secret.md").write_text("the secret")
+        run = await talk(bench)
+        run.type("/review a.py\r")
+        at = await run.until("completed")
+        await leave(run, at)
+    assert last_message(server).startswith("Review a.py and @notes.md and")
+    assert "my notes" in last_message(server)
+    assert "the secret" not in last_message(server)
+
+
+async def test_a_resumed_session_shows_what_was_said(tmp_path: Path) -> None:
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "the first question", "--name", "past")
+        at = await run.until("completed")
+        await leave(run, at)
+        run = await talk(bench, "-r", "past")
+        at = await run.until("> the first question".removeprefix("> "))
+        at = await run.until("heard 1: the first question", at)
+        await leave(run, at)
+
+
+async def test_a_message_is_edited_and_it_goes_on_from_there_with_the_files_as_they_were(
+    tmp_path: Path,
+) -> None:
+    def script(asked: Asked) -> Reply:
+        last = asked.json["messages"][-1]
+        if last["role"] == "user" and last["content"] == "write it":
+            return chat.calls(("write", {"path": "new.txt", "content": "text\n"}))
+        return echo(asked)
+
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "first", *FULL)
+        at = await run.until("completed")
+        run.type("write it\r")
+        at = await run.until("completed", at)
+        assert (bench.work / "new.txt").exists()
+        run.type("/rewind 2 --files\r")
+        at = await run.until("files are taken back too", at)
+        run.type("\x15say it\r")  # Ctrl+U empties the input
+        at = await run.until("heard 2: say it.", at)
+        await leave(run, at)
+    assert not (bench.work / "new.txt").exists()
+
+
+async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:
+    def script(asked: Asked) -> Reply:
+        who = "builder" if "You are builder" in json.dumps(asked.json["messages"][0]) else "lead"
+        said = str(asked.json["messages"][-1]["content"])
+        if "hang" in said:
+            return bash("sleep 600")
+        return chat.text(f"{who} heard {said[-12:]}")
+
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url)
+        member = {"provider": "local", "model_id": "m", "tools": ["bash"]}
+        team = {
+            "name": "pair",
+            "members": [
+                {**member, "type": "orchestrator", "name": "lead"},
+                {**member, "type": "builder", "name": "builder"},
+            ],
+        }
+        (bench.home / "teams/pair").mkdir(parents=True)
+        (bench.home / "teams/pair/TEAM.json").write_text(json.dumps(team))
+        run = await talk(bench, "--team", "pair", *FULL)
+        run.type("@builder hello you\r")
+        at = await run.until("builder heard")
+        at = await run.until("completed", at)
+        run.type("@builder hang\r")
+        at = await run.until("sleep 600", at)
+        run.type("/interrupt builder\r")
+        at = await run.until("builder was told to stop", at)
+        at = await run.until("interrupted · ", at)
+        await leave(run, at)
+
+
+async def test_what_is_queued_is_said_when_the_turn_has_ended(tmp_path: Path) -> None:
+    async with WireServer(
+        [bash("until test -e go; do sleep 0.02; done"), chat.text("one"), chat.text("two")]
+    ) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "begin", *FULL)
+        at = await run.until("until test -e go")
+        run.type("and then this\t")
+        at = await run.until("queued", at)
+        (bench.work / "go").touch()
+        at = await run.until("two", at)
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert last_message(server) == "and then this"
+    assert len(server.asked) == 3
