@@ -32,6 +32,36 @@ COMMANDS: dict[str, tuple[str, str]] = {
 NOT_BUILT = ["acp"]
 
 
+LISTS = {
+    **dict.fromkeys(("sessions", "tools", "models", "teams", "skills", "mcp"), "list"),
+    **{"config": "show", "auth": "status", "sidecar": "status"},
+}
+"""What a noun alone does."""
+
+ELSEWHERE = {
+    "login": "planck auth login",
+    "logout": "planck auth logout",
+    "resume": "planck run -r",
+    "continue": "planck run -c",
+    "fork": "planck sessions fork",
+    "share": "planck sessions export",
+    "export": "planck sessions export",
+    "import": "planck sessions import",
+    **dict.fromkeys(("exec", "print", "prompt", "ask"), 'planck run "..."'),
+    **dict.fromkeys(("ls", "list", "ps", "history", "session", "threads"), "planck sessions list"),
+    **dict.fromkeys(("update", "upgrade", "self-update"), "pip install -U planck-agents"),
+    **dict.fromkeys(("agents", "agent", "team"), "planck teams list"),
+    **dict.fromkeys(("status", "info", "debug"), "planck doctor"),
+    **dict.fromkeys(("web", "server", "app-server", "ui"), "planck serve"),
+    **dict.fromkeys(("configure", "onboard"), "planck setup"),
+    **dict.fromkeys(("settings",), "planck config show"),
+    **dict.fromkeys(("providers", "provider", "keys"), "planck auth status"),
+    **dict.fromkeys(("review", "apply", "plan", "commit", "pr"), 'planck run "..."'),
+    **dict.fromkeys(("init", "install", "uninstall", "plugin", "plugins", "extensions", "hooks"), ""),
+    **dict.fromkeys(("acp", "completion", "stats", "usage", "cost", "blame", "github", "cloud"), ""),
+}
+"""Verbs of other agents, and what does the same here; empty: nothing. None of them is a task."""
+
 COLLECTOR = (10_000, 10, 10)
 """Python's 700 lets the collector visit every live agent again and again: 0.8 of 2.8 s with 1,000 of them."""
 
@@ -72,41 +102,72 @@ def _run_command(args: list[str]) -> int:
 
         print(f"planck: {UNSUPPORTED}", file=sys.stderr)
         return 2
-    if args == ["--version"]:
+    if args in (["--version"], ["version"]):
         from planck import __version__
 
         print(f"planck {__version__}")
         return 0
-    if args and args[0] in ("-h", "--help"):
-        print(_usage())
-        return 0
+    if args and args[0] in ("-h", "--help", "help"):
+        return _help(args[1:])
     debug = "--debug" in args
     if debug:
         args.remove("--debug")
     name = args[0] if args else ""
     if name in COMMANDS:
-        return _dispatch(name, args[1:], debug)
+        return _dispatch(name, _complete(name, args[1:]), debug)
     if name in NOT_BUILT:
         return _fail(f"not_found: `planck {name}` is not built yet; `planck --help` lists what is")
     printing = [arg for arg in args if arg in ("-p", "--print")]
     if printing:
         args.remove(printing[0])
         return _dispatch("run", args, debug)
-    near = _find_near(name)
-    if near:
-        return _fail(
-            f'invalid_args: {name!r} is no command; did you mean `planck {near}`? A task: planck run "..."'
-        )
+    if refused := _refuse_word(args):
+        return _fail(f"invalid_args: {refused}")
     return _dispatch("chat", args, debug)
+
+
+def _complete(name: str, rest: list[str]) -> list[str]:
+    """A noun alone, or with options only, lists what there is of it."""
+    alone = all(arg.startswith("-") for arg in rest) and not {"-h", "--help"} & set(rest)
+    return [LISTS[name], *rest] if alone and name in LISTS else rest
+
+
+def _help(about: list[str]) -> int:
+    if not about:
+        print(_usage())
+        return 0
+    if about[0] in COMMANDS:
+        return _dispatch(about[0], [*about[1:2], "--help"])
+    return _fail(f"invalid_args: no such command: {about[0]!r}; `planck --help` lists what there is")
+
+
+def _refuse_word(args: list[str]) -> str:
+    """Why the first word is no beginning of a task; empty: it may be one."""
+    words = args[: _count_words(args)]
+    if not words or " " in words[0]:
+        return ""
+    word = words[0]
+    task = 'a task is `planck run "..."`'
+    if word in ELSEWHERE:
+        here = ELSEWHERE[word]
+        return f"no such command: {word!r}; " + (f"here it is `{here}`" if here else f"there is none; {task}")
+    if near := _find_near(word):
+        return f"no such command: {word!r}; did you mean `planck {near}`? {task[0].upper()}{task[1:]}"
+    return f'put a task in quotes: planck "{" ".join(words)[:200]}"' if len(words) > 1 else ""
+
+
+def _count_words(args: list[str]) -> int:
+    """How many arguments stand before the first option."""
+    return next((at for at, arg in enumerate(args) if arg.startswith("-")), len(args))
 
 
 def _find_near(word: str) -> str:
     """A command that was probably meant: one word of a task is no task."""
-    if not word or word.startswith("-") or " " in word:
-        return ""
     from planck.records.nearest import nearest
 
-    return next(iter(nearest(word, [*COMMANDS, *NOT_BUILT], cutoff=0.7)), "")
+    known = [*COMMANDS, *NOT_BUILT]
+    swapped = [name for name in known if len(name) == len(word) and sorted(name) == sorted(word)]
+    return next(iter([*swapped, *nearest(word, known, cutoff=0.7)]), "")
 
 
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:

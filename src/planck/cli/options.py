@@ -41,6 +41,7 @@ def _place(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "-C",
+        "--cd",
         dest="directory",
         type=_given,
         default=None,
@@ -78,7 +79,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
     parser.add_argument("--dry-run", action="store_true", help="plan every tool call, run none")
     parser.add_argument("--timeout", type=_seconds, default=None, metavar="SECONDS")
-    parser.add_argument("--no-session", action="store_true", help="keep nothing on disk")
+    parser.add_argument("--no-session", "--ephemeral", action="store_true", help="keep nothing on disk")
 
 
 def _session(parser: argparse.ArgumentParser) -> None:
@@ -103,8 +104,16 @@ def _session(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
     parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
-    parser.add_argument("--permission-mode", choices=_MODES, default=None)
-    parser.add_argument("--max-steps", type=_positive, default=None, metavar="N")
+    rights = parser.add_mutually_exclusive_group()
+    rights.add_argument("--permission-mode", choices=_MODES, default=None)
+    rights.add_argument(
+        "--yolo",
+        dest="permission_mode",
+        action="store_const",
+        const="full",
+        help="the same as --permission-mode full: nothing is asked and nothing is confined",
+    )
+    parser.add_argument("--max-steps", "--max-turns", type=_positive, default=None, metavar="N")
     parser.add_argument(
         "--max-budget-usd", type=_amount, default=None, metavar="X", help="what this run may cost at most"
     )

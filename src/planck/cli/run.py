@@ -125,7 +125,7 @@ def _tell_retry(event: SessionEvent) -> None:
         print(f"planck: model {data['state']}: {fit_line(data['detail'])}", file=sys.stderr, flush=True)
 
 
-_RETRIES = frozenset({"retrying", "discarded"})
+_RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
 
 
 async def _on_terminal(

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from planck.config.project import Project
-from planck.headless.claude_names import add_keys, name_for_hooks, spell_all, take_keys
 from planck.permissions.gate import AgentGate
 from planck.records import codec
 from planck.records.authority import Confinement, Mode
@@ -59,6 +58,8 @@ class Hook(msgspec.Struct, frozen=True):
 
     def wants(self, subject: str) -> bool:
         """By any of its names: a guard that is not run because of a name would let everything pass."""
+        from planck.headless.claude_names import spell_all  # only where there is a hook
+
         return any(_matches(self.matcher, name) for name in spell_all(subject))
 
 
@@ -146,6 +147,8 @@ class Hooks:
                 continue
             if updated is not None:
                 return Verdict(True, f"{hook.command!r} changes arguments that another hook had changed")
+            from planck.headless.claude_names import take_keys
+
             updated = take_keys(tool, told["tool_input"], verdict.updated)
             told, again = _of_call(agent, call_id, tool, updated), hooks[:number]
         return Verdict(context="\n\n".join(context), asks=asks, updated=updated)
@@ -377,6 +380,8 @@ def _hook(matcher: str, entry: Any) -> Hook:
 
 
 def _of_call(agent: Caller, call_id: str, tool: str, args: Any) -> dict[str, Any]:
+    from planck.headless.claude_names import add_keys, name_for_hooks
+
     given = add_keys(tool, args, agent.folder)
     call = {"tool_name": name_for_hooks(tool), "tool": tool, "tool_input": given, "tool_use_id": call_id}
     return {**call, "agent": agent.name, "cwd": agent.folder}

@@ -4,18 +4,20 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from planck.llm.answer import Answer, TooLarge, drop_negative
 from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error, refusal
-from planck.llm.loops import Loop
 from planck.llm.provider import Item, ProviderError
 from planck.llm.sse import Sse, check_density
 from planck.llm.transport import Response, Transport, read_all
 from planck.records import codec
 from planck.records.events import Status, UsageDelta
 from planck.records.outcome import ErrorKind
+
+if TYPE_CHECKING:
+    from planck.llm.loops import Loop
 
 
 class Splitter(Protocol):
@@ -52,7 +54,7 @@ class Exchange:
             if response.status != 200:
                 raise await refusal(response, self._endpoint)
             pulse = _Pulse(answer)
-            loop = Loop(answer.window)
+            loop = _listen(answer.window)
             checked = splitter is not None
             counted = answer.usage
             handled = 0
@@ -75,7 +77,7 @@ class Exchange:
                     if answer.usage is not counted:
                         counted = answer.usage
                         yield UsageDelta(usage=drop_negative(counted))
-                    if items and loop.hear(items):
+                    if items and loop and loop.hear(items):
                         answer.cut_loop()
                     if answer.ended or answer.too_large or answer.loops:
                         break
@@ -86,12 +88,24 @@ class Exchange:
                 if answer.ended:
                     response.release()
                     break
-        if answer.loops:
+        if loop and loop.repeated:
             yield Status(component="model", state="repeats", detail=_tell_loop(loop.repeated))
         elif not (answer.ended or answer.too_large) and (rest := events.rest()) is not None:
             for item in _read_rest(answer, rest):
                 yield item
         yield answer.build_message()
+
+
+_SMALL = 32_768
+"""Tokens of a window whose answers are listened to: a large model has a limit for its output."""
+
+
+def _listen(window: int) -> "Loop | None":
+    if window >= _SMALL:
+        return None
+    from planck.llm.loops import Loop
+
+    return Loop(window)
 
 
 def _tell_loop(repeated: str) -> str:

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from planck.llm.provider import Item
 from planck.records.events import TextDelta
 
-SMALL = 32_768
-"""Tokens of a window whose answers are listened to: a large model has a limit for its output."""
 _LEAST = 2_048
 """Bytes of nothing but repeats before an answer is ended, in a tiny window; else half its tokens."""
 _PERIOD = 1_024
@@ -20,7 +18,7 @@ class Loop:
     """Hears the text of one answer, and keeps as much of it as a loop must have."""
 
     def __init__(self, window: int) -> None:
-        self._span = max(window // 2, _LEAST) if window < SMALL else 0
+        self._span = max(window // 2, _LEAST)
         self._tail = bytearray()
         self._next = self._span
         self.repeated = ""
@@ -28,8 +26,6 @@ class Loop:
 
     def hear(self, items: Iterable[Item]) -> bool:
         """True from the moment that the answer goes in circles."""
-        if not self._span:
-            return False
         for item in items:
             if isinstance(item, TextDelta):
                 self._tail += item.text.encode("utf-8", "replace")

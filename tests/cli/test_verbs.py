@@ -1,0 +1,70 @@
+"""What people type from habit: a command, or a word on what to type; never a prompt for a model."""
+
+from pathlib import Path
+
+import pytest
+
+from planck import __version__
+from tests.command import Bench
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+VERBS = {
+    "login": "planck auth login",
+    "logout": "planck auth logout",
+    "resume": "planck run -r",
+    "continue": "planck run -c",
+    "exec": "planck run",
+    "ls": "planck sessions list",
+    "ps": "planck sessions list",
+    "update": "pip install -U planck-agents",
+    "upgrade": "pip install -U planck-agents",
+    "rnu": "planck run",
+    "sesions": "planck sessions",
+    "modles": "planck models",
+    "agents": "planck teams",
+}
+
+
+async def test_verbs_of_other_agents_are_never_sent_to_a_model(tmp_path: Path) -> None:
+    async with WireServer([chat.text("a model was asked")]) as server:
+        bench = Bench(tmp_path, server.url)
+        for verb, wanted in VERBS.items():
+            for more in ((), ("x",)):
+                done = await bench.run(verb, *more)
+                assert (done.code, done.out) == (2, ""), (verb, done)
+                assert f"`{wanted}" in done.err, (verb, done.err)
+                assert done.err.count("\n") == 1
+    assert server.asked == []
+
+
+async def test_help_and_version_are_commands(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    assert (await bench.run("version")).out == f"planck {__version__}\n"
+    assert (await bench.run("help")).out == (await bench.run("--help")).out
+    assert (await bench.run("help", "run")).out == (await bench.run("run", "--help")).out
+    wrong = await bench.run("help", "rnu")
+    assert (wrong.code, "no such command" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("noun", "action"),
+    [
+        *(("sessions", "list"), ("tools", "list"), ("models", "list"), ("teams", "list")),
+        *(("skills", "list"), ("mcp", "list"), ("config", "show"), ("auth", "status")),
+    ],
+)
+async def test_a_noun_alone_lists(tmp_path: Path, noun: str, action: str) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    alone, whole = await bench.run(noun), await bench.run(noun, action)
+    assert (alone.code, alone.out) == (whole.code, whole.out) == (0, whole.out)
+    with_option = await bench.run(noun, "--json")
+    assert (with_option.code, with_option.out) == (0, (await bench.run(noun, action, "--json")).out)
+    assert "--help" not in (await bench.run(noun, "--help")).err
+
+
+async def test_words_without_quotes_are_told_how_to_be_a_task(tmp_path: Path) -> None:
+    async with WireServer([chat.text("a model was asked")]) as server:
+        done = await Bench(tmp_path, server.url).run("fix", "the", "tests", "--permission-mode", "ask")
+    assert (done.code, server.asked) == (2, [])
+    assert 'planck "fix the tests"' in done.err
