@@ -288,6 +288,33 @@ async def test_our_own_worker_reads_a_gitignore_as_git_does(rules: str, tmp_path
     )
 
 
+@pytest.mark.parametrize("ripgrep", [True, False])
+@pytest.mark.parametrize("start", ["", "sub"])
+async def test_what_a_clone_excludes_for_itself_is_left_out_as_git_does(
+    tmp_path: Path, start: str, ripgrep: bool
+) -> None:
+    """`.git/info/exclude`, which any .gitignore overrules: against git itself."""
+    ws = tmp_path / "ws"
+    for name in TREE:
+        (ws / name).parent.mkdir(parents=True, exist_ok=True)
+        (ws / name).touch()
+    git = ["git", "-c", "core.excludesFile=/dev/null", "-C", str(ws)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    (ws / ".git/info").mkdir(exist_ok=True)
+    (ws / ".git/info/exclude").write_text("# mine\n*.log\n/sub/deep/x\n")
+    (ws / "sub" / ".gitignore").write_text("!b.log\n")
+    listed = subprocess.run(
+        [*git, "ls-files", "-co", "--exclude-standard", "-z", "--", start or "."],
+        capture_output=True,
+        check=True,
+    )
+    expected = sorted(listed.stdout.decode().split("\0")[:-1])
+    room = Room(tmp_path, search_tools(ws, ripgrep=ripgrep))
+    found = await room.call("glob", {"pattern": "**", **({"path": start} if start else {})})
+    assert sorted(found.output.splitlines()) == expected
+    assert "sub/b.log" in expected
+
+
 @pytest.mark.parametrize(
     ("pattern", "path", "expected"),
     [

@@ -68,7 +68,7 @@ class Engine:
         if self.program is None:
             argv = _worker_argv({"start": folder})
         else:
-            argv = [*_rg_options(self.program), "--files", "--null", "--", _dot(folder)]
+            argv = [*_rg_options(self.program, self._root.paths[0]), "--files", "--null", "--", _dot(folder)]
         return await self._run(argv, _Records(_FILE, accept, limit))
 
     async def lines(
@@ -86,7 +86,14 @@ class Engine:
             options = ["--null", "--crlf", "-nH", "--no-heading", "-M1", "-i" if ignore_case else "-s"]
             if glob and not set(glob) & set("/,{}:"):  # -g would unignore
                 options += ["--type-clear=planck", f"--type-add=planck:{glob}", "-tplanck"]
-            argv = [*_rg_options(self.program), *options, "-e", pattern, "--", _dot(start_at)]
+            argv = [
+                *_rg_options(self.program, self._root.paths[0]),
+                *options,
+                "-e",
+                pattern,
+                "--",
+                _dot(start_at),
+            ]
         return await self._run(argv, _Records(_LINE, accept, limit))
 
     async def _run(self, argv: list[str], records: "_Records") -> "Matches":
@@ -180,14 +187,16 @@ def _shorten(line: bytes) -> str:
     return text if len(line) <= MAX_SHOWN_LINE else f"{text}…[{len(line)} bytes]"
 
 
-def _rg_options(rg: str) -> list[str]:
-    """As our own worker sees the tree: .gitignore counts without a repository too, hidden files are files.
+def _rg_options(rg: str, root: str) -> list[str]:
+    """As our own worker sees the tree: .gitignore counts without a repository too, and .git/info/exclude with
+    it, from the root on, where its own reading of it is wrong below; hidden files are files.
 
     Of a file that can't be read nothing is said: the words would stand in the records.
     """
     return [
         *(rg, "--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-exclude"),
         *("--no-ignore-dot", "--no-ignore-messages", "--no-messages", "--color=never", "--sort=path"),
+        *(["--ignore-file=.git/info/exclude"] if os.path.isfile(f"{root}/.git/info/exclude") else []),
         "-g!.git",
     ]
 

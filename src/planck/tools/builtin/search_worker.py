@@ -36,7 +36,8 @@ def main(request: dict[str, object]) -> int:
 
 
 def walk(start: str) -> Iterator[str]:
-    """Files below, in order, without what a .gitignore on the way excludes, `.git` and links.
+    """Files below, in order, without what a .gitignore (or .git/info/exclude) on the way excludes, `.git` and
+    links.
 
     The way begins where we stand; for a whole path, in that folder itself.
     """
@@ -80,8 +81,13 @@ def ignored(path: str, is_folder: bool, rules: list[tuple[str, list[_Rule]]]) ->
 
 
 def read_rules(folder: str) -> list[_Rule]:
+    """Those of the repository that begins here come first, so that every .gitignore overrules them."""
+    return [*_read_rules(folder, ".git/info/exclude"), *_read_rules(folder, ".gitignore")]
+
+
+def _read_rules(folder: str, name: str) -> list[_Rule]:
     try:
-        fd = os.open(os.path.join(folder, ".gitignore"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        fd = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(fd, "rb") as file:
             text = file.read(1 << 20).decode(errors="surrogateescape")
     except OSError:
