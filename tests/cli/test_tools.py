@@ -209,6 +209,6 @@ async def test_every_command_has_help_with_an_example(bench: Bench, args: list[s
     assert "example: planck tools" in done.out
 
 
-async def test_no_action_and_an_unknown_one_are_usage_errors(bench: Bench) -> None:
-    assert (await bench.run("tools")).code == 2
+async def test_no_action_lists_and_an_unknown_one_is_a_usage_error(bench: Bench) -> None:
+    assert (await bench.run("tools")).out == (await bench.run("tools", "list")).out
     assert (await bench.run("tools", "dance")).code == 2
