@@ -316,7 +316,9 @@ async def test_a_first_request_keeps_to_its_diet(dialect: str) -> None:
 
 
 STAY = {"read", "write", "edit", "bash"}
-ORDER = [{*TEAM_TOOLS, *ORCHESTRATOR_TOOLS}, {"update_plan"}, {"list_dir"}, {"glob"}, {"grep"}]
+ORDER = [
+    *({*TEAM_TOOLS, *ORCHESTRATOR_TOOLS}, {"web_fetch"}, {"update_plan"}, {"list_dir"}, {"glob"}, {"grep"})
+]
 
 
 @pytest.mark.parametrize("rules", [0, 700, 1400, 2100, 5000])

@@ -71,6 +71,14 @@ def canonical(url: str) -> str:
     return f"{'https' if origin.tls else 'http'}://{_canonical_host(origin.host)}:{origin.port}{path}"
 
 
+def read_host(url: str) -> str:
+    """The host that a URL is sent to, in lower case; empty: it is no address."""
+    try:
+        return _origin(url)[0].host.lower().rstrip(".")
+    except ProviderError:
+        return ""
+
+
 def without_userinfo(url: str) -> str:
     """The address as it may be shown: no name and no password in it."""
     scheme, separator, rest = url.partition("://")

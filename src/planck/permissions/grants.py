@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from planck.permissions.policy import Verdict
-from planck.permissions.rules import Decision, Rule
+from planck.permissions.rules import WEB, Decision, Rule
 from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Mode
@@ -27,6 +27,11 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
         return None
     if tool.effect is Effect.FILES:
         return Rule(tool=tool.name, decision=Decision.ALLOW)
+    if tool.name == WEB:
+        from planck.llm.address import read_host
+
+        host = read_host(str(args.get("url", "")))
+        return Rule(tool=tool.name, decision=Decision.ALLOW, host=host) if host else None
     unconfined = verdict.confinement.mode is Mode.FULL
     if tool.name != "bash":
         return Rule(tool=tool.name, decision=Decision.ALLOW, unconfined=unconfined)
@@ -41,7 +46,7 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
 
 def spell_rule(rule: Rule) -> str:
     """`bash git commit *`, `bash rm one` (exactly that), or a tool's name, which means every call of it."""
-    return f"{rule.tool} {rule.command}".strip()
+    return f"{rule.tool} {rule.command or rule.host}".strip()
 
 
 def suggest_wider(rule: Rule) -> str:

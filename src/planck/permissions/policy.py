@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from planck.permissions.rules import Decision, Ruling, SourcedRule, apply_rules
+from planck.permissions.rules import WEB, Decision, Ruling, SourcedRule, apply_rules
 from planck.records.authority import CHANGELESS, Authority, Confinement, Mode
 from planck.records.visible import fit_line
 from planck.toolkit.tool import Effect
@@ -78,8 +78,12 @@ def _judge(
 ) -> Verdict:
     if authority.tools is not None and tool not in authority.tools:
         return Verdict(Decision.DENY, _rights(authority, around), f"{tool!r} was not granted to this agent")
+    if tool == WEB and not authority.network:
+        return Verdict(Decision.DENY, _rights(authority, around), "this agent may not use the network")
     base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
     why = _explain_mode(authority.mode, effect, confinable, around)
+    if tool == WEB and base is Decision.ASK:
+        why = "a host is a question until a rule names it"
     if base is Decision.DENY:
         return Verdict(base, _rights(authority, around), why)
     ruling = apply_rules(around.rules, tool, args) if around.rules else Ruling(None)

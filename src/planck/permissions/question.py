@@ -7,6 +7,7 @@ import msgspec
 
 from planck.permissions.approver import digest
 from planck.permissions.policy import Verdict
+from planck.permissions.rules import WEB
 from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
@@ -106,6 +107,8 @@ def _added_rights(tool: Tool, args: Mapping[str, Any], rights: Confinement) -> s
     if rights.addresses:
         place = spell_out(", ".join(rights.addresses))
         return f"what the new agent is told and reads, your files too, goes to {place}, which then steers it"
+    if tool.name == WEB:
+        return "the address goes to that host, and what it answers is read; no other host is asked"
     if tool.effect is Effect.FILES:
         return spell_out(f"changes {args.get('path', 'files')!r} in the workspace")
     if rights.mode is Mode.FULL:

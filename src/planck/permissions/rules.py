@@ -1,5 +1,6 @@
 """The user's rules: which calls are allowed, asked or denied beyond what the mode says. Strictest wins."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -12,6 +13,9 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.shell.launch import basename
 from planck.shell.plain import Segment, segments
 from planck.shell.reach import find_reach
+
+WEB = "web_fetch"
+"""The tool whose rules may name a host."""
 
 
 class RuleError(PlanckError):
@@ -41,6 +45,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     command: str = ""
     exact: bool = False
     """An allowed command is these words and no more."""
+    host: str = ""
+    """Of `web_fetch`: a host, or `*.example.org` for all below one."""
     network: bool = False
     """An allowed command may use the network, inside the sandbox."""
     unconfined: bool = False
@@ -65,7 +71,7 @@ class SourcedRule(msgspec.Struct, frozen=True):
         return fnmatchcase(tool, self.rule.tool) if self.any_tool else tool == self.rule.tool
 
     def __str__(self) -> str:
-        what = f"{self.rule.tool} {' '.join(self.words)}".strip()
+        what = f"{self.rule.tool} {' '.join(self.words) or self.rule.host}".strip()
         if self.rule.exact:
             return f"{self.rule.decision} exactly {what!r} ({self.source})"
         return f"{self.rule.decision} {what!r} ({self.source})"
@@ -92,6 +98,8 @@ def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[SourcedRule, ..
 def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> Ruling:
     """What a rule denies or asks holds for the whole call; what is allowed must be so in each part."""
     mine = [one for one in rules if one.is_for(tool)]
+    if any(one.rule.host for one in mine):
+        mine = _choose_by_host(mine, tool, args)
     if not mine:
         return Ruling(None)
     command = args.get("command")
@@ -114,6 +122,21 @@ def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]
         allowing = [one for one in allowing if not one.words]
         return msgspec.structs.replace(_allow(allowing, [((), False)]), unreadable=True)
     return _allow(allowing, _place(parts, moved=args.get("cwd") not in (None, "", ".")))
+
+
+def _choose_by_host(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> list[SourcedRule]:
+    """Leaves out the rules of other hosts; what is no address is no host of any rule, and is not fetched."""
+    from planck.llm.address import read_host
+
+    host = read_host(str(args.get("url", ""))) if tool == WEB else ""
+    return [one for one in rules if not one.rule.host or _is_host(one.rule.host, host)]
+
+
+def _is_host(pattern: str, host: str) -> bool:
+    pattern = pattern.lower().rstrip(".")
+    if pattern.startswith("*."):
+        return host.endswith(pattern[1:])
+    return bool(host) and host == pattern
 
 
 def _narrow(rules: Sequence[SourcedRule], command: str, parts: tuple[Segment, ...] | None) -> list[Ruling]:
@@ -205,6 +228,10 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
                 f"{source}: {rule.command!r} is not the beginning of one plain command; use words only"
             )
         words = tuple(word.text for word in parts[0])
+    if rule.host and (rule.command or not fnmatchcase(WEB, rule.tool)):
+        raise RuleError(f"{source}: only web_fetch has a `host`; drop it or the tool {rule.tool!r}")
+    if rule.host and not _HOST.fullmatch(rule.host):
+        raise RuleError(f"{source}: {rule.host!r} is no host; write example.org, or *.example.org")
     if rule.exact and (rule.decision is not Decision.ALLOW or not rule.command):
         raise RuleError(f"{source}: `exact` is for a `command` that is allowed; drop it")
     if rule.decision is not Decision.ALLOW and (rule.network or rule.unconfined):
@@ -213,6 +240,9 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     found = SourcedRule(rule, source, words, any(char in rule.tool for char in "*?["), program)
     _check_examples(found)
     return found
+
+
+_HOST = re.compile(r"(\*\.)?[\w.-]+|[\da-fA-F:.]+")
 
 
 def _check_examples(one: SourcedRule) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.bash import bash_tool
@@ -12,9 +13,13 @@ from planck.tools.builtin.grep import grep_tool
 from planck.tools.builtin.list_dir import list_dir_tool
 from planck.tools.builtin.read import read_tool
 from planck.tools.builtin.search import Engine
+from planck.tools.builtin.web_fetch import web_fetch_tool
 from planck.tools.builtin.write import write_tool
 from planck.workspace.jobs import Jobs
 from planck.workspace.paths import Root
+
+if TYPE_CHECKING:
+    from planck.tools.builtin.web import Names
 
 
 def builtin_tools(
@@ -25,6 +30,7 @@ def builtin_tools(
     protected: bool = True,
     jobs: Jobs | None = None,
     views: Views | None = None,
+    names: "Names | None" = None,
 ) -> list[Tool]:
     """Made once per session and shared by its agents: each call gets its root and what was read of the
     caller's own view.
@@ -44,4 +50,5 @@ def builtin_tools(
         glob_tool(views, engine),
         grep_tool(views, engine),
         list_dir_tool(views),
+        web_fetch_tool(names),
     ]
