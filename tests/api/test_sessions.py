@@ -163,11 +163,12 @@ async def test_an_idle_session_is_put_to_sleep_and_its_stream_goes_on(tmp_path: 
         first, seen = await client.start(), list[int]()
         await first.run("one")
 
-        async def watch() -> None:
+        async def watch() -> str:
             async for event in first.events():
                 seen.extend([event["seq"]] if event["seq"] else [])
                 if event["type"] == "turn_end" and event["turn"] == 2:
-                    return
+                    return "the second turn was seen"
+            return "the stream ended"
 
         watching = asyncio.ensure_future(watch())
         async with asyncio.timeout(WAIT):
@@ -175,7 +176,7 @@ async def test_an_idle_session_is_put_to_sleep_and_its_stream_goes_on(tmp_path: 
                 await asyncio.sleep(0.02)
         await first.prompt("two")
         async with asyncio.timeout(WAIT):
-            await watching
+            assert await watching == "the second turn was seen"
         assert seen == [*range(1, len(seen) + 1)]
 
 

@@ -32,13 +32,18 @@ async def read_until(session: RemoteSession, event: str, after: int = 0, **query
     return seen
 
 
+def is_end(message: Message, turn: int) -> bool:
+    event = json.loads(message.data)
+    return (event["type"], event["turn"]) == ("turn_end", turn)
+
+
 async def test_first_the_log_then_what_is_said_now_then_what_happens(tmp_path: Path) -> None:
     wait = asyncio.Event()
-    script: list[Any] = ["one", Say(text="half a sentence", wait=wait)]
+    script: list[Any] = ["one", Say(text="half a sentence", wait=wait), "and another one"]
     async with serving(tmp_path, script) as server, server.client() as client:
         session = await client.start()
         await session.run("first")
-        accepted = await session.prompt("second")
+        await session.prompt("second")
         while (board := await session.board())["agents"][0]["status"] != "streaming":
             await asyncio.sleep(0.01)
         seen = []
@@ -47,11 +52,8 @@ async def test_first_the_log_then_what_is_said_now_then_what_happens(tmp_path: P
                 seen.append(message)
                 if message.event == "live":
                     wait.set()
-                if (
-                    message.id
-                    and json.loads(message.data)["type"] == "turn_end"
-                    and int(message.id) > accepted["seq"]
-                ):
+                    await session.prompt("third")
+                if message.id and is_end(message, 3):
                     break
         live = [message.event for message in seen].index("live")
         assert [int(message.id) for message in seen[:live]] == [*range(1, board["seq"] + 1)]
@@ -69,7 +71,8 @@ async def test_first_the_log_then_what_is_said_now_then_what_happens(tmp_path: P
                 if message.event == "message" and json.loads(message.data)["type"] == "text_delta"
             ]
         )
-        assert said == "half a sentence"
+        assert said == "half a sentence" + "and another one"
+        assert [message for message in seen if message.event == "message" and not message.id]
 
 
 async def test_h9_a_client_comes_back_from_anywhere(tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
+from planck.api.access_log import AccessLog
 from planck.api.errors import RETRY_AFTER, ApiError, find_status
 from planck.api.exchange import (
     PIECE,
     Call,
     ClientGone,
     Connection,
+    FellBehind,
     Receive,
     Reply,
     Scope,
@@ -39,19 +41,24 @@ from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 log = logging.getLogger(__name__)
-access_log = logging.getLogger("planck.api.access")
 
 Handler = Callable[[Call], Awaitable[Any]]
 
 
 class App:
     def __init__(
-        self, guard: Guard, handlers: Mapping[str, Handler], throttle: Throttle, metrics: Metrics
+        self,
+        guard: Guard,
+        handlers: Mapping[str, Handler],
+        throttle: Throttle,
+        metrics: Metrics,
+        access_log: AccessLog,
     ) -> None:
         self._guard = guard
         self._handlers = handlers
         self._throttle = throttle
         self._metrics = metrics
+        self._access_log = access_log
         self._router = Router(OPERATIONS)
         self.closing = False
         """No new work: what is asked from now on is told to come again."""
@@ -69,9 +76,8 @@ class App:
         except ClientGone:
             sent.status = sent.status or 499
         finally:
-            name = _name(found, scope["method"])
             self._metrics.count_request(sent.status)
-            access_log.info("%s %s %d", scope["method"] if name != "-" else "-", name, sent.status)
+            self._access_log.note(_name(found, scope["method"]), sent.status)
 
     async def _answer(self, scope: Scope, receive: Receive, found: Found | None) -> Reply | Streamed:
         try:
@@ -140,7 +146,10 @@ class App:
                 async for piece in _cut_up(pieces):
                     async with asyncio.timeout(answer.patience or None):
                         await send({"type": "http.response.body", "body": piece, "more_body": True})
-        except TimeoutError:  # it takes nothing: what it holds is given back, and it may come again
+        except (
+            FellBehind,
+            TimeoutError,
+        ):  # it takes too little, or nothing: what it holds is given back, and it may come again
             self._metrics.stream_drops += 1
             connection.cut()
             return
@@ -212,4 +221,5 @@ def _name(found: Found | None, method: str) -> str:
     if found is None or operation is None:
         return "-"
     id = found.path.get("id", "")
-    return f"{operation.name} {id}" if id.isalnum() and len(id) <= 64 else operation.name
+    known = f" {id}" if id.isascii() and id.isalnum() and len(id) <= 64 else ""
+    return f"{method} {operation.name}{known}"

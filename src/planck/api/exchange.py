@@ -108,6 +108,10 @@ class ClientGone(Exception):
     """Nobody is left to answer."""
 
 
+class FellBehind(Exception):
+    """The client takes less than there is: it is cut, and comes back to the log."""
+
+
 def _too_large() -> ApiError:
     return ApiError(
         413, ErrorKind.LIMIT_EXCEEDED, f"a body may have {MAX_BODY >> 20} MiB; send less, or in pieces"

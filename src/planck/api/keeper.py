@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 from planck.api.errors import ApiError
 from planck.api.kept import Kept
@@ -25,7 +26,8 @@ class Keeper:
         self._limit = limit
         self._idle = idle
         self._kept: dict[str, Kept] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Each as long as somebody holds it or waits for it."""
         self._coming = 0
         self._ended: set[str] = set()
         self.closed = False
@@ -65,26 +67,37 @@ class Keeper:
             kept.used = asyncio.get_running_loop().time()
 
     async def _open(self, id: str) -> Kept:
-        lock = self._opening.setdefault(id, asyncio.Lock())
-        try:
-            async with lock:
-                if kept := self._kept.get(id):
-                    return kept
-                await asyncio.to_thread(self.archive.check_own, id)
-                async with self._taking_place():
-                    kept = await self._keep(await self.planck.resume(id))
-                self._ended.discard(id)
+        async with self._alone(id):
+            if kept := self._kept.get(id):
                 return kept
-        finally:
-            if not lock.locked() and self._opening.get(id) is lock:
-                del self._opening[id]
+            await asyncio.to_thread(self.archive.check_own, id)
+            async with self._taking_place():
+                kept = await self._keep(await self.planck.resume(id))
+            self._ended.discard(id)
+            return kept
 
-    async def close(self, id: str, *, end: bool) -> None:
-        """Closes it if it is open here; `end`: its streams end too, because a user said so."""
-        if end:
+    @asynccontextmanager
+    async def _alone(self, id: str) -> AsyncIterator[None]:
+        """One at a time opens or closes a session: its lock is free only when it is closed to the end."""
+        lock = self._opening.setdefault(id, asyncio.Lock())
+        async with lock:
+            yield
+
+    async def close(self, id: str) -> None:
+        """Closes it if it is open here; its streams end too, because a user said so."""
+        async with self._alone(id):
             self._ended.add(id)
-        if kept := self._kept.pop(id, None):
-            await kept.aclose()
+            if kept := self._kept.pop(id, None):
+                await kept.aclose()
+        self.tell()
+
+    async def _close_idle(self, kept: Kept) -> None:
+        """Not if somebody has come meanwhile."""
+        id = kept.session.id
+        async with self._alone(id):
+            if self._kept.get(id) is kept and not (kept.at_work or kept.users):
+                del self._kept[id]
+                await kept.aclose()
         self.tell()
 
     def forget(self, id: str) -> None:
@@ -96,7 +109,7 @@ class Keeper:
         now = asyncio.get_running_loop().time()
         for kept in self._list_idle():
             if now - kept.used >= self._idle:
-                await self.close(kept.session.id, end=False)
+                await self._close_idle(kept)
 
     async def run(self) -> None:
         while True:
@@ -139,7 +152,7 @@ class Keeper:
                     ErrorKind.LIMIT_EXCEEDED,
                     f"{self._limit} sessions are at work, which is the most; close one, or wait",
                 )
-            await self.close(idle[0].session.id, end=False)
+            await self._close_idle(idle[0])
         self._coming += 1
         try:
             yield

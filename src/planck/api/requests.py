@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -29,7 +30,7 @@ class Request(msgspec.Struct, frozen=True):
 class Requests:
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
-        self._under_way: dict[str, asyncio.Lock] = {}
+        self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def new_id(self) -> str:
         return os.urandom(16).hex()
@@ -50,19 +51,15 @@ class Requests:
             return
         id = name_session(self._keeper.planck.workspace, source, recorded.key)
         lock = self._under_way.setdefault(id, asyncio.Lock())
-        try:
-            async with lock:
-                first = await asyncio.to_thread(self._find_start, id)
-                if first is not None and first.digest != recorded.digest:
-                    raise ApiError(
-                        409,
-                        ErrorKind.NOT_UNIQUE,
-                        f"the key {recorded.key!r} stands for another request; use a new key",
-                    )
-                yield Request(id, recorded, first is not None)
-        finally:
-            if not lock.locked() and self._under_way.get(id) is lock:
-                del self._under_way[id]
+        async with lock:
+            first = await asyncio.to_thread(self._find_start, id)
+            if first is not None and first.digest != recorded.digest:
+                raise ApiError(
+                    409,
+                    ErrorKind.NOT_UNIQUE,
+                    f"the key {recorded.key!r} stands for another request; use a new key",
+                )
+            yield Request(id, recorded, first is not None)
 
     def _find_start(self, id: str) -> RequestKey | None:
         """Returns the request that made the session; one whose creation was cut short is cleared away."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import ipaddress
-import logging
 import os
 import resource
 import signal
@@ -10,7 +9,6 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from logging.handlers import RotatingFileHandler
 from typing import Any
 
 import msgspec
@@ -18,7 +16,8 @@ import uvicorn
 
 from planck.api import shapes
 from planck.api.access import Access
-from planck.api.app import App, Handler, access_log
+from planck.api.access_log import AccessLog
+from planck.api.app import App, Handler
 from planck.api.approvals import ApprovalHandlers
 from planck.api.guard import Guard
 from planck.api.history import HistoryHandlers
@@ -34,11 +33,10 @@ from planck.api.streams import Limits as StreamLimits
 from planck.api.streams import Streams
 from planck.api.throttle import Throttle
 from planck.api.workspace import WorkspaceHandlers
-from planck.headless import GuardedProtocol, Inbox, Lobby, Planck, make_token
+from planck.headless import GuardedProtocol, Inbox, Lobby, Planck, SystemClock, make_token
 from planck.records.outcome import ErrorKind, PlanckError
 
 _STOP_SECONDS = 5.0
-_ACCESS_LOG = 5 << 20
 _MANY_FILES = 1 << 20
 _UNASKED = 512
 """Connections without a request: as many clients may come back at once, after a restart of the server."""
@@ -92,9 +90,9 @@ async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Call
         url = f"http://{_show_host(settings.host)}:{port}"
         access = Access(make_token(), port, asyncio.get_running_loop().time)
         record = presence.publish(url, access.token)
-        with _logging_access(presence):
+        with AccessLog(presence.folder / "access.log", SystemClock()) as log:
             async with planck:
-                server = Server(planck, inbox, access, port, settings)
+                server = Server(planck, inbox, access, port, settings, log)
                 page = f"http://planck.localhost:{port}/#code={access.make_code()}"
                 ready = Ready(url, record.token_file, record.pid, page)
                 with _hearing_signals(server):
@@ -104,7 +102,9 @@ async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Call
 class Server:
     """The parts of a server, wired."""
 
-    def __init__(self, planck: Planck, inbox: Inbox, access: Access, port: int, settings: Settings) -> None:
+    def __init__(
+        self, planck: Planck, inbox: Inbox, access: Access, port: int, settings: Settings, log: AccessLog
+    ) -> None:
         self._settings = settings
         self._metrics = Metrics()
         self._keeper = Keeper(
@@ -126,7 +126,7 @@ class Server:
         )
         guard = Guard(access, port, settings.names, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
-        self.app = App(guard, find_handlers(groups), throttle, self._metrics)
+        self.app = App(guard, find_handlers(groups), throttle, self._metrics, log)
         self._exit: int | None = None
         self._web: uvicorn.Server | None = None
 
@@ -215,7 +215,8 @@ def _hearing_signals(server: Server) -> Iterator[None]:
 def _bind(settings: Settings) -> Iterator[socket.socket]:
     """Ours rather than uvicorn's, which ends the process where a port can't be had."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family)
+    # With the protocol named, asyncio turns Nagle's algorithm off: it would hold a body back for 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
@@ -228,22 +229,6 @@ def _bind(settings: Settings) -> Iterator[socket.socket]:
         ) from None
     with listening:
         yield listening
-
-
-@contextmanager
-def _logging_access(presence: Presence) -> Iterator[None]:
-    """Operation, session and status of each request, in a file for the user only; nothing that it said."""
-    os.close(os.open(path := presence.folder / "access.log", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    handler = RotatingFileHandler(path, maxBytes=_ACCESS_LOG, backupCount=1)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    access_log.addHandler(handler)
-    access_log.setLevel(logging.INFO)
-    access_log.propagate = False
-    try:
-        yield
-    finally:
-        access_log.removeHandler(handler)
-        handler.close()
 
 
 def _raise_file_limit() -> int:

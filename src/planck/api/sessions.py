@@ -96,7 +96,7 @@ class SessionHandlers:
         if not self._keeper.find(call.id):
             await asyncio.to_thread(self._keeper.archive.check_own, call.id)
             await asyncio.to_thread(self._keeper.archive.check_free, call.id)
-        await self._keeper.close(call.id, end=True)
+        await self._keeper.close(call.id)
         await asyncio.to_thread(self._keeper.archive.delete, call.id)
 
     async def open_session(self, call: Call) -> shapes.SessionRow:
@@ -107,7 +107,7 @@ class SessionHandlers:
         if not self._keeper.find(call.id):
             await asyncio.to_thread(self._keeper.archive.check_own, call.id)
             await asyncio.to_thread(self._keeper.archive.check_free, call.id)
-        await self._keeper.close(call.id, end=True)
+        await self._keeper.close(call.id)
         return await self.describe(call.id)
 
     async def send_prompt(self, call: Call) -> shapes.Accepted:

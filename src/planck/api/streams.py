@@ -7,10 +7,11 @@ from contextlib import aclosing, asynccontextmanager, closing
 import msgspec
 
 from planck.api.errors import ApiError
-from planck.api.exchange import PIECE
+from planck.api.exchange import PIECE, FellBehind
 from planck.api.keeper import Keeper
 from planck.api.kept import Kept
 from planck.api.metrics import Metrics
+from planck.headless import Behind, FeedFrame
 from planck.records import codec
 from planck.records.events import frame
 from planck.records.outcome import ErrorKind, PlanckError
@@ -21,6 +22,8 @@ STUCK_SECONDS = 20.0
 _POLL_SECONDS = 1.0
 """Between two looks at a log that another process writes."""
 _IN_A_ROW = 64
+_TOGETHER = 32 << 10
+"""Bytes of small frames that are made ready at once for one client."""
 PING = b"event: ping\ndata: {}\n\n"
 _END = b"event: end\ndata: {}\n\n"
 _NOBODY = b"event: live\ndata: {}\n\n"
@@ -110,14 +113,15 @@ class Streams:
                     continue
                 except StopAsyncIteration:
                     return
+                except Behind:
+                    raise FellBehind from None
+                parts: list[bytes] = []
+                for one in (made, *feed.take(_TOGETHER)):
+                    parts += _format_wanted(one, place)
                 place.seq = feed.seq
-                if made.type == LIVE and made.seq is None:
-                    if not place.greeted:
-                        place.greeted = True
-                        yield b"event: live\ndata: %s\n\n" % made.data
-                elif place.wanted.takes(made.agent_id, made.type):
-                    for piece in format_frame(made.data, made.seq):
-                        yield piece
+                for piece in _join(parts):
+                    yield piece
+                await asyncio.sleep(0)  # others have their turn, however long the log is
 
     async def _from_log(self, id: str, place: _Place) -> AsyncGenerator[bytes, None]:
         try:
@@ -161,6 +165,34 @@ class Streams:
             yield
         finally:
             self.metrics.stream_clients -= 1
+
+
+def _format_wanted(made: FeedFrame, place: _Place) -> list[bytes]:
+    if made.type == LIVE and made.seq is None:
+        if place.greeted:
+            return []
+        place.greeted = True
+        return [b"event: live\ndata: %s\n\n" % made.data]
+    if not place.wanted.takes(made.agent_id, made.type):
+        return []
+    return [*format_frame(made.data, made.seq)]
+
+
+def _join(parts: list[bytes]) -> Iterator[bytes]:
+    """Small ones leave together; large ones as they are, which no client has a copy of."""
+    joined: list[bytes] = []
+    size = 0
+    for part in parts:
+        if size + len(part) > PIECE and joined:
+            yield b"".join(joined)
+            joined, size = [], 0
+        if len(part) > PIECE:
+            yield part
+        else:
+            joined.append(part)
+            size += len(part)
+    if joined:
+        yield b"".join(joined)
 
 
 def format_frame(data: bytes, seq: int | None) -> Iterator[bytes]:

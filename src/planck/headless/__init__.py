@@ -39,6 +39,7 @@ _NAMES = {
     "planck.sidecar.host": "pipe_secret prepare_sidecar",
     "planck.sidecar.scaffold": "create_sidecar",
     "planck.team.mail": "Accepted",
+    "planck.toolkit.clock": "SystemClock",
     "planck.tools.builtin.search_worker": "walk",
 }
 """By module: classes and functions, none of them named like a module of this package.

@@ -69,4 +69,5 @@ from planck.sidecar.host import pipe_secret as pipe_secret
 from planck.sidecar.host import prepare_sidecar as prepare_sidecar
 from planck.sidecar.scaffold import create_sidecar as create_sidecar
 from planck.team.mail import Accepted as Accepted
+from planck.toolkit.clock import SystemClock as SystemClock
 from planck.tools.builtin.search_worker import walk as walk

@@ -144,6 +144,19 @@ class FeedClient:
             await self._waiter
         raise StopAsyncIteration
 
+    def take(self, most: int) -> list[FeedFrame]:
+        """Returns what is at hand, of the log too, without waiting: about so many bytes together."""
+        found: list[FeedFrame] = []
+        while most > 0 and not (self._closed or self._behind):
+            if not self._joined:
+                found.append(self._read_log())
+            elif self._queue:
+                found.append(self._take())
+            else:
+                break
+            most -= len(found[-1].data)
+        return found
+
     async def aclose(self) -> None:
         self._closed = True
         self._queue.clear()

@@ -22,7 +22,9 @@ class Lobby:
         """`unasked`: a burst of so many that come at once is let in whole."""
         self._patience = patience
         self._unasked = unasked
-        self._deadlines: dict[GuardedProtocol, asyncio.TimerHandle] = {}
+        self._deadlines: dict[GuardedProtocol, float] = {}
+        """In the order in which they end: all have the same patience."""
+        self._timer: asyncio.TimerHandle | None = None
         self.connections = 0
 
     @property
@@ -35,11 +37,22 @@ class Lobby:
         if len(self._deadlines) >= self._unasked:
             self._send_away(next(iter(self._deadlines)))
         loop = asyncio.get_running_loop()
-        self._deadlines[connection] = loop.call_later(self._patience, self._send_away, connection)
+        self._deadlines[connection] = loop.time() + self._patience
+        if self._timer is None:  # one for all: a timer for each request would cost more than its answer
+            self._timer = loop.call_later(self._patience, self._look)
 
     def leave(self, connection: "GuardedProtocol") -> None:
-        if deadline := self._deadlines.pop(connection, None):
-            deadline.cancel()
+        self._deadlines.pop(connection, None)
+
+    def _look(self) -> None:
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        late = [one for one, until in self._deadlines.items() if until <= loop.time()]
+        for connection in late:
+            self._send_away(connection)
+        if self._deadlines:
+            until = next(iter(self._deadlines.values()))
+            self._timer = loop.call_later(max(until - loop.time(), 0.001), self._look)
 
     def _send_away(self, connection: "GuardedProtocol") -> None:
         self.leave(connection)
