@@ -14,18 +14,12 @@ NAMES = (
     "team",
     "tools",
     "log",
-<<<<<<< HEAD
     "sessions",
     "peers",
     "models",
     "authority",
     "terminal",
-=======
-    "peers",
-    "models",
-    "authority",
     "server",
->>>>>>> 191966d (api: one write for a body, frames together, one closing at a time)
 )
 
 
