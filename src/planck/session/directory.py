@@ -244,10 +244,9 @@ class SessionDirectory:
 
     def find_own(self, id: str) -> Path:
         """Returns the session of exactly that id; one of another workspace is not there."""
-        if is_valid_name(id):
-            for path in self._folder.glob(f"{id}_*.db"):
-                if id_in(path) == id and self._keep_own([path]):
-                    return path
+        known = (self._look_up_id(id) or self._find_id(id)) if is_valid_name(id) else []
+        if own := self._keep_own(known):
+            return own[0]
         raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
 
     def _find_named(self, name: str) -> list[Path]:

@@ -36,10 +36,15 @@ def put_file(path: Path, image: bytes, disk: Disk) -> None:
     It is on the disk before it has its name, which is there after the next sync of the folder.
     """
     try:
-        fd = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        _put_nameless(path, image, disk)
+    except FileExistsError:
+        raise
     except (OSError, AttributeError):  # not every file system, nor every system, knows files without a name
         _put_by_name(path, image, disk)
-        return
+
+
+def _put_nameless(path: Path, image: bytes, disk: Disk) -> None:
+    fd = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         disk.write_new(fd, image)
         # With a folder given, Python asks the kernel to follow the link: it leads to the file itself.
