@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from planck import Ok, Planck, Tool
+from planck import ErrorKind, Ok, Planck, Tool
 from planck.headless import Behind, FeedFrame, LiveText, OpenSession
+from planck.llm.retry import Retrying
 from planck.records import codec
+from planck.records.outcome import Err
 from planck.testing import Say, ScriptedProvider
 from planck.toolkit.tool import Effect
 from tests.virtual_time import run_virtual
@@ -236,16 +238,14 @@ def test_what_is_being_said_is_known_also_where_nobody_watched_and_holds_no_key(
 
 def test_a_discarded_attempt_and_an_interrupted_one_are_not_being_said_any_more(tmp_path: Path) -> None:
     async def run() -> None:
-        from planck import ErrorKind
-        from planck.records.outcome import Err
-
         hold = asyncio.Event()
         cut = Say(text="half a sent", error=Err(ErrorKind.STREAM_CUT, "cut"))
-        planck, session = await opened(tmp_path, [cut, Say(text="whole", wait=hold)])
-        async with planck:
+        double = Retrying(ScriptedProvider([cut, Say(text="whole", wait=hold)]), lambda: 0.5)
+        async with Planck(tmp_path / "home", tmp_path, environ={}, providers={"double": double}) as planck:
+            session = await planck.start(model="double/m", stored=False)
             await session.prompt("go")
             await asyncio.sleep(100)
-            assert list(session.live().values()) in ([LiveText(text="whole")], [])
+            assert list(session.live().values()) == [LiveText(text="whole")]
             session.interrupt()
             await session.settled()
             assert session.live() == {}

@@ -11,9 +11,15 @@ import pytest
 from planck import ErrorKind, Ok, Planck, Tool
 from planck.headless import Inbox, OpenSession, Pending, make_key
 from planck.records.approval import Question
+from planck.records.messages import ToolCall
 from planck.records.outcome import Err
 from planck.testing import Say, ScriptedProvider
+from planck.toolkit.clock import SystemClock
+from planck.toolkit.journal import Unrecorded
+from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect
+from planck.toolkit.toolset import ToolSet
+from planck.tools.executor import Executor, Site, read_calls
 from tests.virtual_time import run_virtual
 
 KEY = "sk-ant-0123456789abcdef0123"
@@ -375,3 +381,27 @@ async def test_a_call_that_waited_for_an_answer_when_the_process_died_was_not_ru
         denied = {one["request_id"] for one in of_type(recorded(resumed), "permission_decision")}
         assert denied == {first.id, second.id}
         await session.settled()
+
+
+class LoopClock(SystemClock):
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+def test_the_time_of_a_call_is_not_the_time_that_somebody_took_to_answer(tmp_path: Path) -> None:
+    async def execute(args: dict[str, Any], ctx: Any) -> Any:
+        await asyncio.sleep(2)
+        return Ok({"output": "ran"})
+
+    class Slow:
+        async def decide(self, tool: Tool, args: dict[str, Any], ctx: Any) -> None:
+            await asyncio.sleep(500)
+
+    async def run() -> list[int]:
+        tools = ToolSet([Tool("slow", "", {}, execute, effect=Effect.FILES)])
+        scribe = Scribe(Unrecorded(), "a")
+        executor = Executor(tools, Site("s", tmp_path), permit=Slow(), scribe=scribe, clock=LoopClock())
+        calls = read_calls(tools, [ToolCall(f"c{n}", f"c{n}", "slow", "{}") for n in range(2)])
+        return [finished.duration_ms async for finished in executor.run(calls)]
+
+    assert run_virtual(run()) == [2000, 2000]

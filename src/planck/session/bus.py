@@ -12,7 +12,8 @@ from planck.records.events import Event, Status, TextDelta, ThinkingDelta, ToolE
 TAIL = 64 * 1024
 """Bytes that are kept of each text, from its end."""
 
-_ENDS_OF_ANSWER = frozenset({"assistant_message", "compacted", "turn_start", "turn_end", "agent_ended"})
+_ENDS_OF_ALL = frozenset({"turn_start", "turn_end", "agent_ended"})
+_ENDS_OF_ANSWER = frozenset({"assistant_message", "compacted"})
 
 
 class Reader(Protocol):
@@ -134,14 +135,12 @@ class Live:
         speech = self._agents.get(event.agent_id or "")
         if speech is None:
             return
-        if event.type in _ENDS_OF_ANSWER:
+        if event.type in _ENDS_OF_ALL:  # an idle agent leaves nothing behind
+            del self._agents[event.agent_id or ""]
+        elif event.type in _ENDS_OF_ANSWER:
             speech.forget_answer()
-            if event.type not in ("assistant_message", "compacted"):
-                speech.output.clear()
         elif event.type == ToolEnd.type and isinstance(ended := view(event), ToolEnd):
             speech.output.pop(ended.id, None)
-        if event.type == "agent_ended":
-            del self._agents[event.agent_id or ""]
 
     def _speech(self, agent_id: str | None) -> "_Speech":
         id = agent_id or ""
