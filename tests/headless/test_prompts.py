@@ -176,6 +176,7 @@ async def test_a_session_is_renamed_while_it_is_open_and_found_by_that_name_late
         await session.run("go")
         id = session.id
         await session.aclose()
+        assert {info.name for info in planck.archive.sessions()} == {"after", "other"}
         resumed = await planck.resume("after")
         assert (resumed.id, resumed.name) == (id, "after")
         assert [one["name"] for one in facts(resumed, "renamed")] == ["after"]

@@ -147,12 +147,11 @@ class _Waiting:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._asker = asyncio.current_task()
 
     @property
     def is_waited_for(self) -> bool:
-        """False once the asker was told to stop: it has not run since, and would not hear an answer."""
-        return not self.answer.done() and not (self._asker and self._asker.cancelling())
+        """False once the asker was told to stop: that cancels what it awaits, before it runs again."""
+        return not self.answer.done()
 
 
 def _show(question: Question) -> Pending:
