@@ -126,6 +126,20 @@ def test_a_key_that_is_held_down_answers_nothing(rate: float, before: int) -> No
     run_virtual(main())
 
 
+@pytest.mark.parametrize("rate", [0.02, 0.1, 0.2])
+def test_the_last_repetition_of_a_key_that_was_held_before_is_no_answer(rate: float) -> None:
+    async def main() -> None:
+        hands = Hands()
+        await hands.type(*"yyy", pause=rate)
+        hands.strokes.input.take()
+        asking = await ask(hands)
+        await hands.type("y")
+        assert await answer_of(asking) is None
+        assert hands.hints == ["a key that is held down is no answer: press it once"]
+
+    run_virtual(main())
+
+
 def test_the_answer_to_one_question_is_none_to_the_next() -> None:
     async def main() -> None:
         hands = Hands()

@@ -81,6 +81,10 @@ async def test_a_resize_in_a_stream_shows_each_line_once_and_leaves_no_ghosts(tm
         async with conversation(bench, 110) as tmux:
             await tmux("send-keys", "-l", "go")
             await tmux("send-keys", "Enter")
+            await tmux.until(lambda lines: any("Esc interrupts" in line for line in lines))
+            draft = "a draft that has to be wrapped, too, once the terminal is narrow: " + "日本" * 9
+            await tmux("send-keys", "-l", draft)
+            await tmux.until(lambda lines: any(line == f"> {draft}" for line in lines))
             following = iter(gates)
             for width in (60, 110, 60, 110):
                 for _ in range(3):
@@ -89,14 +93,15 @@ async def test_a_resize_in_a_stream_shows_each_line_once_and_leaves_no_ghosts(tm
                 for _ in range(3):
                     next(following).set()
                 await tmux("send-keys", "-l", "x")
-                await tmux.until(lambda lines: any(line.startswith("> x") for line in lines))
+                await tmux.until(lambda lines: any(line.startswith("> a draft") for line in lines))
             for gate in following:
                 gate.set()
             lines = await tmux.until(lambda lines: any(line.startswith("completed") for line in lines))
-            typed = await tmux.until(lambda lines: any(line == "> xxxx" for line in lines))
+            typed = await tmux.until(lambda lines: any(line == f"> {draft}xxxx" for line in lines))
     for n in range(LINES):
         assert sum(f"line {n} of" in line for line in lines) == 1, "\n".join(lines)
-    assert sum(line.startswith("> x") for line in typed) == 1
+    assert sum("a draft that" in line for line in typed) == 1
+    assert sum("日本日本" in line for line in typed) == 1
     assert sum("Esc interrupts" in line or "? keys" in line for line in typed) == 1
     assert not any("●" in line for line in typed)
 
