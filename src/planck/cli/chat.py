@@ -4,9 +4,7 @@ import argparse
 import asyncio
 import sys
 
-from planck.cli.run import WAYS_TO_A_MODEL, choose_session, open_planck, open_session
-from planck.cli.terminal import Terminal
-from planck.headless import Exit
+from planck.headless import read_environment
 from planck.records.outcome import PlanckError
 
 
@@ -16,6 +14,10 @@ def run(options: argparse.Namespace) -> int:
     except PlanckError as failure:
         if not failure.err.details.get("no_model"):
             raise
+        from planck.cli.run import WAYS_TO_A_MODEL
+        from planck.cli.terminal import Terminal
+        from planck.headless import Exit
+
         terminal = Terminal()
         terminal.line(f"planck: {failure.err}", wrap=True)
     if not sys.stdin.isatty() or not terminal.err.isatty():
@@ -27,12 +29,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _chat(options: argparse.Namespace) -> int:
-    terminal = Terminal()
-    if terminal.paintable and sys.stdin.isatty():
-        return await _chat_on_screen(options, color=terminal.color)
+    variables = read_environment()
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if all(stream and stream.isatty() for stream in streams) and variables.get("TERM") not in (
+        None,
+        "",
+        "dumb",
+    ):
+        return await _chat_on_screen(options, color=not variables.get("NO_COLOR"))
     from planck.cli.approver import TerminalApprover
+    from planck.cli.run import choose_session, open_planck, open_session
     from planck.cli.talk.script import Script
+    from planck.cli.terminal import Terminal
 
+    terminal = Terminal()
     approver = TerminalApprover(reads=False) if sys.stdin.isatty() and terminal.err.isatty() else None
     async with open_planck(options, approver) as planck_:
         choose_session(planck_, options)
@@ -57,6 +67,7 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
     if options.resume != PICK:  # to pick one, lines are read
         screen.open()
     try:
+        from planck.cli.run import choose_session, open_planck, open_session
         from planck.cli.screen.bindings import read_settings
         from planck.cli.talk.conversation import Conversation
         from planck.headless import Inbox

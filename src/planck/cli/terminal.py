@@ -32,8 +32,6 @@ class Terminal:
         """Whether a line may be written over."""
         self.rich = self.out.isatty() and not dumb
         """Whether the answer is rendered, and appears while it is written."""
-        self.paintable = self.live and self.rich
-        """Whether the lower part of it can be painted over and over: a conversation is a screen there."""
         self.color = not variables.get("NO_COLOR") and not dumb
         self._fits = self.live
         """Whether lines are fit to its width, also while none is written over."""

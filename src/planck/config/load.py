@@ -63,10 +63,6 @@ def find_home(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("PLANCK_HOME") or Path.home() / ".planck").expanduser().absolute()
 
 
-def read_environment() -> Mapping[str, str]:
-    return dict(os.environ)  # noqa: TID251 - the one owner of the environment
-
-
 @contextmanager
 def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
     """Gives what is in the user's own `config.json` to change, and writes it back when the block ends well.

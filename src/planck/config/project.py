@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from planck.config.load import ConfigError, find_home, read_environment
+from planck.config.environment import read_environment
+from planck.config.load import ConfigError, find_home
 from planck.config.reload import Resources
 from planck.config.schema import Config
 from planck.config.trust import Trust

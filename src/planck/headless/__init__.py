@@ -2,7 +2,8 @@
 
 _NAMES = {
     "planck.config.auth": "Auth",
-    "planck.config.load": "ConfigError read_environment set_user_value",
+    "planck.config.environment": "read_environment",
+    "planck.config.load": "ConfigError set_user_value",
     "planck.config.models": "ModelError ModelRow",
     "planck.config.origins": "Origin explain_config show_config",
     "planck.config.project": "Project",

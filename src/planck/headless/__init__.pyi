@@ -1,6 +1,6 @@
 from planck.config.auth import Auth as Auth
+from planck.config.environment import read_environment as read_environment
 from planck.config.load import ConfigError as ConfigError
-from planck.config.load import read_environment as read_environment
 from planck.config.load import set_user_value as set_user_value
 from planck.config.models import ModelError as ModelError
 from planck.config.models import ModelRow as ModelRow

@@ -8,7 +8,8 @@ from typing import Self
 import msgspec
 
 from planck.config.credentials import CredentialFile, Keyring, Saved
-from planck.config.load import ConfigError, edit_user_file, find_home, read_environment
+from planck.config.environment import read_environment
+from planck.config.load import ConfigError, edit_user_file, find_home
 from planck.config.models import ModelTest, find_local_models, provider_entry
 from planck.config.project import Project
 from planck.config.schema import Config

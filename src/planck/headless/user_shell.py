@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.config.load import read_environment
+from planck.config.environment import read_environment
 from planck.workspace.containment import Containment
 from planck.workspace.process import Command, Completed, run
 
