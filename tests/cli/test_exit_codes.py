@@ -53,7 +53,7 @@ async def test_2_usage_unknown_session_and_nothing_to_do(tmp_path: Path) -> None
         ("run", "go", "-m", "local/"),
         ("run", "go", "--team", "nobody"),
         ("undo",),
-        ("tools",),
+        ("tools", "dance"),
         ("tools", "show"),
         ("sessions", "nonsense"),
         ("sessions", "replay", "x", "--from", "3", "--live"),
