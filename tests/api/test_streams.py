@@ -262,7 +262,7 @@ async def test_a_server_that_is_killed_in_mid_stream_loses_no_event_and_repeats_
             async with served(bench, "--port", port) as (server, process), server.client() as client:
                 session = client.session(id) if id else await client.start()
                 id, port = session.id, str(server.port)
-                await session.prompt(f"round {number}")
+                asked = (await session.prompt(f"round {number}"))["seq"]
                 enough = len(facts) + 4 + number % 7
                 async with (
                     asyncio.timeout(WAIT),
@@ -270,7 +270,8 @@ async def test_a_server_that_is_killed_in_mid_stream_loses_no_event_and_repeats_
                 ):
                     async for event in events:
                         facts.extend([event["seq"]] if event["seq"] is not None else [])
-                        if len(facts) >= enough and (event["seq"] is None or number % 2):
+                        over = event["type"] == "turn_end" and event["seq"] > asked
+                        if len(facts) >= enough or over:
                             break
                     os.kill(server.pid, signal.SIGKILL)
                     await process.wait()
