@@ -18,6 +18,7 @@ NAMES = (
     "peers",
     "models",
     "authority",
+    "budget",
     "terminal",
     "server",
 )

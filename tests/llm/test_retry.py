@@ -305,3 +305,38 @@ def test_a_long_tool_call_is_no_stall() -> None:
     assert isinstance(last, AssistantMessage)
     assert len(last.tool_calls) == 1
     assert set(run.states) == {"working"}
+
+
+@pytest.mark.parametrize("kind", [ErrorKind.RATE_LIMITED, ErrorKind.USAGE_LIMIT_REACHED])
+def test_a_server_that_says_when_is_waited_for_as_long_as_the_user_allows(kind: ErrorKind) -> None:
+    later = failure(kind, retry_after=1_800.0)
+    run = Run(scripted(later, later, "fine"), wait_s=3_600)
+    assert (run.error, run.states, run.seconds) == (None, ["waiting", "waiting"], 3_600.0)
+    assert "waiting 1800 s" in str(run.items[0])
+    over = Run(scripted(later, later, later, "fine"), wait_s=3_600, retries=0)
+    assert over.error is not None
+    assert (over.error.err.kind, over.states) == (kind, ["waiting", "waiting"])
+
+
+def test_without_leave_or_a_time_nobody_waits_for_a_usage_limit() -> None:
+    off = Run(scripted(failure(ErrorKind.USAGE_LIMIT_REACHED, retry_after=5.0), "fine"))
+    silent = Run(scripted(failure(ErrorKind.USAGE_LIMIT_REACHED), "fine"), wait_s=3_600)
+    assert [(run.states, run.error is None, run.seconds) for run in (off, silent)] == [([], False, 0.0)] * 2
+
+
+def test_the_wait_for_a_server_can_be_interrupted() -> None:
+    async def main() -> float:
+        waiting = Retrying(scripted(failure(ErrorKind.RATE_LIMITED, retry_after=3_000.0)), half, wait_s=3_600)
+
+        async def consume() -> None:
+            async for _ in waiting.stream(request()):
+                pass
+
+        task = asyncio.ensure_future(consume())
+        await asyncio.sleep(10)
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(main()) < 100

@@ -294,3 +294,65 @@ async def test_the_budget_of_a_session_outlives_its_runs_and_goes_along_with_a_f
     assert "raise `budget.usd` in your config.json" in third.errors[-1]["message"]
     assert fourth.budget
     assert round(fourth.budget.spent_usd, 6) == 0.3  # two answers of the original, one of its own
+
+
+@pytest.mark.parametrize("price", [{"input": 0.0, "output": 0.0}, {"input": 0, "output": 0, "cache_read": 0}])
+async def test_a_price_of_zero_is_a_price(tmp_path: Path, price: Any) -> None:
+    free = {**DIME, "price": price}
+    flags = {"models": [free], "default_model": "dear"}
+    brains = Watched({"lead": [look(), chat.text("fine")]})
+    result, _ = await play(tmp_path, brains, LEAD, max_budget_usd=0.000001, flags=flags)
+    assert (result.status, result.cost_usd) == ("completed", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("budget", {"usd": -1}),
+        ("budget", {"usd": 0}),
+        ("budget", {}),
+        ("budget", 5),
+        ("budget", {"tokens": 10**30}),
+        ("quotas", {"local": {"usd_per_day": -1}}),
+        ("quotas", {"local": {"usd": 1}}),
+        ("quotas", 7),
+    ],
+)
+async def test_a_configuration_that_is_no_budget_is_refused_by_name(
+    tmp_path: Path, key: str, value: Any
+) -> None:
+    done = await Bench(tmp_path, "http://127.0.0.1:9", **{key: value}).run("run", "go")
+    assert (done.code, key in done.err) == (2, True)
+    assert "invalid_args" in done.err
+
+
+async def test_a_project_can_t_change_what_the_user_spends(tmp_path: Path) -> None:
+    async with WireServer([chat.text("fine")]) as server:
+        bench = Bench(tmp_path, server.url, models=[DIME], default_model="dear", budget={"usd": 0.05})
+        (bench.work / ".planck").mkdir()
+        theirs = json.dumps({"budget": {"usd": 100}, "quotas": {"local": {"usd_per_day": 100}}})
+        (bench.work / ".planck" / "config.json").write_text(theirs)
+        env = {"PLANCK_BUDGET": '{"usd": 100}'}
+        done = await bench.run("run", "go", "--trust", "--output-format", "json", env=env)
+    assert (done.code, server.asked) == (4, [])
+    assert done.err.count("is ignored; only") == 3
+
+
+async def test_a_model_without_a_price_says_what_to_configure_before_anything_is_sent(tmp_path: Path) -> None:
+    unpriced = {"id": "unpriced", "model": "m", "provider": "local", "max_output": 5}
+    flags = {"models": [DIME, unpriced], "default_model": "dear"}
+    brains = Watched(
+        {
+            "lead": [
+                chat.calls(spawned("bob", model_id="unpriced", budget={"usd": 0.5})),
+                chat.calls(("ask_agent", {"identifier": "bob", "identifier_type": "name", "question": "?"})),
+                chat.text("no"),
+            ],
+            "bob": [chat.text("never")],
+        }
+    )
+    _, recorded = await play(tmp_path, brains, {**LEAD, "model_id": "dear"}, flags=flags)
+    (answer,) = outputs(recorded, "ask_agent")
+    assert answer["error"]["kind"] == "budget_exceeded"
+    assert '`price`: {"input": USD, "output": USD}' in answer["output"]
+    assert {name for name, _ in brains.seen} == {"lead"}

@@ -1,6 +1,5 @@
 """One agent's own things: what a turn reads, and the one way it writes."""
 
-from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from enum import StrEnum
 from itertools import takewhile
@@ -23,6 +22,7 @@ from planck.records.events import (
     Envelope,
     ErrorData,
     ModelChanged,
+    Origin,
     Status,
     ToolEnd,
     ToolsChanged,
@@ -39,16 +39,21 @@ from planck.records.specs import AgentSpec, Limits, ToolSpec
 from planck.records.usage import Tally, Usage
 from planck.toolkit.clock import InOrder
 from planck.toolkit.scribe import Scribe
-from planck.toolkit.tool import Tool
+from planck.toolkit.tool import Effect, Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import ReadCall, read_calls, refuse_calls
 from planck.tools.results import Finished
 
-_TOO_OFTEN = 3
+_TOO_OFTEN, _REFUSED = 3, 6
+"""Steps with the same call and the same result: when the model is told, and which is not run any more."""
 
 CUT = '\n\n[planck: the answer was cut here; say "go on" for the rest, or raise the model\'s max_output]'
 """What stands below a final text that the model could not finish."""
 
+_STUCK = (
+    "{} was called with these arguments {} times since the user's last word and gave the same result each "
+    "time, so it is not run again; do something else, or say what stops you"
+)
 _REPORT_NOW = (
     "Report now: the budget allows this one answer more, without tools. Say what is done, what is not, and "
     "what you would do next"
@@ -118,6 +123,9 @@ class Agent:
         self.excesses = 0
         """Answers of this turn that were too large, or brought too many calls."""
         self.repeats = Repeats()
+        self.effects = 0
+        """Results so far that were new, of tools that change something."""
+        self._root: str | None = None
         self._system_text = ""
         self._fit = ToolFit()
         self._news: list[Envelope] = []
@@ -215,7 +223,8 @@ class Agent:
             self.purse.begin(opening)
             if self.seat.counted and self.purse.paying.bounded:
                 self.seat = self.seat.counted.make()
-        self.repeats = Repeats()
+        if opening.root != self._root or not opening.root:  # the user has spoken since
+            self._root, self.repeats = opening.root, Repeats()
         self._system_text = self.kit.preparation.prepare_turn().system
         self._tell_left_out()
         return (
@@ -249,7 +258,7 @@ class Agent:
             self.excesses += 1
             calls = refuse_calls(message.tool_calls, excess)
         else:
-            calls = read_calls(self.tools, message.tool_calls)
+            calls = [*map(self.repeats.refuse, read_calls(self.tools, message.tool_calls))]
         starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
         await self.scribe.record(AssistantSaid(message=message), *spent, *starts)
         if self._out and not calls:
@@ -319,7 +328,7 @@ class Agent:
         """Record a call's one result, or that it could not be recorded."""
         if self.purse.accounts.limited:
             self.purse.paying.count((0, 0, done.duration_ms, 0, 0))
-        notice = self.repeats.notice(done.call, done.output)
+        notice = self._notice_repeat(done)
         try:
             await self.scribe.record(_tool_end(done, notice))
         except PlanckError as failure:
@@ -328,6 +337,15 @@ class Agent:
             await self.scribe.record(
                 _tool_end(msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()))
             )
+
+    def _notice_repeat(self, done: Finished) -> str:
+        if isinstance(done.outcome, Err) and done.outcome.details.get("pattern") == "repeat":
+            return ""
+        tool = self.tools.get(done.call.name)
+        effect = done.ok and tool is not None and tool.effect in (Effect.FILES, Effect.COMMAND)
+        new = self.repeats.hear(done.call, done.output, effect=effect)
+        self.effects += new and effect
+        return self.repeats.notice(done.call)
 
     async def add_tool(self, tool: Tool) -> None:
         """From the next step on; the name must be free. Whoever holds it may pass it on."""
@@ -352,7 +370,10 @@ class Agent:
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""
         facts = [*self._look_ahead(), *self.take_news()]
-        if ids := tuple(envelope.id for envelope in self.kit.schedule.choose_joining(self._ready())):
+        joining = self.kit.schedule.choose_joining(self._ready())
+        if any(envelope.origin is Origin.USER for envelope in joining):
+            self.repeats = Repeats()
+        if ids := tuple(envelope.id for envelope in joining):
             facts.append(Delivery(ids=ids, state="delivered"))
         if facts:
             await self.scribe.record(*facts)
@@ -409,27 +430,56 @@ class Agent:
         return list(takewhile(lambda envelope: envelope.id not in self.held, unread))
 
 
+class _Seen(msgspec.Struct):
+    output: int
+    times: int = 1
+
+
 class Repeats:
-    """Notices a model that goes in circles; calls that stand beside each other in a step are no circle."""
+    """Notices a model that goes in circles, until the user's next word.
+
+    Calls that stand beside each other in a step are no circle, and neither are calls with something new that
+    another one did between them.
+    """
 
     def __init__(self) -> None:
-        self._seen: Counter[tuple[str, str, str]] = Counter()
-        self._in_step: set[tuple[str, str, str]] = set()
+        self._seen: dict[tuple[str, str], _Seen] = {}
+        self._in_step: set[tuple[str, str]] = set()
 
     def next_step(self) -> None:
         self._in_step.clear()
 
-    def notice(self, call: ToolCall, output: str) -> str:
-        """What to tell the model with this result; empty as long as it does not go in circles."""
-        key = (call.name, call.arguments, output)
-        self._seen[key] += key not in self._in_step
+    def refuse(self, read: ReadCall) -> ReadCall:
+        """The call as it is, or with the reason why it is not run again."""
+        seen = self._seen.get((read.call.name, read.call.arguments))
+        if seen is None or seen.times < _REFUSED - 1:
+            return read
+        text = _STUCK.format(read.call.name, seen.times)
+        details = {"pattern": "repeat", "limit": _REFUSED}
+        return msgspec.structs.replace(read, refused=Err(ErrorKind.LIMIT_EXCEEDED, text, details))
+
+    def hear(self, call: ToolCall, output: str, *, effect: bool) -> bool:
+        """Takes in a result; False: the same call had it the last time."""
+        key, shown = (call.name, call.arguments), hash(output)
+        seen = self._seen.get(key)
+        if seen is None or seen.output != shown:
+            if effect:
+                self._seen.clear()
+            self._seen[key] = _Seen(shown)
+            self._in_step.add(key)
+            return True
+        seen.times += key not in self._in_step
         self._in_step.add(key)
-        times = self._seen[key]
+        return False
+
+    def notice(self, call: ToolCall) -> str:
+        """What to tell the model with this result; empty as long as it does not go in circles."""
+        times = self._seen[call.name, call.arguments].times
         if times < _TOO_OFTEN:
             return ""
         return (
-            f"[notice: {call.name} was called with these arguments in {times} steps of this turn and gave "
-            "the same result; do something else, or say what stops you]"
+            f"[notice: {call.name} was called with these arguments in {times} steps and gave the same "
+            "result; do something else, or say what stops you]"
         )
 
 

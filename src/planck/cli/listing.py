@@ -66,6 +66,27 @@ def pick_session(archive: Archive) -> str:
     return answer
 
 
+def tabulate(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> Iterator[str]:
+    """Yields a table; the first `left` columns stand to the left, numbers to the right."""
+    table = [head, *rows]
+    widths = [max(map(count_columns, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            text + " " * (width - count_columns(text)) if at < left else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def shorten(tokens: int) -> str:
+    """Returns a large count in few characters: 380k, 1.2M."""
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k")):
+        if tokens >= size:
+            value = tokens / (1_000 if unit == "k" else size)
+            return f"{value:.0f}{unit}" if value >= 10 else f"{value:.1f}{unit}"
+    return f"{tokens:,}"
+
+
 def format_age(then: str, now: str) -> str:
     try:
         seconds = (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds()

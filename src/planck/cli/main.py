@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tools": ("planck.cli.tools", "list the tools of a workspace, look at one, call one"),
     "sessions": ("planck.cli.sessions", "list, show, search, fork, export, import and delete sessions"),
     "teams": ("planck.cli.teams", "list the teams of this folder and of yours, check one, make one"),
+    "stats": ("planck.cli.stats", "what all stored sessions have used, by day and by model"),
     "undo": ("planck.cli.undo", "take back what agents wrote to files, around your own later edits"),
     "config": ("planck.cli.config", "show the configuration in force, and where each value comes from"),
     "models": ("planck.cli.models", "list the models that can be used, or try one"),

@@ -235,6 +235,14 @@ def _undo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
+@_command("planck stats --days 7")
+def _stats(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--days", type=_positive, default=None, metavar="N", help="only today and the days before; in UTC"
+    )
+    _shared(parser, json="for programs")
+
+
 @_command("planck config explain limits.steps")
 def _config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

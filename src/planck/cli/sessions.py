@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from planck.cli.errors import UsageError
-from planck.cli.listing import STATES, format_cost, make_rows
+from planck.cli.listing import STATES, format_cost, make_rows, shorten, tabulate
 from planck.cli.place import find_place
-from planck.headless import Archive, Planck, SessionDetail, SessionInfo, Transcript
+from planck.headless import Archive, CostReport, Planck, SessionDetail, SessionInfo, Transcript
 from planck.records import codec
+from planck.records.amounts import say, say_when
 from planck.records.outcome import ErrorKind
-from planck.records.visible import count_columns, fit_line, make_plain
+from planck.records.usage import Usage
+from planck.records.visible import fit_line, make_plain
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,10 +34,12 @@ def run(options: argparse.Namespace) -> int:
         case "show" if options.why_blocked:
             lines = archive.why_blocked(options.what)
             _print(lines, map(make_plain, lines), options.json)
+        case "show" if options.cost:
+            report = archive.costs(options.what)
+            _print(report, _tabulate(report), options.json)
         case "show":
             detail = archive.detail(options.what)
-            told = _tabulate(detail) if options.cost else _tell(detail, archive.transcript(options.what))
-            _print(detail, told, options.json)
+            _print(detail, _tell(detail, archive.transcript(options.what)), options.json)
         case "export":
             _export(archive, options.what, options.format)
         case "import":
@@ -139,30 +143,36 @@ def _describe(detail: SessionDetail) -> Iterator[str]:
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
 
 
-def _tabulate(detail: SessionDetail) -> Iterator[str]:
-    head = ("agent", "model", "calls", "in", "out", "cached", "cost")
+def _tabulate(report: CostReport) -> Iterator[str]:
+    head = ("agent", "model", "calls", "in", "out", "cache r/w", "$", "budget", "left", "")
     rows = [
         (
-            fit_line(spent.agent, 20),
-            fit_line(spent.model, 30),
-            str(spent.calls),
-            str(spent.usage.input_tokens),
-            str(spent.usage.output_tokens),
-            str(spent.usage.cache_read_tokens),
-            format_cost(spent.cost_usd),
+            f"{'  ' * min(row.depth - 1, 8) + '└ ' if row.depth else ''}{fit_line(row.agent, 20)}",
+            fit_line(row.model, 30),
+            *_count(row.calls, row.usage, row.cost_usd),
+            f"{row.source} {_say_budget(row.budget)}".strip(),
+            _say_budget(row.left),
+            f"stops {say_when(row.stops_in_s)}" if row.stops_in_s is not None else "",
         )
-        for spent in detail.spent
+        for row in report.rows
     ]
-    usage, calls = detail.usage, str(sum(spent.calls for spent in detail.spent))
-    tokens = (str(usage.input_tokens), str(usage.output_tokens), str(usage.cache_read_tokens))
-    table = [head, *rows, ("all", "", calls, *tokens, format_cost(detail.info.cost_usd))]
-    widths = [max(map(count_columns, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        cells = (
-            text + " " * (width - count_columns(text)) if at < 2 else text.rjust(width)
-            for at, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells)
+    total = ("all", "", *_count(report.calls, report.usage, report.cost_usd), "", "", "")
+    return tabulate(head, [*rows, total], left=2)
+
+
+def _count(calls: int, usage: Usage, cost: float | None) -> tuple[str, ...]:
+    cached = f"{shorten(usage.cache_read_tokens)}/{shorten(usage.cache_write_tokens)}"
+    return (
+        f"{calls:,}",
+        f"{usage.input_tokens:,}",
+        f"{usage.output_tokens:,}",
+        cached,
+        "?" if cost is None else f"{cost:.2f}",
+    )
+
+
+def _say_budget(amounts: dict[str, float]) -> str:
+    return ", ".join(say(unit, value) for unit, value in amounts.items())
 
 
 def _export(archive: Archive, what: str, format: str) -> None:

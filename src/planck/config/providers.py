@@ -15,7 +15,8 @@ from planck.config.models import (
     resolve_pair,
 )
 from planck.config.project import Project
-from planck.config.schema import KEYLESS
+from planck.config.reload import Resources
+from planck.config.schema import KEYLESS, QuotaEntry
 from planck.llm.address import Network, canonical
 from planck.llm.authorized import Authorized
 from planck.llm.catalog import CatalogModel
@@ -37,7 +38,7 @@ class Providers:
         self._environ = project.environ
         self._doubles = doubles
         self._transport: HttpTransport | None = None
-        self.quotas: Quotas | None = None
+        self.quotas: Quotas | None = _open_quotas(project, clock) if project.config.quotas else None
         """What all sessions of the user may take of a provider in a day; None: as much as they like."""
 
     def open(self, model: ModelSpec) -> Provider:
@@ -114,8 +115,26 @@ class Providers:
         return self._transport
 
     async def aclose(self) -> None:
+        if self.quotas is not None:
+            self.quotas.close()
         if self._transport is not None:
             await self._transport.aclose()
+
+
+def _open_quotas(project: Project, clock: Clock) -> Quotas:
+    from planck.store.quotas import QuotaFile  # most users have none
+
+    return QuotaFile(project.home / "quotas.db", _Limits(project.resources), clock)
+
+
+class _Limits:
+    """The quotas of the configuration as it is now."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def __call__(self) -> Mapping[str, QuotaEntry]:
+        return self._resources.config.quotas
 
 
 class _Opener:

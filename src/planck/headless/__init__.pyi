@@ -54,12 +54,16 @@ from planck.permissions.grants import revise_rule as revise_rule
 from planck.session.archive import Archive as Archive
 from planck.session.archive import SessionDetail as SessionDetail
 from planck.session.bus import LiveText as LiveText
+from planck.session.costs import CostReport as CostReport
+from planck.session.costs import CostRow as CostRow
 from planck.session.directory import SessionError as SessionError
 from planck.session.listing import SessionInfo as SessionInfo
 from planck.session.listing import Summary as Summary
 from planck.session.result import Exit as Exit
 from planck.session.result import RunResult as RunResult
 from planck.session.result import make_failure as make_failure
+from planck.session.stats import Figures as Figures
+from planck.session.stats import Stats as Stats
 from planck.session.transcript import Transcript as Transcript
 from planck.session.undo import FileDiff as FileDiff
 from planck.session.undo import Plan as Plan

@@ -18,6 +18,7 @@ from planck.records.authority import Mode
 from planck.records.events import (
     AgentStarted,
     Compacted,
+    ErrorEvent,
     ModeChanged,
     Origin,
     RequestKey,
@@ -41,11 +42,18 @@ from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.headless.window import WindowUse
+    from planck.session.costs import CostReport
     from planck.session.undo import FileDiff, Selection
     from planck.session.undo import Plan as UndoPlan
 
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
+_SAME_TEXTS = 3
+_SAID_AGAIN = (
+    f"a Stop hook sent the orchestrator on, and it ended {_SAME_TEXTS} times with the same text, so it is "
+    "not sent on again; say what it should do instead, or mend the hook"
+)
+_SAID_DETAILS = {"pattern": "final_text", "limit": _SAME_TEXTS}
 _MAX_STOPS = 5
 """How often Stop hooks may send one prompt's work on: a hook that never agrees must not hold it for ever."""
 
@@ -293,12 +301,18 @@ class OpenSession:
 
     async def settled(self) -> None:
         """Returns when nothing can wake the orchestrator any more, and no Stop hook sends it on."""
+        said: list[str] = []
         for again in range(_MAX_STOPS):
             await self._session.team.wait_until_settled()
             if not self._wired.hooks.has("Stop"):
                 return
             result = self.result(self._prompted)
             if result.status is not TurnStatus.COMPLETED:
+                return
+            said.append(result.text)
+            if said[-_SAME_TEXTS:] == [result.text] * _SAME_TEXTS:
+                fact = ErrorEvent(kind=ErrorKind.LIMIT_EXCEEDED, message=_SAID_AGAIN, details=_SAID_DETAILS)
+                await self._session.journal.record(None, 0, fact)
                 return
             verdict = await self._wired.hooks.stop(result.text, active=again > 0)
             if not verdict.blocked:
@@ -338,6 +352,13 @@ class OpenSession:
             session_name=self.name,
             duration_ms=duration_ms,
         )
+
+    def costs(self) -> "CostReport":
+        """What each agent used of which model, of which budget, and when that is used up: now."""
+        from planck.records.ledger import Ledger
+        from planck.session.costs import report_costs
+
+        return report_costs(Ledger(self._session.store.read()))
 
     async def go_on(self, *, timeout: float | None = None) -> RunResult:
         """Send the orchestrator back to what was interrupted, and wait as `run` does."""

@@ -52,6 +52,7 @@ class SessionWiring:
         self._journal = journal
         self._orchestrator_model = orchestrator_model
         self._names: dict[str, str] = {}
+        self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
@@ -141,7 +142,11 @@ class SessionWiring:
         permit = HookedPermit(gate, self.hooks, caller, scribe)
         executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
         kit = Kit(tools, Hooked(executor, self.hooks, caller, tools), plan.tools.prepare(spec, tools))
-        purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")
+        purse = self._purses.get(spec.id)
+        if purse is None:
+            purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")
+            self._purses[spec.id] = purse
+        purse.end()  # it may be built anew in the middle of a turn, after a crash
         seat = self.seats.seat_for(spec.model, spec.compactor, purse)
         runtime.peers.attach(tools, spec.tools, scribe)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))

@@ -85,6 +85,13 @@ class Accounts:
             self.limited = self.limited or amount != UNLIMITED
         return lent
 
+    def return_loan(self, id: str) -> BudgetSpent | None:
+        """Returns the fact that says so, whose follower is a `GiveBack`; None: nothing was lent."""
+        found = self._open.get(id)
+        if found and not found.bounded:
+            self.close(id)
+        return self.describe(found, "returned") if found and found.bounded else None
+
     def close(self, id: str) -> None:
         if account := self._open.pop(id, None):
             account.close()

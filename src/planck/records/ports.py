@@ -54,6 +54,8 @@ class Quotas(Protocol):
     def hold(self, provider: str, micro_usd: int, tokens: int) -> "QuotaHold | Err | None":
         """Sets the worst case of a request aside for whoever else asks; None: there is no quota."""
 
+    def close(self) -> None: ...
+
 
 class Keys(Protocol):
     """The keys that are known by now."""

@@ -2,19 +2,18 @@
 
 import shutil
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
 
 from planck.llm.redact import Redactor
 from planck.records.board import Board
 from planck.records.events import Event, Forked, Renamed, RequestKey, TurnEnd, TurnStatus, UsageSpent, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.rows import AgentRow
-from planck.records.usage import Usage
+from planck.records.usage import Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
 from planck.session.bus import Bus
 from planck.session.directory import SessionDirectory, SessionError, is_valid_name
@@ -38,7 +37,9 @@ from planck.store.store import StoreError
 from planck.toolkit.clock import RandomIds, SystemClock
 
 if TYPE_CHECKING:
+    from planck.session.costs import CostReport
     from planck.session.search import Hit
+    from planck.session.stats import Stats
     from planck.session.transcript import Transcript
     from planck.session.undo import FileDiff, Selection
 
@@ -52,18 +53,6 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     """In words: `idle`, `in a turn`, whom it waits for, or how it ended."""
     turns: int
     usage: Usage
-
-
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What one agent used of one model."""
-
-    agent_id: str
-    agent: str
-    model: str
-    calls: int = 0
-    usage: Usage = Usage()
-    cost_usd: float | None = 0.0
-    """None: a price is unknown."""
 
 
 class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,6 +137,24 @@ class Archive:
                 duration_ms=0,
             )
             return result if ended else mark_stopped(result, TurnStatus.INTERRUPTED)
+
+    def costs(self, id_or_name: str) -> "CostReport":
+        """What each agent used of which model, of which budget, and when that is used up."""
+        from planck.records.ledger import Ledger
+        from planck.session.costs import report_costs
+
+        with self._reading(id_or_name) as store:
+            ledger = Ledger()
+            with suppress(StoreError):  # what is sound of a damaged log counts
+                for event in store.read():
+                    ledger.add(event)
+            return report_costs(ledger)
+
+    def stats(self, days: int | None = None) -> "Stats":
+        """What all stored sessions of every workspace have used, today and in the days before."""
+        from planck.session.stats import count_sessions
+
+        return count_sessions(self._list(everywhere=True), self._clock.now()[:10], days)
 
     def why_blocked(self, id_or_name: str) -> list[str]:
         """Puts each wait in words; also of a session that another process runs now."""
@@ -361,21 +368,11 @@ def _read_log(store: SqliteReader) -> _Read:
                 before = spent.get(key) or Spent(
                     agent_id=key[0], agent=row.name if row else key[0], model=used.model
                 )
-                spent[key] = _add_use(before, used)
+                spent[key] = before.add(used.usage, used.cost_usd)
     except StoreError as e:
         problem = str(e)
     info = describe_holder(store.path, describe_log(store, fold, problem))
     return _Read(fold.board, info, spent, text)
-
-
-def _add_use(before: Spent, used: UsageSpent) -> Spent:
-    unknown = before.cost_usd is None or used.cost_usd is None
-    return replace(
-        before,
-        calls=before.calls + 1,
-        usage=before.usage + used.usage,
-        cost_usd=None if unknown else (before.cost_usd or 0.0) + (used.cost_usd or 0.0),
-    )
 
 
 def _describe_agent(row: AgentRow, board: Board, alive: bool) -> AgentInfo:

@@ -19,8 +19,8 @@ from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.member import Member
-from planck.team.settlement import answer_ask, report_task
-from planck.team.waits import Waits
+from planck.team.settlement import SAME_AGAIN, answer_ask, refuse_ring, report_task
+from planck.team.waits import NOTICE, REFUSE, Echoes, Waits
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
 
@@ -64,6 +64,7 @@ class Mail:
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
         self.waits = Waits()
+        self._echoes = Echoes()
         self.ledger = Ledger()
         self.accounts = Accounts()
         self._journal = journal
@@ -137,7 +138,8 @@ class Mail:
         envelope = replace(made, deadline=deadline)
         ring = self.waits.waiting(caller.id, on=target.id, id=envelope.id)
         if ring:
-            return self._refuse_ring(ring)
+            names = [self._members[id].name if id in self._members else id for id in ring]
+            return refuse_ring(names, ring)
         posting = _Posting(self, envelope, target)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._answers[envelope.id] = answer
@@ -225,13 +227,9 @@ class Mail:
 
     def give_back(self, member: Member, account: str) -> tuple[Entry, ...]:
         """Returns what says that a loan ended with its work; the rest is its lender's with that commit."""
-        found = self.accounts.get(account) if self.accounts.limited else None
-        if found is None:
+        fact = self.accounts.return_loan(account) if self.accounts.limited else None
+        if fact is None:
             return ()
-        if not found.bounded:
-            self.accounts.close(account)
-            return ()
-        fact = self.accounts.describe(found, "returned")
         return (Entry(member.id, member.actor.agent.turn, fact, GiveBack(self.accounts, account)),)
 
     def settle_unfinished(self, member: Member, opening: Envelope, why: str) -> tuple[Entry, ...]:
@@ -267,6 +265,9 @@ class Mail:
             self.ledger.open.pop(envelope.id)
         self._follow_root(envelope)
         target = self._members.get(envelope.receiver)
+        if (pair := self._find_pair(envelope)) and self._echoes.add(envelope, pair) == NOTICE:
+            told = SAME_AGAIN.format(NOTICE, self._members[envelope.receiver].name)
+            self.note_change(told, [self._members[envelope.sender]], envelope.call_id)
         if target:
             target.actor.accept(envelope, held=held)
         return target is not None
@@ -367,6 +368,11 @@ class Mail:
                 f"agents have sent each other {limits.messages} messages for one of the user, which is the "
                 "limit (limits.messages); do the rest yourself, or report what you have"
             )
+        elif (pair := self._find_pair(envelope)) and self._echoes.measure(envelope, pair) >= REFUSE:
+            details, text = (
+                {"pattern": "ping_pong", "limit": REFUSE},
+                SAME_AGAIN.format(REFUSE - 1, target.name),
+            )
         elif len(target.actor.agent.history.unread) + target.incoming >= limits.inbox:
             details = {"limit": limits.inbox}
             text = f"{target.name} has {limits.inbox} unread messages; wait until it has worked on them"
@@ -374,17 +380,15 @@ class Mail:
             return None
         return Err(ErrorKind.LIMIT_EXCEEDED, text, details)
 
+    def _find_pair(self, envelope: Envelope) -> tuple[int, int] | None:
+        """What both have done so far; None: it is none that one live agent sent to another by a call."""
+        if envelope.call_id is None:
+            return None
+        pair = self._members.get(envelope.sender), self._members.get(envelope.receiver)
+        return (pair[0].actor.agent.effects, pair[1].actor.agent.effects) if pair[0] and pair[1] else None
+
     def _count(self, root: str | None) -> int:
         return self.ledger.sent[root] + self.posting[root]
-
-    def _refuse_ring(self, ring: tuple[str, ...]) -> Err:
-        names = [self._members[id].name if id in self._members else id for id in ring]
-        return Err(
-            ErrorKind.DEADLOCK,
-            f"Deadlock detected: {' waits for '.join(names)}. "
-            "Use send_response or delegate_task to communicate without blocking.",
-            {"cycle": list(ring)},
-        )
 
     def _follow_root(self, fact: View) -> None:
         if isinstance(fact, Envelope) and fact.sender == USER and not is_news(fact):

@@ -1,10 +1,26 @@
 """What those who wait are told of the end of a turn."""
 
+from collections.abc import Sequence
+
 from planck.agent.actor import Ended
 from planck.records.events import TurnStatus
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.team.member import Member
 from planck.toolkit.tool import Outcome
+
+SAME_AGAIN = (
+    "{} messages to and fro with {} said the same, and neither of you did anything between them; do "
+    "something else, or say to the user what stops you"
+)
+
+
+def refuse_ring(names: Sequence[str], ring: Sequence[str]) -> Err:
+    return Err(
+        ErrorKind.DEADLOCK,
+        f"Deadlock detected: {' waits for '.join(names)}. "
+        "Use send_response or delegate_task to communicate without blocking.",
+        {"cycle": list(ring)},
+    )
 
 
 def answer_ask(member: Member, ended: Ended) -> Outcome:

@@ -1,0 +1,85 @@
+"""`planck stats` and `planck sessions show --cost`: what was used, by day, model, agent and budget."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from tests.command import WAIT, Bench
+from tests.teams import Brains, open_planck, spawned, write_team
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+DIME = {"id": "dear", "model": "m", "provider": "local", "max_output": 5}
+DIME["price"] = {"input": 0.0, "output": 20_000.0}
+MODEL = {"models": [DIME], "default_model": "dear"}
+LEAD = {"type": "orchestrator", "name": "lead"}
+
+
+async def test_stats_add_up_what_all_sessions_used_and_count_a_fork_s_past_once(tmp_path: Path) -> None:
+    async with WireServer([chat.text("one"), chat.text("two"), chat.text("three")]) as server:
+        bench = Bench(tmp_path, server.url, **MODEL)
+        await bench.run("run", "go", "--name", "first")
+        await bench.run("run", "go", "--name", "second")
+        await bench.run("run", "-r", "first", "--fork", "--name", "fork", "and on")
+        whole = await bench.run("stats", "--json")
+        today = await bench.run("stats", "--days", "1")
+        await bench.run("sessions", "delete", "first", "--yes")
+        without = await bench.run("stats", "--json")
+    stats = json.loads(whole.out)
+    assert (stats["sessions"], stats["turns"], stats["all"]["calls"]) == (3, 3, 3)
+    assert round(stats["all"]["cost_usd"], 6) == 0.3
+    assert (list(stats["by_model"]), len(stats["by_day"])) == (["dear"], 1)
+    assert stats["by_model"]["dear"] == stats["all"]
+    assert "3 sessions, 3 turns, since " in today.out
+    assert [line.split()[0] for line in today.out.splitlines() if line] == [
+        "3",
+        "day",
+        next(iter(stats["by_day"])),
+        "model",
+        "dear",
+        "all",
+    ]
+    assert json.loads(without.out)["all"]["calls"] == 3  # what its fork began with is only there now
+    for bad in ("0", "-1", "x"):
+        assert (await bench.run("stats", "--days", bad)).code == 2
+
+
+async def test_stats_of_nothing_say_so(tmp_path: Path) -> None:
+    done = await Bench(tmp_path, "http://127.0.0.1:9").run("stats")
+    assert (done.code, done.out) == (0, "0 sessions, 0 turns, in all\n")
+
+
+async def test_the_table_of_costs_has_each_agent_s_model_budget_and_rest(tmp_path: Path) -> None:
+    brains = Brains(
+        {
+            "lead": [
+                chat.calls(spawned("bob", budget={"usd": 0.6})),
+                chat.calls(("ask_agent", {"identifier": "bob", "identifier_type": "name", "question": "?"})),
+                chat.text("good"),
+            ],
+            "bob": [chat.text("yes")],
+        }
+    )
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url, **MODEL) as planck:
+        session = await planck.start(
+            team=write_team(tmp_path / "team", LEAD), max_budget_usd=2.0, name="calm-fox"
+        )
+        async with asyncio.timeout(WAIT):
+            await session.run("go")
+        live = session.costs()
+        await session.aclose()
+        stored = planck.archive.costs("calm-fox")
+        assert live == stored
+    lead, bob = stored.rows
+    assert (lead.source, lead.budget, round(lead.left["usd"], 6)) == ("run", {"usd": 2.0}, 1.1)
+    assert (bob.source, bob.budget, round(bob.left["usd"], 6), bob.depth) == ("lent", {"usd": 0.6}, 0.5, 1)
+    (tmp_path / "b").mkdir()
+    bench = Bench(tmp_path / "b", "http://127.0.0.1:9", sessions_dir=str(tmp_path / "home" / "sessions"))
+    done = await bench.run("sessions", "show", session.id, "--cost")
+    head, first, second, total = done.out.splitlines()
+    assert head.split() == ["agent", "model", "calls", "in", "out", "cache", "r/w", "$", "budget", "left"]
+    assert first.split()[:3] == ["lead", "dear", "3"]
+    assert first.split()[-4:] == ["0.30", "run", "$2.00", "$1.10"]
+    assert second.startswith("└ bob  dear")
+    assert second.split()[-4:] == ["0.10", "lent", "$0.60", "$0.50"]
+    assert total.split()[0:2] == ["all", "4"]
