@@ -100,7 +100,10 @@ async def crowd(folder: Path, seed: int, joined: bool) -> Counter[str]:
     def script(request: Any) -> Any:
         if choose.random() < 0.5:
             return Say(text="so " * choose.randint(0, 900) + "there")
-        return Say(text="I call", calls=[("chatter", {"n": n}) for n in range(choose.randint(1, 3))])
+        return Say(
+            text="I call",
+            calls=[("chatter", {"n": choose.randint(0, 10**9)}) for _ in range(choose.randint(1, 3))],
+        )
 
     planck, session = await opened(folder, script, chatter(20, 0.01))
     clients: list[tuple[int, Client]] = []

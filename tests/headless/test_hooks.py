@@ -121,7 +121,8 @@ async def test_a_stop_hook_sends_the_work_on_until_it_agrees(tmp_path: Path) -> 
 
 
 async def test_a_stop_hook_that_never_agrees_does_not_hold_it_for_ever(tmp_path: Path) -> None:
-    _, done, asked = await hooked(tmp_path, on("Stop", "exit 2"), chat.text("again"))
+    answers = [chat.text(f"again {number}") for number in range(9)]
+    _, done, asked = await hooked(tmp_path, on("Stop", "exit 2"), *answers)
     assert (done.code, len(asked)) == (0, 6)
 
 

@@ -505,7 +505,7 @@ async def test_a_ping_pong_of_delegations_ends_at_the_hop_limit(tmp_path: Path) 
             since = itertools.takewhile(lambda message: message["role"] == "user", reversed(messages))
             if all(message["content"].startswith("[response") for message in since):
                 return chat.text("noted")
-            return chat.calls(delegate(name, "your turn"))
+            return chat.calls(delegate(name, f"your turn {len(messages)}"))
 
         return brain
 

@@ -32,7 +32,7 @@ _NAMES = {
     "planck.permissions.grants": "revise_rule",
     "planck.session.archive": "Archive SessionDetail",
     "planck.session.bus": "LiveText",
-    "planck.session.costs": "CostReport CostRow",
+    "planck.session.costs": "CostReport",
     "planck.session.directory": "SessionError",
     "planck.session.listing": "SessionInfo Summary",
     "planck.session.result": "Exit RunResult make_failure",

@@ -55,7 +55,6 @@ from planck.session.archive import Archive as Archive
 from planck.session.archive import SessionDetail as SessionDetail
 from planck.session.bus import LiveText as LiveText
 from planck.session.costs import CostReport as CostReport
-from planck.session.costs import CostRow as CostRow
 from planck.session.directory import SessionError as SessionError
 from planck.session.listing import SessionInfo as SessionInfo
 from planck.session.listing import Summary as Summary
