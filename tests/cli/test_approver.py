@@ -203,7 +203,7 @@ async def test_a_server_s_changed_tools_are_asked_about_in_a_conversation(tmp_pa
         await run_.until("first done")
         at = await run_.until("MCP server 'fake' asks: mcp__fake__quiet, mcp__fake__new")
         at = await run_.until("it says: Now do something else.", at)
-        at = await run_.until("y once", at)
+        at = await run_.until("y n e o", at)
         run_.type("y")  # what it says is longer than the box: first all of it is shown
         at = await run_.until("y again approves it", at)
         run_.type("y")

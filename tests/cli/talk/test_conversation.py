@@ -15,6 +15,8 @@ from tests.wire.server import Asked, Reply, WireServer
 pytestmark = pytest.mark.serial
 
 FULL = ("--permission-mode", "full")
+KEYS = "n e o"
+"""Of the row below a question: from now on they count, and not before."""
 PNG = b"\x89PNG\r\n\x1a\n" + zlib.compress(b"x" * 100)
 
 
@@ -51,7 +53,7 @@ async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown(tmp_path: Pa
         (bench.work / "a.py").write_text("x = 1\n")
         run = await talk(bench, "go")
         at = await run.until("asks: edit")
-        at = await run.until("y once", at)
+        at = await run.until(KEYS, at)
         run.type("y")
         at = await run.until("you said yes, once", at)
         at = await run.until("✓ ", at)
@@ -66,7 +68,7 @@ async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
     async with WireServer([bash("touch ran"), chat.text("I look elsewhere")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
-        at = await run.until("y once")
+        at = await run.until(KEYS)
         run.type("e")
         at = await run.until("why not?", at)
         run.type("use git log instead\r")
@@ -81,7 +83,7 @@ async def test_esc_and_ctrl_c_refuse_a_question_and_the_turn_goes_on(tmp_path: P
     async with WireServer([bash("touch ran"), chat.text("I go on")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
-        at = await run.until("y once")
+        at = await run.until(KEYS)
         run.type(key)
         at = await run.until("you said no", at)
         at = await run.until("completed", at)
@@ -95,7 +97,7 @@ async def test_a_paste_at_a_question_approves_nothing(tmp_path: Path, paste: str
     async with WireServer([bash("touch ran"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
-        at = await run.until("y once")
+        at = await run.until(KEYS)
         run.type(paste)
         at = await run.until("what is pasted is no answer", at)
         run.type("\x1b")
@@ -113,6 +115,7 @@ async def test_a_command_that_does_not_fit_is_approved_only_once_all_of_it_was_s
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
         at = await run.until("o shows all")
+        at = await run.until(KEYS, at)
         assert "touch ran" not in run.text
         run.type("y")
         at = await run.until("touch ran", at)
@@ -128,17 +131,16 @@ async def test_two_questions_are_answered_in_any_order(tmp_path: Path) -> None:
     async with WireServer([bash("touch one", "touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
-        at = await run.until("[1/2]")
-        at = await run.until("y once", at)
+        at = await run.until("[1/2] orchestrator asks: bash · y s a n e o")
         run.type("2")
         at = await run.until("[2/2]", at)
         at = await run.until("touch ", at)  # whichever came second
         second = run.text[at : at + 3]
-        at = await run.until("y once", at)
+        at = await run.until(KEYS, at)
         run.type("y")
         await until(bench.work / second)
         at = await run.until("asks: bash", at)
-        at = await run.until("y once", at)
+        at = await run.until(KEYS, at)
         run.type("n")
         at = await run.until("completed", at)
         await leave(run, at)
@@ -298,3 +300,20 @@ async def test_what_is_queued_is_said_when_the_turn_has_ended(tmp_path: Path) ->
         await leave(run, at)
     assert last_message(server) == "and then this"
     assert len(server.asked) == 3
+
+
+async def test_a_plan_is_made_without_rights_and_carried_out_once_it_is_accepted(tmp_path: Path) -> None:
+    write = chat.calls(("write", {"path": "new.txt", "content": "text"}))
+    replies = [write, chat.text("1. write new.txt"), write, chat.text("written")]
+    async with WireServer(replies) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, *FULL)
+        run.type("/plan make new.txt\r")
+        at = await run.until("that is the plan")
+        assert not (bench.work / "new.txt").exists()
+        run.type("/plan accept\r")
+        at = await run.until("written", at)
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert (bench.work / "new.txt").exists()
+    assert "Go on with the plan." in str(server.asked[2].json["messages"][-1])

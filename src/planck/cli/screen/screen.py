@@ -178,6 +178,11 @@ class Screen:
         return self._console.here
 
     @property
+    def asking(self) -> bool:
+        """Whether a key would answer a question now."""
+        return self._strokes.asking
+
+    @property
     def height(self) -> int:
         return self._console.size()[1]
 
@@ -314,6 +319,7 @@ class Screen:
         self._region.paint(self._frame(*size), size[0], finished)
         if asking:
             self._strokes.arm()
+            self.touch()  # what is live may say that keys count now
 
     def _frame(self, columns: int, lines: int) -> Frame:
         width = max(4, columns - 1)

@@ -85,6 +85,10 @@ class Strokes:
         assert self._posed is not None
         self._question = Question(self._posed, *self._last)
 
+    @property
+    def asking(self) -> bool:
+        return self._question is not None
+
     def give_up(self) -> None:
         """There is nobody any more; what was being written is kept in the history."""
         if self._answer and not self._answer.done():

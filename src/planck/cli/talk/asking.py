@@ -28,6 +28,8 @@ class Asking:
         self._talk = talk
         self._screen = screen
         self._at = 0
+        self._count = 0
+        """Of the questions when keys were asked for: the row says what they mean."""
         self._shown = ""
         """The question whose box is on the screen."""
         self._seen: set[str] = set()
@@ -77,11 +79,12 @@ class Asking:
             who = fit_line(self._reason_for.agent, 40)
             return ((f"▲ why not? Enter sends it to {who}; Esc: no, without a reason", "yellow bold"),)
         at = min(self._at, len(pending) - 1)
-        number = f"[{at + 1}/{len(pending)}] " if len(pending) > 1 else ""
-        more = " · Tab: the next" if len(pending) > 1 else ""
+        count = min(self._count, len(pending))
+        number = f"[{at + 1}/{count}] " if count > 1 else ""
         what = fit_line(describe_subject(pending[at]), 60)
-        keys = " ".join(list_keys(pending[at]))
-        return ((f"▲ {number}{fit_line(pending[at].agent, 40)} asks: {what} · {keys}{more}", "yellow bold"),)
+        keys = f" · {' '.join(list_keys(pending[at]))}" if self._screen.asking else ""
+        more = " · Tab: the next" if keys and count > 1 else ""
+        return ((f"▲ {number}{fit_line(pending[at].agent, 40)} asks: {what}{keys}{more}", "yellow bold"),)
 
     def take_reason(self, text: str) -> bool:
         """Whether a line was the reason of a no, rather than something to say."""
@@ -99,6 +102,7 @@ class Asking:
         question = pending[self._at]
         self._again.clear()
         changes = self._inbox.changes
+        self._count = len(pending)
         if self._shown != question.id or self._is_away():
             self._show(question, len(pending))
         keys = [*list_keys(question), *_REFUSE]

@@ -68,7 +68,8 @@ def _fit_facts(facts: list[Line], width: int, rows: int) -> list[Line]:
         most = rows - len(shown) - (len(facts) - number - 1)
         wrapped = list(islice(wrap(fact, width, " " * _LABEL), most + 1))
         if len(wrapped) > most:  # the last that is shown says that it goes on
-            wrapped[most - 1 :] = [cut((*wrapped[most - 1], *wrapped[most]), width)]
+            goes_on = tuple(span for span in wrapped[most] if span[0].strip())
+            wrapped[most - 1 :] = [cut((*wrapped[most - 1], (" ", ""), *goes_on, (" …", "")), width)]
         shown += wrapped
     return shown
 

@@ -27,7 +27,7 @@ class _Source:
         self._talk = talk
 
     def find(self, what: str) -> Callable[[], Pairs] | None:
-        fixed = {"mode": MODES, "effort": EFFORTS, "theme": THEMES}
+        fixed = {"plan": ("accept",), "mode": MODES, "effort": EFFORTS, "theme": THEMES}
         if what in fixed:
             return _Fixed(fixed[what])
         known: dict[str, Callable[[], Pairs]] = {

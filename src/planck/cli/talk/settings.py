@@ -42,7 +42,11 @@ async def change_mode(talk: "Talk", rest: str) -> None:
 
 
 async def plan(talk: "Talk", rest: str) -> None:
-    await change_mode(talk, "plan")
+    if rest == "accept":
+        await talk.accept_plan()
+        return
+    if talk.mode != "plan":
+        await change_mode(talk, "plan")
     if rest:
         await talk.say(rest)
     else:

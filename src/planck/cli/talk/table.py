@@ -4,7 +4,9 @@ from typing import Literal
 
 import msgspec
 
-Completes = Literal["", "model", "mode", "effort", "member", "session", "team", "theme", "format", "command"]
+Completes = Literal[
+    "", "plan", "model", "mode", "effort", "member", "session", "team", "theme", "format", "command"
+]
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -46,7 +48,7 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         "settings",
         (
             Command("mode", "[MODE]", "what may be done without asking", "mode"),
-            Command("plan", "", "read only, and make a plan that you accept to go on"),
+            Command("plan", "[TASK | accept]", "read only, and make a plan that you accept to go on", "plan"),
             Command("permissions", "", "the rules in force, and where each comes from"),
             Command("model", "[NAME]", "the model in use; with a name, go on with another", "model"),
             Command("effort", "[LEVEL]", "how much the model thinks: low, medium, high", "effort"),

@@ -199,6 +199,16 @@ class Talk:
         self._work = asyncio.get_running_loop().create_task(self._work_through(head, agent, turn))
         self._changed()
 
+    async def accept_plan(self) -> None:
+        """Has the plan carried out, with the rights that there were before it was made."""
+        if self.busy:
+            say(self.stage, "it is at work; when the plan is there, /plan accept goes on with it", "yellow")
+            return
+        head = self.session.head
+        await self.session.accept_plan()
+        self._work = asyncio.get_running_loop().create_task(self._work_through(head, "", 0))
+        self._changed()
+
     async def _send(self, text: str, agent: str, images: tuple[Image, ...], *, steer: bool = False) -> None:
         """With it goes what the user ran in a shell since the last message."""
         ran, self._ran = self._ran, []
@@ -313,6 +323,8 @@ class Talk:
         row = self._find_row(agent) if agent else None
         status = row.last_turn.replace("_", " ") if row else result.status
         say(self.stage, f"{status} · {summarise(result)}", "dim")
+        if self.mode == "plan" and status == TurnStatus.COMPLETED and not agent:
+            say(self.stage, "that is the plan: /plan accept goes on with it; or say what to change", "bold")
         if not self.stage.live:  # a script learns how its last line went
             self.code = Exit(result.exit_code)
         return status == TurnStatus.COMPLETED
