@@ -9,9 +9,7 @@ import msgspec
 
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
-from planck.headless.feed import Feed, FeedClient
 from planck.headless.kit import check_tool
-from planck.headless.requests import Prompts, make_key
 from planck.headless.wiring import SessionWiring
 from planck.records import codec
 from planck.records.authority import Mode
@@ -41,6 +39,8 @@ from planck.toolkit.clock import RandomIds
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.headless.feed import Feed, FeedClient
+    from planck.headless.requests import Prompts
     from planck.headless.window import WindowUse
     from planck.session.costs import CostReport
     from planck.session.undo import FileDiff, Selection
@@ -252,6 +252,8 @@ class OpenSession:
         member = self._member(agent)
         if not id:
             return await self._send(member, said, steer, origin)
+        from planck.headless.requests import make_key  # few prompts have a key
+
         request = make_key(id, said if isinstance(said, str) else codec.encode_str(said), steer, agent)
         async with self._known_prompts().alone(request) as first:
             return first or await self._send(member, said, steer, origin, request)
@@ -291,9 +293,11 @@ class OpenSession:
         seeing = msgspec.structs.replace(model, images=True)
         await agent.take_seat(self._wired.seats.seat_for(seeing, agent.spec.compactor, agent.purse))
 
-    def _known_prompts(self) -> Prompts:
+    def _known_prompts(self) -> "Prompts":
         """Read from the log when the first key is used: most sessions have none."""
         if self._prompts is None:
+            from planck.headless.requests import Prompts
+
             self._prompts = Prompts()
             self._prompts.fold(self._session.read())
             self._session.attach(self._prompts)
@@ -447,13 +451,15 @@ class OpenSession:
         """By agent: what it has said, thought and put out since the log knows it; ends of 64 KiB each."""
         return self._session.journal.live.snapshot()
 
-    def feed(self, after: int = 0, *, joined: bool = False) -> FeedClient:
+    def feed(self, after: int = 0, *, joined: bool = False) -> "FeedClient":
         """A client: the log after a number, one `live`, then what happens, each frame encoded once for all.
 
         A client that falls behind is cut off with `Behind`, and goes on from the log. `joined`: at most 30
         frames of deltas a second and agent.
         """
         if joined not in self._feeds:
+            from planck.headless.feed import Feed  # a run alone has no clients
+
             self._feeds[joined] = Feed(self._session, joined=joined)
         return self._feeds[joined].open(after)
 
