@@ -8,6 +8,7 @@ from planck.cli.talk.blocks import Answer, Block, Told, draw_call, draw_said
 from planck.cli.talk.pieces import Pieces
 from planck.cli.talk.styled import Span, make_line
 from planck.headless import SessionEvent
+from planck.records.amounts import say, say_when
 from planck.records.events import FileChanged, view
 from planck.records.specs import AgentSpec
 from planck.records.visible import fit_line
@@ -185,6 +186,22 @@ class Teller:
             return []
         return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red")]
 
+    def _tell_budget(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        """Only what becomes scarce: what each answer cost is no line of its own."""
+        if data.get("why") == "last_step":
+            return [
+                self._note(event.agent_id, "! budget: one answer more, without tools, to report", "yellow")
+            ]
+        if data.get("why") != "notice":
+            return []
+        account, limit, spent = data.get("account", ""), data.get("limit", {}), data.get("spent", {})
+        who = self.name(account) if account in self._names else f"the {account}"
+        unit = max(limit, key=lambda one: spent.get(one, 0) / limit[one])
+        stops = data.get("stops_in_s")
+        when = f"; at this rate it stops {say_when(stops)}" if stops else ""
+        used = f"! budget: {who} has used 80 % of {say(unit, limit[unit])} ({say(unit, spent.get(unit, 0))})"
+        return [self._note(None, used + when, "yellow")]
+
     def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         before, after = data["tokens_before"], data["tokens_after"]
         shorter = f"history {data['how']}: {before:,} tokens are {after:,} now; the log keeps all"
@@ -230,6 +247,7 @@ _HANDLERS = {
     "permission_decision": Teller._decide,
     "error": Teller._fail,
     "compacted": Teller._compact,
+    "budget": Teller._tell_budget,
     "mode_changed": Teller._change_mode,
     "model_changed": Teller._change_model,
     "rewound": Teller._rewind,
