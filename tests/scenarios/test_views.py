@@ -284,6 +284,9 @@ async def test_the_user_is_asked_about_the_place_and_a_rule_vouches_for_no_progr
             './build\n{"cwd":"part"}',
             'write {"path":"part/h","content":"h"}',
         ]
+        previews = [one.preview for one in asked.questions]
+        assert "run in 'part': ./build" in previews[0]
+        assert "create h (1 bytes)" in previews[1], "of the very call that would run"
         assert await results(session, "write") == ["Created h (1 bytes).", "protected_path"]
         assert await results(session, "bash") == [f"{stage.work}\n", f"{stage.work}/part\n"]
 

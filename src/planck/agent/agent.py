@@ -204,6 +204,8 @@ class Agent:
 
     def settle(self, tally: Tally) -> list[View]:
         """The facts of what was used in vain: calls of which no answer came, summaries that did not help."""
+        if tally.empty:
+            return []
         answered, cut = tally.take()
         return self._spend_in_vain(answered + cut)
 
@@ -249,16 +251,17 @@ class Agent:
 
     async def record_answer(self, message: AssistantMessage) -> list[ReadCall]:
         """Record what the model said, what it cost and which calls begin, in one commit; returns those."""
-        self.tally.answer(Usage())
+        self.tally.answer()
         spent = [*self.settle(self.tally), *self._spend(message.usage)]
         self.turn_text = message.text or self.turn_text
         self.repeats.next_step()
-        excess = self._find_excess(message) or self._refuse_unpaid(len(message.tool_calls))
+        asked = message.tool_calls
+        excess = self._find_excess(message, len(asked)) or self._refuse_unpaid(len(asked))
         if excess:
             self.excesses += 1
-            calls = refuse_calls(message.tool_calls, excess)
+            calls = refuse_calls(asked, excess)
         else:
-            calls = [*map(self.repeats.refuse, read_calls(self.tools, message.tool_calls))]
+            calls = [*map(self.repeats.refuse, read_calls(self.tools, asked))]
         starts = [ToolStart(id=read.call.id, name=read.call.name, args=read.shown) for read in calls]
         await self.scribe.record(AssistantSaid(message=message), *spent, *starts)
         if self._out and not calls:
@@ -276,9 +279,9 @@ class Agent:
         held.settle(taken)
         return None
 
-    def _find_excess(self, message: AssistantMessage) -> Err | None:
+    def _find_excess(self, message: AssistantMessage, calls: int) -> Err | None:
         """Why no call of an answer is run; a stop by `length` with calls in it is one that was cut here."""
-        calls, bounds = len(message.tool_calls), self.bounds
+        bounds = self.bounds
         if calls > bounds.calls:
             text = (
                 f"the answer brought {calls} calls or more, at most {bounds.calls} are taken, so none was run"

@@ -285,6 +285,8 @@ class HookedPermit:
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext
     ) -> Err | Confinement | Trial | None:
+        if not self._hooks.has("PreToolUse"):
+            return await self._gate.decide(tool, args, ctx)
         verdict = await self._hooks.before_tool(self._agent, ctx.call_id, tool.name, args)
         if not verdict.blocked:
             if verdict.updated is not None:

@@ -44,7 +44,7 @@ class Answer:
         self.size = 0
         """Bytes that were kept so far."""
         self._calls = 0
-        self._parts = 0
+        self.parts = 0
         self.too_large = False
         self.loops = False
         self.window = dialect.model.context_window
@@ -114,21 +114,21 @@ class Answer:
         if text and not text.isspace():
             self.moved = True
         if self.size > self._most_bytes:
-            self._break_off()
+            self.break_off()
 
     def begin_part(self) -> None:
-        self._parts += 1
-        if self._parts > _MOST_PARTS:
-            self._break_off()
+        self.parts += 1
+        if self.parts > _MOST_PARTS:
+            self.break_off()
 
     def begin_call(self) -> None:
         self.begin_part()
         self._calls += 1
         self.moved = True
         if self._calls > self._most_calls:
-            self._break_off()
+            self.break_off()
 
-    def _break_off(self) -> NoReturn:
+    def break_off(self) -> NoReturn:
         self.too_large = True
         raise TooLarge
 
@@ -150,7 +150,9 @@ class Written:
     __slots__ = ("_answer", "_bytes")
 
     def __init__(self, answer: Answer) -> None:
-        answer.begin_part()
+        answer.parts += 1
+        if answer.parts > _MOST_PARTS:
+            answer.break_off()
         self._answer = answer
         self._bytes = bytearray()
 

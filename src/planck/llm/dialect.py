@@ -18,13 +18,14 @@ from planck.records.specs import ModelSpec, ToolSpec
 Json = dict[str, Any]
 
 _KEPT = 1024
-"""Tool sets remembered: one for each agent that shares the provider."""
+"""Tool sets and system prompts remembered: one for each agent that shares the provider."""
 
 
 class Dialect:
     """A provider; a vendor's own says how things are rendered, as JSON, and how an answer begins.
 
-    What it does not say is rendered as Chat Completions have it. Nothing of a request is kept.
+    What it does not say is rendered as Chat Completions have it. Nothing of a request is kept but
+    the bytes of what each one repeats.
     """
 
     name: ClassVar[str]
@@ -41,6 +42,7 @@ class Dialect:
         self.exchange = Exchange(transport, endpoint, url, headers)
         self._lead = f',"{self.messages_field}":['.encode()
         self._wire_key = f"{self.name}:{model.model}"
+        self._systems: dict[str, bytes] = {}
         self._tools: dict[int, tuple[Sequence[ToolSpec], msgspec.Raw]] = {}
 
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
@@ -95,8 +97,16 @@ class Dialect:
 
     def encode_messages(self, request: Request) -> list[bytes]:
         history = self.encode_history(request)
-        system = {"role": "system", "content": request.system}
-        return [codec.encode(system), *history] if request.system else history
+        return [self._encode_system(request.system), *history] if request.system else history
+
+    def _encode_system(self, text: str) -> bytes:
+        """Encoded once for as long as it is the same: it has thousands of words, and each step sends it."""
+        known = self._systems.get(text)
+        if known is None:
+            if len(self._systems) >= _KEPT:
+                self._systems.clear()
+            known = self._systems[text] = codec.encode({"role": "system", "content": text})
+        return known
 
     def encode_history(self, request: Request) -> list[bytes]:
         """Each message is encoded once in the life of a history; the list is the history's own."""

@@ -117,6 +117,9 @@ class Gate:
 class Call(msgspec.Struct, frozen=True):
     tool: Tool
     args: dict[str, Any]
+    """From the workspace on, wherever the agent starts."""
+    given: dict[str, Any]
+    """As the tool gets them."""
     ctx: ToolContext
 
 
@@ -139,7 +142,7 @@ class AgentGate:
     ) -> Err | Confinement | Trial | None:
         """Returns the rights that the call then has; each denial and each answer is in the log first."""
         gate = self._gate
-        args = place_call(tool, args, ctx)
+        given, args = args, place_call(tool, args, ctx)
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if tool.stranger and verdict.decision is not Decision.DENY:
             verdict = ask_about_address(verdict, await tool.stranger(args))
@@ -152,12 +155,12 @@ class AgentGate:
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
         if rights := gate.find_trial(self.authority, verdict, tool, args):
-            return _Tried(self, Call(tool, args, ctx), verdict, rights)
-        return await self.ask(Call(tool, args, ctx), verdict)
+            return _Tried(self, Call(tool, args, given, ctx), verdict, rights)
+        return await self.ask(Call(tool, args, given, ctx), verdict)
 
     async def insist(self, tool: Tool, args: dict[str, Any], ctx: ToolContext, why: str) -> Err | Confinement:
         """Asks about a call that the rules may allow; what they deny stays denied."""
-        args = place_call(tool, args, ctx)
+        given, args = args, place_call(tool, args, ctx)
         verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
@@ -165,7 +168,7 @@ class AgentGate:
             verdict = ask_about_address(verdict, await tool.stranger(args))
         if refused := self._never(tool, args, ctx):
             return refused
-        return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
+        return await self.ask(Call(tool, args, given, ctx), replace(verdict, why=why))
 
     async def ask(self, call: Call, verdict: Verdict) -> Err | Confinement:
         """Puts the question; nobody there to answer: no."""
@@ -190,7 +193,7 @@ class AgentGate:
         tool, args, ctx = call.tool, call.args, call.ctx
         question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
         dry = replace(ctx, confinement=verdict.confinement)
-        preview = await self.rehearsal.rehearse(tool, args, dry) if self.rehearsal else ""
+        preview = await self.rehearsal.rehearse(tool, call.given, dry) if self.rehearsal else ""
         question = replace(
             question,
             session_id=approvals.session_id,

@@ -1,6 +1,7 @@
 """`judge`, a pure function: from mode, effect and rules to allow, deny or ask, and the rights of the call."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -48,7 +49,7 @@ def judge(
 ) -> Verdict:
     """Decides. Rules narrow every mode and answer what would be asked; none lifts what a mode denies."""
     verdict = _judge(authority, around, tool, effect, confinable, args)
-    reason = _read_escalation(tool, args)
+    reason = _read_escalation(tool, args) if "escalate" in args else ""
     return _escalate(verdict, authority, around, reason) if reason else verdict
 
 
@@ -81,7 +82,7 @@ def _judge(
     if tool == WEB and not authority.network:
         return Verdict(Decision.DENY, _rights(authority, around), "this agent may not use the network")
     base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
-    why = _explain_mode(authority.mode, effect, confinable, around)
+    why = _explain_mode(authority.mode, effect, confinable, around.no_sandbox)
     if tool == WEB and base is Decision.ASK:
         why = "a host is a question until a rule names it"
     if base is Decision.DENY:
@@ -169,14 +170,14 @@ def _rights(
     )
 
 
-def _explain_mode(mode: Mode, effect: Effect, confinable: bool, around: Surroundings) -> str:
-    no_sandbox = (
-        f", and no sandbox works here: {around.no_sandbox}" if confinable and not around.sandbox else ""
-    )
+@lru_cache(maxsize=64)
+def _explain_mode(mode: Mode, effect: Effect, confinable: bool, no_sandbox: str) -> str:
+    contained = confinable and not no_sandbox
+    no_sandbox = f", and no sandbox works here: {no_sandbox}" if confinable and no_sandbox else ""
     match mode, effect:
         case (Mode.FULL, _) | (_, Effect.NONE | Effect.TEAM):
             return f"mode {mode.value!r} allows it"
-        case (Mode.READ_ONLY | Mode.PLAN | Mode.WORKSPACE, Effect.COMMAND) if confinable and around.sandbox:
+        case (Mode.READ_ONLY | Mode.PLAN | Mode.WORKSPACE, Effect.COMMAND) if contained:
             return f"mode {mode.value!r}: it runs in the sandbox"
         case ((Mode.READ_ONLY | Mode.PLAN), _):
             return f"mode {mode.value!r} allows no effects{no_sandbox}"

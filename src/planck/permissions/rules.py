@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from planck.permissions.matching import Match, holds, vouches
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.shell.launch import basename
 from planck.shell.plain import Segment, segments
-from planck.shell.reach import find_reach
+from planck.shell.reach import Reach, find_reach
 
 WEB = "web_fetch"
 """The tool whose rules may name a host."""
@@ -29,9 +30,6 @@ class Decision(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
-
-
-_STRICTNESS = (None, Decision.ALLOW, Decision.ASK, Decision.DENY)
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -104,20 +102,22 @@ def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]
         return Ruling(None)
     command = args.get("command")
     parts: tuple[Segment, ...] | None = ((),)
-    narrowed: list[Ruling] = []
+    found = Ruling(None)
     if isinstance(command, str) and any(one.words for one in mine):
-        parts = segments(command)
+        line = _read_line(command) if len(command) <= _MAX_KEPT else _Line(command)
+        parts = line.parts
         narrowing = [one for one in mine if one.words and one.rule.decision is not Decision.ALLOW]
-        narrowed = _narrow(narrowing, command, parts) if narrowing else []
-    narrowed += [
-        Ruling(one.rule.decision, one)
-        for one in mine
-        if not one.words and one.rule.decision is not Decision.ALLOW
-    ]
-    if narrowed:
-        found = max(narrowed, key=lambda ruling: _STRICTNESS.index(ruling.decision))
-        return msgspec.structs.replace(found, unreadable=parts is None)
+        found = _narrow(narrowing, line.reach) if narrowing else found
+    for one in mine:
+        if one.words or one.rule.decision is Decision.ALLOW or found.decision is Decision.DENY:
+            continue
+        if found.decision is not one.rule.decision:
+            found = Ruling(one.rule.decision, one)
+    if found.decision is not None:
+        return msgspec.structs.replace(found, unreadable=True) if parts is None else found
     allowing = [one for one in mine if one.rule.decision is Decision.ALLOW]
+    if not allowing:
+        return Ruling(None, unreadable=parts is None)
     if parts is None:
         allowing = [one for one in allowing if not one.words]
         return msgspec.structs.replace(_allow(allowing, [((), False)]), unreadable=True)
@@ -139,23 +139,50 @@ def _is_host(pattern: str, host: str) -> bool:
     return bool(host) and host == pattern
 
 
-def _narrow(rules: Sequence[SourcedRule], command: str, parts: tuple[Segment, ...] | None) -> list[Ruling]:
-    """Finds the rules that deny or ask. One that only might be meant asks."""
-    reach = find_reach(command, parts)
+class _Line:
+    """What a command line says by itself, whatever the rules are."""
+
+    __slots__ = ("_command", "_reach", "parts")
+
+    def __init__(self, command: str) -> None:
+        self.parts = segments(command)
+        self._command = command
+        self._reach: Reach | None = None
+
+    @property
+    def reach(self) -> Reach:
+        """Looked for only where a rule denies or asks."""
+        if self._reach is None:
+            self._reach = find_reach(self._command, self.parts)
+        return self._reach
+
+
+_MAX_KEPT = 2_000
+"""Characters of a line that is remembered: it is judged, tried, asked about, and often run again."""
+_read_line = lru_cache(maxsize=128)(_Line)
+
+
+def _narrow(rules: Sequence[SourcedRule], reach: Reach) -> Ruling:
+    """Finds the strictest rule that denies or asks, of several the first. One that only might be meant
+    asks."""
     if not reach.unknown and all(words[0].literal for words in reach.commands):
         names = {basename(words[0]) for words in (*reach.commands, *reach.perhaps)}
         rules = [one for one in rules if one.program in names]
-    found = []
+    found = Ruling(None)
     for one in rules:
+        if found.decision is one.rule.decision or found.decision is Decision.DENY:
+            continue
         match = holds(one.words, reach.commands)
         if match is Match.NO and holds(one.words, reach.perhaps) is not Match.NO:
             match = Match.MAYBE
         if match is Match.YES:
-            found.append(Ruling(one.rule.decision, one))
+            found = Ruling(one.rule.decision, one)
+        elif found.decision is not None:
+            continue  # what might be meant asks, and one does already
         elif match is Match.MAYBE:
-            found.append(Ruling(Decision.ASK, one, note="it might be meant here"))
+            found = Ruling(Decision.ASK, one, note="it might be meant here")
         elif reach.unknown:
-            found.append(Ruling(Decision.ASK, one, note=f"it might be meant here: {reach.unknown}"))
+            found = Ruling(Decision.ASK, one, note=f"it might be meant here: {reach.unknown}")
     return found
 
 

@@ -1,8 +1,7 @@
 from collections.abc import Iterable
-from operator import add
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -15,7 +14,13 @@ class Usage(msgspec.Struct, frozen=True):
     reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(*map(add, astuple(self), astuple(other)))
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
 
     @property
     def context_tokens(self) -> int:
@@ -41,10 +46,16 @@ class Tally:
             self._cut += self._in_flight
             self._in_flight = _NOTHING
 
-    def answer(self, usage: Usage) -> None:
+    def answer(self, usage: Usage | None = None) -> None:
         """It was answered; `usage` is what is still to be recorded of it."""
-        self._answered += usage
+        if usage is not None:
+            self._answered += usage
         self._in_flight = _NOTHING
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was used that is not recorded."""
+        return self._answered is self._cut is self._in_flight is _NOTHING
 
     def take(self) -> tuple[Usage, Usage]:
         """Returns what was answered and what was cut; from here on nothing was."""

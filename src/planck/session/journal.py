@@ -41,7 +41,9 @@ class SessionJournal:
 
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         ts = self._clock.now()
-        drafts = [self._draft(ts, entry.agent_id, entry.turn, entry.fact) for entry in entries]
+        # One look for one commit: nothing else runs between its facts.
+        redactor = (self._redactor() or None) if self._redactor else None
+        drafts = [_draft(ts, entry, redactor) for entry in entries]
         events = await self._store.append(drafts, _Effects(entries))
         if barrier:
             await self._store.barrier()
@@ -110,22 +112,6 @@ class SessionJournal:
         """No more is published; readers get what is queued, then the end."""
         self._bus.close()
 
-    def _draft(self, ts: str, agent_id: str | None, turn: int, fact: View) -> Draft:
-        if fact.type in DELTAS:
-            raise StoreError(
-                ErrorKind.EPHEMERAL_NOT_LOGGABLE, f"{fact.type!r} is a delta: publish it, it is never stored"
-            )
-        if self._redactor and isinstance(fact, FileChanged) and fact.before:
-            before, keys = self._redactor().cut(fact.before)
-            fact = msgspec.structs.replace(fact, before=before, keys=keys) if keys else fact
-        try:
-            data = codec.encode(fact)
-        except (TypeError, ValueError, OverflowError, RecursionError) as e:
-            raise StoreError(ErrorKind.LOG_ENCODE_FAILED, f"a {fact.type!r} event is no JSON: {e}") from e
-        if self._redactor:
-            data = self._redactor()(data)
-        return Draft(ts, agent_id, turn, fact.type, msgspec.Raw(data))
-
     def _show(self, agent_id: str | None, turn: int, delta: View) -> None:
         self.live.hear(agent_id, delta)
         if not self._bus.watched:
@@ -134,6 +120,24 @@ class SessionJournal:
         if self._redactor and not isinstance(delta, PIECES):
             data = self._redactor()(data)
         self._bus.publish(Event(None, self._clock.now(), agent_id, turn, delta.type, msgspec.Raw(data)))
+
+
+def _draft(ts: str, entry: Entry, redactor: Redactor | None) -> Draft:
+    fact = entry.fact
+    if fact.type in DELTAS:
+        raise StoreError(
+            ErrorKind.EPHEMERAL_NOT_LOGGABLE, f"{fact.type!r} is a delta: publish it, it is never stored"
+        )
+    if redactor is not None and isinstance(fact, FileChanged) and fact.before:
+        before, keys = redactor.cut(fact.before)
+        fact = msgspec.structs.replace(fact, before=before, keys=keys) if keys else fact
+    try:
+        data = codec.encode(fact)
+    except (TypeError, ValueError, OverflowError, RecursionError) as e:
+        raise StoreError(ErrorKind.LOG_ENCODE_FAILED, f"a {fact.type!r} event is no JSON: {e}") from e
+    if redactor is not None:
+        data = redactor(data)
+    return Draft(ts, entry.agent_id, entry.turn, fact.type, msgspec.Raw(data))
 
 
 class _Effects:

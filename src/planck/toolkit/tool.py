@@ -178,6 +178,10 @@ def outcome_of(value: Any) -> Outcome:
     Text is the output; `Ok`, `Err`, a map with "output", the error envelope as a map and `("ok"|"error",
     value)` are what they say; any other value becomes JSON.
     """
+    if type(value) is Ok:
+        value = value.value
+    if type(value) is dict and type(value.get("output")) is str and "error" not in value:  # nearly all are so
+        return Ok({key: inner for key, inner in value.items() if type(key) is str})
     match value:
         case Err():
             return value

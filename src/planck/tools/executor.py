@@ -184,16 +184,14 @@ class Executor:
             )
             if rights is not None and not isinstance(rights, Err | Confinement):
                 trial = rights
-                tried = msgspec.structs.replace(ctx, confinement=trial.confinement)
-                outcome = await self._in_slot(tool, args, tried, progress, slots)
+                outcome = await self._in_slot(tool, args, (ctx, trial.confinement), progress, slots)
                 rights = await self._wait(trial.settle(outcome), progress)
                 if rights is None:
                     return outcome
                 progress.forget()
             if isinstance(rights, Err):
                 return rights
-            ctx = msgspec.structs.replace(ctx, confinement=rights)
-            return await self._in_slot(tool, args, ctx, progress, slots)
+            return await self._in_slot(tool, args, (ctx, rights), progress, slots)
         except PlanckError as failure:
             return failure.err
         except Exception as problem:
@@ -214,13 +212,14 @@ class Executor:
         self,
         tool: Tool,
         args: dict[str, Any],
-        ctx: ToolContext,
+        given: tuple[ToolContext, Confinement | None],
         progress: "_Progress",
         slots: asyncio.Semaphore,
     ) -> Any:
+        """`given`: the call's context, and the rights that it now has."""
         async with slots:
             deadline = asyncio.get_running_loop().time() + tool.timeout
-            ctx = msgspec.structs.replace(ctx, deadline=deadline)
+            ctx = msgspec.structs.replace(given[0], confinement=given[1], deadline=deadline)
             return await self._in_time(tool, args, ctx, progress)
 
     async def _in_time(

@@ -73,6 +73,8 @@ def bound(text: str) -> str:
 
 
 def _outcome(name: str, returned: Any) -> Outcome:
+    if type(returned) is Ok and type(returned.value) is dict and "output" in returned.value:
+        return outcome_of(returned)
     match returned:
         case Ok(value={"ok": False, "error": _} | {"output": _}):
             return outcome_of(returned)
