@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from planck.permissions.authority import grant, meet
+from planck.permissions.authority import effective_authority, grant, meet, session_ceiling
 from planck.records.authority import STRICTNESS, Authority, Mode
-from planck.records.specs import ORCHESTRATOR_TOOLS, Role
+from planck.records.specs import ORCHESTRATOR_TOOLS, AgentSpec, ModelSpec, Role
 
 TOOLS = ("bash", "edit", "read", "write", "mcp__git__push", "spawn_agent", "list_models", "", "Bash", "*")
 SKILLS = ("review", "deploy", "tests")
@@ -91,3 +91,9 @@ def _rights(authority: Authority) -> set[str]:
     }
     rights |= {f"depth {depth}" for depth in range(1, authority.spawn_depth + 1)}
     return rights | ({"network"} if authority.network else set())
+
+
+def test_the_workspace_stays_the_first_of_an_agents_roots_whatever_the_others_are_called() -> None:
+    ceiling = session_ceiling(Mode.WORKSPACE, ("/z/work", "/a/added", "/m/added"), 1)
+    spec = AgentSpec("1", "w", "w", "worker", ModelSpec("p", "m"), authority=grant(ceiling, "worker", (), ()))
+    assert effective_authority(spec, ceiling).roots == ("/z/work", "/a/added", "/m/added")

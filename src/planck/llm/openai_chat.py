@@ -129,7 +129,7 @@ class _Answer(Answer):
     def __init__(self, dialect: Dialect, request: Request) -> None:
         super().__init__(dialect, request)
         self._text = Written(self)
-        self._thinking = Written(self)
+        self._thinking: Written | None = None
         self._open: list[_OpenCall] = []
         self._by_index: dict[int, _OpenCall] = {}
         self._by_id: dict[str, _OpenCall] = {}
@@ -165,6 +165,7 @@ class _Answer(Answer):
     def _delta(self, delta: _Delta) -> Sequence[Item]:
         items: list[Item] = []
         if thought := delta.reasoning_content or delta.reasoning:
+            self._thinking = self._thinking or Written(self)
             self._thinking.add(thought)
             items.append(ThinkingDelta(text=thought))
         if text := delta.content or delta.refusal:

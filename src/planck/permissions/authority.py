@@ -49,7 +49,8 @@ def effective_authority(spec: AgentSpec, ceiling: Authority) -> Authority:
     own = msgspec.structs.replace(
         spec.authority, mode=ceiling.mode, roots=ceiling.roots, network=ceiling.network, tools=tools
     )
-    return meet(ceiling, own)
+    both = meet(ceiling, own)
+    return msgspec.structs.replace(both, roots=_order(both.roots, ceiling.roots))
 
 
 def meet(one: Authority, other: Authority) -> Authority:
@@ -76,6 +77,13 @@ def _common(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple
     if one is None or other is None:
         return other if one is None else one
     return _names(set(one) & set(other))
+
+
+def _order(roots: tuple[str, ...], by: tuple[str, ...]) -> tuple[str, ...]:
+    """The workspace stays the first: a command of root's runs as the owner of that one."""
+    if len(roots) < 2:
+        return roots
+    return tuple(sorted(roots, key=lambda root: [is_inside(root, (whole,)) for whole in by], reverse=True))
 
 
 def _common_roots(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, gc=False, tag="assistant"):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])  # a list is faster
 
 
 class ToolResult(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -124,7 +124,7 @@ def size(message: Message) -> int:
     """Estimates how many bytes a model is shown; an image counts as many as its usual tokens stand for."""
     match message:
         case UserMessage() | AssistantMessage():
-            return sum(_part_size(part) for part in message.parts)
+            return sum(map(_part_size, message.parts))
         case ToolMessage():
             return sum(len(r.output.encode()) + _IMAGE * len(r.images) + 40 for r in message.results)
 

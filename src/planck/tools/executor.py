@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -26,7 +26,6 @@ from planck.tools import arguments
 from planck.tools.results import Finished, broken, finish
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 _GRACE = 3.0
 """Seconds a cancelled tool may take to clean up (kill its command) before it is left behind."""
@@ -179,13 +178,21 @@ class Executor:
             ctx = ToolContext(
                 *who, progress=progress.tell, record=scribe.record, cwd=site.cwd, keys=site.keys
             )
-            rights = (
-                None if site.dry_run else await self._wait(self._permit.decide(tool, args, ctx), progress)
-            )
+            rights = None
+            if not site.dry_run:
+                begun = self._clock.monotonic()
+                try:
+                    rights = await self._permit.decide(tool, args, ctx)
+                finally:  # what the user and the hooks take is not the tool's time
+                    progress.waited += self._clock.monotonic() - begun
             if rights is not None and not isinstance(rights, Err | Confinement):
                 trial = rights
                 outcome = await self._in_slot(tool, args, (ctx, trial.confinement), progress, slots)
-                rights = await self._wait(trial.settle(outcome), progress)
+                begun = self._clock.monotonic()
+                try:
+                    rights = await trial.settle(outcome)
+                finally:
+                    progress.waited += self._clock.monotonic() - begun
                 if rights is None:
                     return outcome
                 progress.forget()
@@ -199,14 +206,6 @@ class Executor:
             return broken(call.name, problem)
         finally:
             progress.over = True
-
-    async def _wait(self, decision: Awaitable[T], progress: "_Progress") -> T:
-        """What the user and the hooks take is not the tool's time."""
-        begun = self._clock.monotonic()
-        try:
-            return await decision
-        finally:
-            progress.waited += self._clock.monotonic() - begun
 
     async def _in_slot(
         self,

@@ -12,10 +12,10 @@ from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, sandbox_program, system_program
 from planck.workspace.guard import Guard
-from planck.workspace.nested import Nested
+from planck.workspace.nested import Found, Nested
 from planck.workspace.paths import is_inside
 from planck.workspace.pipes import Pipes
-from planck.workspace.sandbox import SandboxError, Wrapped
+from planck.workspace.sandbox import Looks, SandboxError, Wrapped
 from planck.workspace.stubs import Stubs
 from planck.workspace.system_calls import bubblewrap_filter
 
@@ -52,7 +52,17 @@ class Bubblewrap:
         self._pipes = Pipes()
         self._nested: dict[tuple[str, tuple[str, ...]], Nested] = {}
 
-    def wrap(self, confinement: Confinement) -> Wrapped:
+    def takes_long(self, confinement: Confinement) -> bool:
+        return any(self._find_nested(root, confinement).takes_long for root in confinement.writable)
+
+    def look(self, confinement: Confinement) -> Looks:
+        return {root: self._find_nested(root, confinement).look() for root in confinement.writable}
+
+    def _find_nested(self, root: str, confinement: Confinement) -> Nested:
+        key = (root, tuple(confinement.protected))
+        return self._nested.setdefault(key, Nested(*key))
+
+    def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
         roots, writable = confinement.roots, confinement.writable
         for root in writable:
             _require_sound(root)
@@ -91,7 +101,9 @@ class Bubblewrap:
         try:
             guard = Guard(writable, stubs)
             for root in sorted(writable):
-                self._protect(root, confinement.protected, guard)
+                found = looks.get(root) if looks is not None else None
+                found = found or self._find_nested(root, confinement).look()
+                self._protect(root, confinement.protected, guard, found)
             words += (*guard.mounts(), *inner, "--setenv", "TMPDIR", "/tmp")
             check = guard.check()
             calls = _pipe(self._calls)
@@ -101,14 +113,11 @@ class Bubblewrap:
         words += ("--seccomp", str(calls), "--")
         return Wrapped(tuple(words), self.level, guard.release, (calls,), check, guard.note())
 
-    def _protect(self, root: str, names: Sequence[str], guard: Guard) -> None:
-        key = (root, tuple(names))
-        nested = self._nested.setdefault(key, Nested(*key))
+    def _protect(self, root: str, names: Sequence[str], guard: Guard, found: Found) -> None:
         for name in names:
             guard.protect(f"{root}/{name}")
         if ".git" in names:
             guard.protect_around(root)
-        found = nested.look()
         for place in found.unseen:
             guard.close(place)
         for place in found.places:

@@ -19,7 +19,7 @@ from planck.records.outcome import ErrorKind
 from planck.workspace.containment import Containment, containment, wrapper
 from planck.workspace.paths import is_inside
 from planck.workspace.pipes import Pipes
-from planck.workspace.sandbox import SandboxError, Wrapped
+from planck.workspace.sandbox import Looks, SandboxError, Wrapped
 from planck.workspace.system_calls import landlock_filter
 
 _HIDDEN = ("/tmp", "/var/tmp", "/run", "/dev", "/boot", "/lost+found")
@@ -39,7 +39,13 @@ class Landlock:
         if containment() is not Containment.PID_NAMESPACE:
             raise _unavailable("Landlock needs a PID namespace beside it, and there is none here")
 
-    def wrap(self, confinement: Confinement) -> Wrapped:
+    def takes_long(self, confinement: Confinement) -> bool:
+        return False
+
+    def look(self, confinement: Confinement) -> Looks:
+        return {}
+
+    def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
         if confinement.writable:
             raise _unavailable("Landlock can't protect .git and .planck in a folder that may be written")
         if confinement.network:

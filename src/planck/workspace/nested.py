@@ -31,13 +31,22 @@ class Found(msgspec.Struct, frozen=True):
     """Folders directly in the root that hold more than is looked at."""
 
 
+_LONG = 250
+"""Folders whose look is 1 ms: beyond, it is better done where nobody waits for it."""
+
+
 class Nested:
-    """What one root holds, remembered from command to command."""
+    """What one root holds, remembered from command to command. Several threads may look at once."""
 
     def __init__(self, root: str, names: Sequence[str]) -> None:
         self._root = root
         self._names = frozenset(names)
         self._known: dict[str, _Listing] = {}
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether a look stops the loop for a while; nobody knows that of a root's first one."""
+        return not self._known or len(self._known) > _LONG
 
     def look(self, limit: int = MAX_FOLDERS) -> Found:
         known, seen = self._known, dict[str, _Listing]()

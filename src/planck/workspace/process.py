@@ -33,7 +33,7 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import KnownKeys
 from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
-from planck.workspace.sandbox import Wrapped, wrap
+from planck.workspace.sandbox import Looks, Wrapped, look_ahead, wrap
 
 MAX_FILE = 1 << 30
 """Bytes of a file that a command may write."""
@@ -84,7 +84,8 @@ async def run(
 ) -> Completed:
     """Returns when the process ended or the time is up, whoever still holds its pipes; nothing survives."""
     for _ in range(_ATTEMPTS):
-        job = start(command, on_output)
+        looks = await look_ahead(rights) if (rights := _find_rights(command)) else None
+        job = start(command, on_output, looks=looks)
         try:
             timed_out = not await job.wait(timeout)
         finally:
@@ -104,11 +105,12 @@ def start(
     *,
     stdin: int = subprocess.DEVNULL,
     stdout: int | None = None,
+    looks: Looks | None = None,
 ) -> "Job":
     """Spawns on the calling thread, which must be the loop's: the child dies when that thread ends.
 
-    A long-lived peer gets `stdin` and `stdout`, descriptors that stay the caller's: the output that is kept
-    is then its stderr alone.
+    `looks` are those of `look_ahead`, of this moment. A long-lived peer gets `stdin` and `stdout`,
+    descriptors that stay the caller's: the output that is kept is then its stderr alone.
     """
     argv, environment, cwd = command.argv, command.environment, command.cwd
     for word in (*argv, *environment.keys(), *environment.values()):
@@ -116,7 +118,7 @@ def start(
             raise ProcessError(
                 ErrorKind.INVALID_ARGS, f"a NUL character can't be passed to a program: {word!r}"
             )
-    wrapped = _wrap_for(command.confinement, command.level)
+    wrapped = _wrap_for(command, looks)
     read_end, write_end = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
     us = _open_own_proc() if stdin == subprocess.DEVNULL and wrapped.level in _WITH_OWN_INIT else None
     try:
@@ -349,10 +351,16 @@ _FIXED = {
 """Nobody is there to page, to type or to edit."""
 
 
-def _wrap_for(confinement: Confinement | None, level: Containment | None) -> Wrapped:
-    if confinement is not None and confinement.mode is not Mode.FULL:
-        return wrap(confinement)
-    level = level or containment()
+def _find_rights(command: Command) -> Confinement | None:
+    """What a sandbox enforces of them; None: it runs with the user's."""
+    rights = command.confinement
+    return None if rights is None or rights.mode is Mode.FULL else rights
+
+
+def _wrap_for(command: Command, looks: Looks | None) -> Wrapped:
+    if rights := _find_rights(command):
+        return wrap(rights, looks)
+    level = command.level or containment()
     return Wrapped(tuple(wrapper(level)), level, lambda: None)
 
 

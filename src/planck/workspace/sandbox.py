@@ -5,19 +5,23 @@ refuses. Backends, best first: bubblewrap, which enforces all of a `Confinement`
 what it can't.
 """
 
+import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.containment import Containment, system_program, try_script
+
+if TYPE_CHECKING:
+    from planck.workspace.nested import Found
 
 
 class SandboxError(PlanckError):
@@ -37,6 +41,10 @@ class Wrapped(msgspec.Struct, frozen=True):
     """What the command should know of the sandbox."""
 
 
+Looks = Mapping[str, "Found"]
+"""By writable root; for one command, which starts at once: what a later one needs may be another's."""
+
+
 class Sandbox(Protocol):
     @property
     def level(self) -> Containment: ...
@@ -45,8 +53,14 @@ class Sandbox(Protocol):
     def writes(self) -> bool:
         """Whether it protects names in a folder that may be written; if not, it runs what writes nothing."""
 
-    def wrap(self, confinement: Confinement) -> Wrapped:
-        """Raises `SandboxError` for rights that it can't enforce."""
+    def takes_long(self, confinement: Confinement) -> bool:
+        """Whether `look` is better done in a thread."""
+
+    def look(self, confinement: Confinement) -> Looks:
+        """Finds what `wrap` must know of the writable roots as they are at this moment, in any thread."""
+
+    def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
+        """Raises `SandboxError` for rights that it can't enforce; what it was not given it looks for."""
 
 
 class Backend(msgspec.Struct, frozen=True):
@@ -55,13 +69,21 @@ class Backend(msgspec.Struct, frozen=True):
     """Why the better ones do not work here, and what to do about it."""
 
 
-def wrap(confinement: Confinement) -> Wrapped:
+async def look_ahead(confinement: Confinement | None) -> Looks | None:
+    """Looks at large roots while others go on; None where that takes no time, or is not needed."""
+    sandbox = find().sandbox if confinement is not None and confinement.mode is not Mode.FULL else None
+    if sandbox is None or confinement is None or not sandbox.takes_long(confinement):
+        return None
+    return await asyncio.to_thread(sandbox.look, confinement)
+
+
+def wrap(confinement: Confinement, looks: Looks | None = None) -> Wrapped:
     found = find()
     if found.sandbox is None:
         raise SandboxError(
             ErrorKind.SANDBOX_UNAVAILABLE, f"no sandbox works here: {'; '.join(found.problems)}"
         )
-    return found.sandbox.wrap(confinement)
+    return found.sandbox.wrap(confinement, looks)
 
 
 def name_installed() -> str:

@@ -11,6 +11,7 @@ from planck.tools.results import Ran, command_outcome
 from planck.workspace.jobs import Jobs
 from planck.workspace.output import KEEP_BYTES, drop_controls
 from planck.workspace.process import Command, allowed, run, shell, start
+from planck.workspace.sandbox import look_ahead
 
 TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
@@ -67,6 +68,9 @@ def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs
 
 
 async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
+    looks = await look_ahead(
+        command.confinement
+    )  # before the checks: nothing else runs between and the start
     if len(jobs.running) >= jobs.limit:
         return Err(
             ErrorKind.LIMIT_EXCEEDED,
@@ -74,7 +78,7 @@ async def _in_background(jobs: Jobs, handle: str, command: Command) -> Outcome:
         )
     if jobs.get(handle) is not None:
         return Err(ErrorKind.NOT_UNIQUE, f"{handle!r} was started already")
-    await jobs.add(handle, start(command))
+    await jobs.add(handle, start(command, looks=looks))
     output = (
         f"Started in the background as {handle}. See its output with read path output:"
         f"{handle.removeprefix('bg_')}; end it with the command `kill {handle}`."
