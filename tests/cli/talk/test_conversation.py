@@ -190,7 +190,7 @@ async def test_a_typo_is_told_a_path_is_said_and_a_shell_s_output_goes_along(tmp
         run.type("/comapct\r")
         at = await run.until("did you mean '/compact'?")
         run.type("!echo from-the-shell; exit 3\r")
-        at = await run.until("exit 3", at)
+        at = await run.until("    from-the-shell", at)  # below the command, which stands there before
         run.type("/etc/hosts is odd\r")
         at = await run.until("completed", at)
         await leave(run, at)
