@@ -36,7 +36,7 @@ async def _undo(options: argparse.Namespace) -> int:
             ):
                 print("Nothing was changed.")
                 return Exit.DONE
-            print(report(plan, await session.undo(plan)))
+            print(report(plan, f"planck undo --call {await session.undo(plan)}"))
     return Exit.FAILURE if any(step.conflict for step in plan.steps) else Exit.DONE
 
 
@@ -67,11 +67,10 @@ def preview(plan: Plan) -> str:
     return make_plain("\n".join(lines))
 
 
-def report(plan: Plan, call_id: str) -> str:
+def report(plan: Plan, back: str) -> str:
+    """`back`: what is entered to take that back."""
     done = [step.path for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:
         return "Nothing was changed."
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
-    return make_plain(
-        f"Undone in {files}: {', '.join(done)}. Take that back with: planck undo --call {call_id}"
-    )
+    return make_plain(f"Undone in {files}: {', '.join(done)}. Take that back with: {back}")

@@ -110,12 +110,13 @@ def _describe_holder(path: Path, fd: int) -> StoreError:
     except codec.DecodeError:
         return StoreError(
             ErrorKind.WRITER_CONFLICT,
-            f"another process is opening {path.stem!r} right now; try again, or fork the session",
+            f"another process is opening {path.stem!r} right now; try again, or go on in a copy: "
+            "planck sessions fork NAME",
             {"since": since},
         )
     return StoreError(
         ErrorKind.WRITER_CONFLICT,
         f"process {holder.pid} on {holder.host} has had this session open since {since}; "
-        "close it there, or fork the session",
+        "close it there, or go on in a copy: planck sessions fork NAME",
         {"pid": holder.pid, "host": holder.host, "since": since},
     )

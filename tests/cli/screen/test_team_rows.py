@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from planck.cli.screen.styled import Line
@@ -65,3 +66,18 @@ async def test_the_footer_says_the_most_telling_first() -> None:
     assert "[1/1] asks you · 2 queued · $" in whole
     assert whole.startswith(f"  {rows.board.mode} · ")
     assert text(rows.footer(39)) == whole[: len(text(rows.footer(39)))]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("open-question", "Esc: no"), ("open-task", "Esc interrupts"), ("solo", "? keys")]
+)
+async def test_the_footer_says_what_esc_does_right_now(name: str, said: str) -> None:
+    assert text(follow(name).footer(139)).endswith(f" · {said}")
+
+
+async def test_a_call_that_is_being_written_is_seen_in_its_agents_row() -> None:
+    rows = follow("two-asks-one-answered")
+    data = msgspec.Raw(codec.encode({"component": "model", "state": "working", "detail": "still writing"}))
+    bob = next(row.id for row in rows.board.agents if row.name == "bob")
+    rows.follow(SessionEvent(Event(None, "2026-11-16T10:00:00.000Z", bob, 1, "status", data), "s"))
+    assert text(rows.lines(79)[1]).startswith("● bob   writing")

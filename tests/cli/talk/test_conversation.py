@@ -317,3 +317,19 @@ async def test_a_plan_is_made_without_rights_and_carried_out_once_it_is_accepted
         await leave(run, at)
     assert (bench.work / "new.txt").exists()
     assert "Go on with the plan." in str(server.asked[2].json["messages"][-1])
+
+
+async def test_an_undo_and_a_redo_say_what_is_entered_here_to_take_them_back(tmp_path: Path) -> None:
+    edit = chat.calls(("edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}))
+    async with WireServer([edit, chat.text("mended")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "a.py").write_text("x = 1\n")
+        run = await talk(bench, *FULL, "go")
+        at = await run.until("completed · 2 steps")
+        run.type("/undo\r")
+        at = await run.until("Take that back with: /redo", at)
+        assert (bench.work / "a.py").read_text() == "x = 1\n"
+        run.type("/redo\r")
+        at = await run.until("Take that back with: /undo --call undo-", at)
+        assert (bench.work / "a.py").read_text() == "x = 2\n"
+        await leave(run, at)

@@ -189,3 +189,9 @@ def test_a_budget_is_told_once_it_becomes_scarce() -> None:
         "  ! budget: the run has used 80 % of $0.60 ($0.48)"
     ]
     assert "one answer more" in rows(teller.tell(event("budget", {**fact, "why": "last_step"}, "a2")))[0]
+
+
+def test_a_sign_of_life_is_a_line_only_where_no_row_moves() -> None:
+    alive = event("status", {"component": "model", "state": "working", "detail": "still writing"}, delta=True)
+    assert rows(Teller([LEAD, BUILDER], echoes=True).tell(alive)) == []
+    assert rows(Teller([LEAD, BUILDER]).tell(alive)) == ["orchestrator model working still writing"]

@@ -69,6 +69,8 @@ class TeamRows:
         if event.seq is None:
             if doing := _PASSING.get(event.type):
                 self._passing[event.agent_id] = doing
+            elif event.type == "status" and event.data.get("state") == "working":
+                self._passing[event.agent_id] = "writing"  # nothing to be read: a call's arguments, mostly
             return
         self._newest, self._seen_at = event.ts, asyncio.get_running_loop().time()
         self._passing.pop(event.agent_id, None)
@@ -108,7 +110,8 @@ class TeamRows:
         if lead and lead.window and lead.context:
             yield f"{100 * lead.context / lead.window:.0f}% of the window", "dim"
         yield (lead.model if lead else ""), "dim"
-        yield "Esc interrupts" if self.working else "? keys", "dim"
+        # What it does at a question is another thing than what it does elsewhere.
+        yield "Esc: no" if board.questions else "Esc interrupts" if self.working else "? keys", "dim"
 
     def _draw(self, row: AgentRow, widest: int, width: int) -> Line:
         doing = self._describe(row)

@@ -45,7 +45,7 @@ def draw_changes(changes: tuple[FileDiff, ...]) -> list[Line]:
 
 async def undo(talk: "Talk", rest: str) -> None:
     """Shows what it takes back while it does; it can be taken back itself."""
-    await _undo(talk, selection_of(rest.split()))
+    talk.last_undo = await _undo(talk, selection_of(rest.split()), back="/redo")
 
 
 async def redo(talk: "Talk", rest: str) -> None:
@@ -55,23 +55,23 @@ async def redo(talk: "Talk", rest: str) -> None:
         )
         return
     call, talk.last_undo = talk.last_undo, ""
-    await _undo(talk, Selection(call=call), again=True)
+    await _undo(talk, Selection(call=call))
 
 
-async def _undo(talk: "Talk", selection: Selection, *, again: bool = False) -> None:
+async def _undo(talk: "Talk", selection: Selection, *, back: str = "") -> str:
+    """Returns the call of the undo; `back`: what takes it back, where that is shorter than naming it."""
     plan = talk.session.undo_plan(selection)
     talk.stage.show(Told(tuple(draw_diff(preview(plan), _MAX_DIFF, "  "))))
     call = await talk.session.undo(plan)
-    if not again:
-        talk.last_undo = call
-    say(talk.stage, report(plan, call))
+    say(talk.stage, report(plan, back or f"/undo --call {call}"))
+    return call
 
 
 async def take_back_after(talk: "Talk", seq: int) -> None:
     """Takes back what was written since an event, the newest first; around the user's own later edits."""
     for call in await list_calls_after(talk.session, seq):
         try:
-            await _undo(talk, Selection(call=call))
+            talk.last_undo = await _undo(talk, Selection(call=call))
         except UndoError as failure:
             say(talk.stage, f"{failure.err.message}", "yellow")
 
