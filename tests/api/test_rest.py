@@ -135,6 +135,20 @@ async def test_files_are_shown_within_the_workspace_and_nowhere_else(tmp_path: P
                 assert caught.value.status in (400, 403, 404), (route, path)
 
 
+async def test_a_long_file_comes_in_parts_that_cut_no_character_in_two(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, server.client() as client:
+        for text in ("x" + "é" * 300_000, "xy" + "字" * 200_000, "x" + "🙂" * 150_000):
+            (tmp_path / "work" / "long.txt").write_text(text)
+            read, offset = "", 0
+            while offset is not None:
+                part = (await client.ask("GET", "/files/content", path="long.txt", offset=offset)).data
+                read, offset = read + part["content"], part["next"]
+            assert read == text
+        (tmp_path / "work" / "cut.txt").write_bytes("x字".encode()[:-1])
+        part = (await client.ask("GET", "/files/content", path="cut.txt")).data
+        assert (part["content"], part["next"]) == ("x\ufffd", None)
+
+
 async def test_the_place_says_what_it_has(tmp_path: Path) -> None:
     team = tmp_path / "home" / "teams" / "duo"
     team.mkdir(parents=True)

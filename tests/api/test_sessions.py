@@ -214,6 +214,7 @@ BAD = [
     ("POST", "/sessions", b'{"name": "../x"}', 400, "invalid_args"),
     ("POST", "/sessions", b'{"team": "nobody"}', 404, "not_found"),
     ("POST", "/sessions", b"[]", 400, "invalid_args"),
+    ("POST", "/sessions", b'{"prompt": "  "}', 400, "no_prompt"),
     ("POST", "/sessions/{id}/prompts", b"{}", 400, "invalid_args"),
     ("POST", "/sessions/{id}/prompts", b'{"text": "  "}', 400, "no_prompt"),
     ("POST", "/sessions/{id}/prompts", b'{"text": "x", "agent": "nobody"}', 404, "not_found"),
@@ -234,6 +235,12 @@ async def test_bad_input_has_its_kind_and_the_server_lives(tmp_path: Path) -> No
         for method, path, body, status, kind in BAD:
             answer = await server.send(method, "/api/v1" + path.replace("{id}", id), body)
             assert (answer.status, answer.kind) == (status, kind), (path, body[:40], answer)
+        for key in ("", " ", "a b", "x" * 129):  # one that is no key is told so: it would guard nothing
+            answer = await server.post(
+                f"/api/v1/sessions/{id}/prompts", {"text": "x"}, {"Idempotency-Key": key}
+            )
+            assert (answer.status, answer.kind) == (400, "invalid_args"), key
+        assert [row["id"] async for row in client.sessions()] == [id]
         assert (await client.session(id).run("and yet"))["text"] == "hello"
 
 

@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
-from planck.api.streams import Limits
+from planck.api.keeper import Keeper
+from planck.api.metrics import Metrics
+from planck.api.shapes import Holder
+from planck.api.streams import Filter, Limits, Streams
 from planck.client import Client, RemoteSession
 from planck.client.messages import Message
-from planck.testing import Say
+from planck.headless import Inbox, Planck
+from planck.testing import Say, ScriptedProvider
 from tests.api.bench import Served, parse, served, serving
 from tests.command import WAIT, Bench
 from tests.memory import growth
@@ -114,6 +118,12 @@ async def test_a_page_of_events_is_cut_where_it_was_asked_to_be(tmp_path: Path) 
         assert await page(after=10**6) == []
         answer = await server.send("GET", f"/api/v1/sessions/{session.id}/events?limit=2")
         assert "after=2" in answer.headers["link"]
+        path, lines = f"/api/v1/sessions/{session.id}/events?limit=1&type=turn_start,turn_end", list[bytes]()
+        while path:  # what was asked for holds for the next page too
+            answer = await server.send("GET", path)
+            lines += answer.body.splitlines()
+            path = answer.headers.get("link", "").partition("<")[2].partition(">")[0]
+        assert [json.loads(line)["type"] for line in lines] == ["turn_start", "turn_end"]
 
 
 async def test_a_stream_ends_only_when_somebody_closes_or_deletes_its_session(tmp_path: Path) -> None:
@@ -138,6 +148,32 @@ async def test_a_stream_ends_only_when_somebody_closes_or_deletes_its_session(tm
         await session.delete()
         assert (await watching)[-1].event == "end"
         assert (await server.send("GET", path, headers=headers)).status == 204
+
+
+async def test_who_joins_again_in_mid_sentence_gets_its_beginning(tmp_path: Path) -> None:
+    """A client that was slow over the log of a sleeping session, which somebody else has woken."""
+    wait = asyncio.Event()
+    model = ScriptedProvider([Say(text="half a sentence", wait=wait)])
+    (tmp_path / "work").mkdir()
+    planck = Planck(tmp_path, tmp_path / "work", environ={}, providers={"local": model}, approver=Inbox())
+    async with planck, asyncio.timeout(WAIT):
+        keeper = Keeper(planck, Holder(pid=1, host="here"), limit=1, idle=0.0)
+        id = (await keeper.start(model="local/m")).session.id
+        while keeper.find(id):
+            await keeper.put_to_sleep()
+            await asyncio.sleep(0)
+        async with aclosing(Streams(keeper, Metrics(), Limits()).follow(id, 0, Filter(), 2)) as pieces:
+            while not (await anext(pieces)).startswith(b"event: live"):
+                pass
+            async with keeper.using(id) as kept:
+                await kept.session.prompt("go on")
+                while [said.text for said in kept.session.live().values()] != ["half a sentence"]:
+                    await asyncio.sleep(0.01)
+                while b"event: live" not in (piece := await anext(pieces)):
+                    pass
+                assert b"half a sentence" in piece
+                wait.set()
+        await keeper.aclose()
 
 
 async def test_what_another_process_writes_is_seen_here(tmp_path: Path) -> None:

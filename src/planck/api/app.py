@@ -113,7 +113,7 @@ class App:
         body = decode_body(operation, raw)
         assert found is not None
         call = Call(scope, found.path, query, body, raw=raw, way=way)
-        if operation.keyed:
+        if operation.keyed and call.headers("idempotency-key"):
             check_key(call.header("idempotency-key"))
         answer = await self._handlers[operation.name](call)
         if isinstance(answer, Streamed):

@@ -112,7 +112,7 @@ def decode_body(operation: Operation, body: bytes) -> Any:
 
 
 def check_key(key: str) -> str:
-    if key and not _KEY.fullmatch(key):
+    if not _KEY.fullmatch(key):
         raise BadRequest(
             ErrorKind.INVALID_ARGS,
             "an Idempotency-Key has 1 to 128 letters, digits, and any of `_ . : -`",

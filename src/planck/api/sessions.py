@@ -4,6 +4,7 @@ import asyncio
 import base64
 from collections import deque
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -56,6 +57,8 @@ class SessionHandlers:
 
     async def start_session(self, call: Call) -> Reply:
         body: shapes.StartSession = call.body
+        if body.prompt:
+            _check_prompt(body.prompt)
         async with self._requests.once(call) as request:
             id = request.id
             if not request.done:
@@ -112,8 +115,7 @@ class SessionHandlers:
 
     async def send_prompt(self, call: Call) -> shapes.Accepted:
         body: shapes.SendPrompt = call.body
-        if not body.text.strip():
-            raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+        _check_prompt(body.text)
         async with self._keeper.using(call.id) as kept:
             key = call.header("idempotency-key")
             return await self._prompt(kept, body.text, steer=body.steer, agent=body.agent, id=key)
@@ -228,7 +230,9 @@ class SessionHandlers:
             if not wanted.takes(event.agent_id, event.type):
                 continue
             if query.before is None and (len(lines) >= query.limit or size >= _PAGE_BYTES):
-                next_page = f'<{PREFIX}/sessions/{id}/events?after={last}>; rel="next"'
+                asked = {"after": last, "limit": query.limit, "agent": query.agent, "type": query.type}
+                rest = urlencode({name: value for name, value in asked.items() if value})
+                next_page = f'<{PREFIX}/sessions/{id}/events?{rest}>; rel="next"'
                 return Reply(200, b"".join(lines), NDJSON, {"link": next_page})
             lines.append(frame(event, id) + b"\n")
             size, last = size + len(lines[-1]), seq
@@ -249,6 +253,11 @@ class SessionHandlers:
 
 
 _START = ("team", "model", "name", "mode", "max_budget_usd", "max_steps", "dry_run")
+
+
+def _check_prompt(text: str) -> None:
+    if not text.strip():
+        raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
 
 
 def describe_info(info: SessionInfo) -> shapes.SessionRow:

@@ -26,7 +26,8 @@ _TOGETHER = 32 << 10
 """Bytes of small frames that are made ready at once for one client."""
 PING = b"event: ping\ndata: {}\n\n"
 _END = b"event: end\ndata: {}\n\n"
-_NOBODY = b"event: live\ndata: {}\n\n"
+_NOTHING_SAID = b"{}"
+_NOBODY = b"event: live\ndata: %s\n\n" % _NOTHING_SAID
 LIVE = "live"
 
 
@@ -169,7 +170,8 @@ class Streams:
 
 def _format_wanted(made: FeedFrame, place: _Place) -> list[bytes]:
     if made.type == LIVE and made.seq is None:
-        if place.greeted:
+        # One that joins again, after a sleep or a long log, may have missed the beginning of a sentence.
+        if place.greeted and made.data == _NOTHING_SAID:
             return []
         place.greeted = True
         return [b"event: live\ndata: %s\n\n" % made.data]

@@ -1,5 +1,6 @@
 """The files of a workspace, to look at: confined as an agent's are, and nothing is written."""
 
+import codecs
 import os
 import stat
 from collections.abc import Iterator
@@ -56,11 +57,21 @@ class WorkspaceFiles:
         with self._root.reading(path) as fd:
             try:
                 size = os.fstat(fd).st_size
-                return Part(os.pread(fd, _PART, min(offset, size)), min(offset, size), size)
+                begin = min(offset, size)
+                data = os.pread(fd, _PART, begin)
+                return Part(_cut_whole(data) if begin + len(data) < size else data, begin, size)
             except OSError as problem:
                 raise FileError(
                     ErrorKind.READ_FAILED, f"{path!r} can't be read: {problem.strerror}"
                 ) from None
+
+
+def _cut_whole(data: bytes) -> bytes:
+    """Leaves the beginning of a character to the next part, which has it whole."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(data)
+    begun, _ = decoder.getstate()
+    return data[: len(data) - len(begun)]
 
 
 def _describe(entries: "Iterator[os.DirEntry[str]]") -> Iterator[Listed]:
