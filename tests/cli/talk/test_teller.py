@@ -3,8 +3,10 @@
 import base64
 from typing import Any
 
+import pytest
+
 from planck.cli.talk.blocks import FOLDED, Answer, Block, Told
-from planck.cli.talk.diffs import compare
+from planck.cli.talk.diffs import compare, count_changes, draw_diff
 from planck.cli.talk.styled import as_text
 from planck.cli.talk.teller import Teller
 from planck.headless import SessionEvent
@@ -195,3 +197,16 @@ def test_a_sign_of_life_is_a_line_only_where_no_row_moves() -> None:
     alive = event("status", {"component": "model", "state": "working", "detail": "still writing"}, delta=True)
     assert rows(Teller([LEAD, BUILDER], echoes=True).tell(alive)) == []
     assert rows(Teller([LEAD, BUILDER]).tell(alive)) == ["orchestrator model working still writing"]
+
+
+@pytest.mark.parametrize("after", ["++ y\n", "-- y\n", "x\n++ y\n\n", ""])
+@pytest.mark.parametrize("before", ["-- x\n", "++ x\n", "-- x\n" + "same\n" * 30 + "-- z\n", "\n-- x\n"])
+def test_a_line_that_looks_like_the_name_of_a_file_is_shown_and_counted(before: str, after: str) -> None:
+    diff = compare(before, after, "a.sql")
+    drawn = [as_text(line).strip() for line in draw_diff(diff, 100)]
+    removed = [f"-{row}" for row in before.splitlines() if row.startswith(("--", "++"))]
+    added = [f"+{row}" for row in after.splitlines() if row.startswith(("--", "++"))]
+    assert sorted(row for row in drawn if row[1:3] in ("--", "++")) == sorted([*removed, *added])
+    assert not any("a.sql" in row for row in drawn)
+    plus, minus = (sum(row.startswith(sign) for row in drawn) for sign in "+-")
+    assert count_changes(diff) == f"+{plus} -{minus}"

@@ -14,7 +14,7 @@ _CONTEXT = 2
 
 def draw_diff(text: str, most: int = FOLDED, indent: str = INDENT) -> list[Line]:
     """A unified diff without its two file names, folded to so many lines."""
-    rows = [row for row in make_plain(text).split("\n") if not row.startswith(("--- ", "+++ "))]
+    rows = _drop_names(make_plain(text).split("\n"))
     while rows and not rows[-1]:
         rows.pop()
     # One more line than fits is shown rather than a line that says there is one.
@@ -27,9 +27,9 @@ def draw_diff(text: str, most: int = FOLDED, indent: str = INDENT) -> list[Line]
 
 def count_changes(text: str) -> str:
     """`+3 -1`, of a unified diff."""
-    rows = text.split("\n")
-    added = sum(row.startswith("+") and not row.startswith("+++ ") for row in rows)
-    removed = sum(row.startswith("-") and not row.startswith("--- ") for row in rows)
+    rows = _drop_names(text.split("\n"))
+    added = sum(row.startswith("+") for row in rows)
+    removed = sum(row.startswith("-") for row in rows)
     return f"+{added} -{removed}"
 
 
@@ -75,6 +75,33 @@ def find_after(args: Any, before: str | None) -> str | None:
     if not old:
         return new if not text else None
     return text.replace(old, new) if args.get("replace_all") else text.replace(old, new, 1)
+
+
+def _drop_names(rows: list[str]) -> list[str]:
+    """Leaves out the names of files, which stand outside of the hunks.
+
+    Within one, `--- x` is a line `-- x` that is removed, and `+++ x` one that is added: who is asked sees it.
+    """
+    kept: list[str] = []
+    old = new = 0
+    for row in rows:
+        if old <= 0 and new <= 0 and row.startswith(("--- ", "+++ ")):
+            continue
+        kept.append(row)
+        if row.startswith("@@ -"):
+            old, new = _count_rows(row)
+        else:
+            old -= row[:1] in ("-", " ")
+            new -= row[:1] in ("+", " ")
+    return kept
+
+
+def _count_rows(head: str) -> tuple[int, int]:
+    """`@@ -1,3 +1,4 @@` announces 3 rows of the old file and 4 of the new; without a number, one."""
+    import re
+
+    found = re.match(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", head)
+    return (int(found[1] or 1), int(found[2] or 1)) if found else (0, 0)
 
 
 def _choose_style(row: str) -> str:
