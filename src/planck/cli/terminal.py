@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -13,7 +13,6 @@ from planck.records.visible import fit_line, make_plain
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
 ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES = "\x1b[?2004h", "\x1b[?2004l"
-_PALETTE = ("36", "35", "33", "32", "34", "31")
 
 
 class Terminal:
@@ -37,7 +36,6 @@ class Terminal:
         """Whether lines are fit to its width, also while none is written over."""
         self._status = ""
         self._answering = False
-        self._after: Callable[[], str] = lambda: ""
         for stream in (self.out, self.err):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
@@ -129,24 +127,13 @@ class Terminal:
             self.err.write(ANNOUNCE_PASTES if on else KEEP_QUIET_ON_PASTES)
             self.err.flush()
 
-    def while_typing(self, shown: Callable[[], str]) -> None:
-        """What stands below the output (a prompt and what was typed so far), to be shown again after it."""
-        self._after = shown
-
-    def agent_style(self, number: int) -> str:
-        return _PALETTE[number % len(_PALETTE)]
-
     def _erase(self) -> None:
-        if not self.live:
-            return
-        below = self._status or self._after()
-        if below:
-            self.err.write("\r" + " " * min(len(below) + 1, self.width - 1) + "\r")
+        if self.live and self._status:
+            self.err.write("\r" + " " * min(len(self._status) + 1, self.width - 1) + "\r")
 
     def _redraw(self) -> None:
-        below = (self._status or self._after()) if self.live else ""
-        if below:
-            self.err.write(below)
+        if self.live and self._status:
+            self.err.write(self._status)
         self.err.flush()
 
     def style_text(self, text: str, style: str) -> str:

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from planck.cli.talk.box import LINES, draw_box, draw_whole, list_keys
-from planck.cli.talk.styled import as_text, count_width
+from planck.cli.talk.styled import as_text
+from planck.records.visible import count_columns
 
 DIFF = "--- a/prices.py\n+++ b/prices.py\n@@ -1,3 +1,3 @@\n def total():\n-    return 1\n+    return 2\n"
 
@@ -59,7 +60,7 @@ def test_a_box_is_never_higher_or_wider_than_it_may_be(width: int, text: str) ->
     question = Asked(text=text, adds="adds " * 60, reason="why " * 60, place="/p" * 100)
     box = draw_box(question, width, 2, 3)
     assert len(box.lines) <= LINES
-    assert all(count_width(line) <= max(width, 20) for line in box.lines)
+    assert all(count_columns(as_text(line)) <= max(width, 20) for line in box.lines)
     told = "".join(as_text(line) for line in box.lines)
     assert not any(ord(one) < 32 or one == "\u202e" for one in told)
 

@@ -24,10 +24,6 @@ def as_text(line: Line) -> str:
     return "".join(text for text, _ in line)
 
 
-def count_width(line: Line) -> int:
-    return sum(count_columns(text) for text, _ in line)
-
-
 def cut(line: Line, width: int) -> Line:
     """The line within so many columns; what is left out shows as `…`."""
     if len(_take(as_text(line), width)) == sum(len(text) for text, _ in line):
