@@ -12,7 +12,6 @@ from planck.api.errors import ApiError
 from planck.api.exchange import Call
 from planck.headless import (
     Planck,
-    Skill,
     ToolBox,
     WorkspaceFiles,
     list_teams,
@@ -92,9 +91,7 @@ class WorkspaceHandlers:
 
     async def list_skills(self, call: Call) -> shapes.AnyPage:
         found = await asyncio.to_thread(self._planck.resources.skills)
-        rows = [_describe_skill(skill, shadowed=False) for skill in found.skills.values()]
-        rows += [_describe_skill(skill, shadowed=True) for skill in found.shadowed]
-        return shapes.AnyPage(items=tuple(rows))
+        return shapes.AnyPage(items=tuple(found.describe()))
 
     async def search(self, call: Call) -> shapes.AnyPage:
         query: shapes.Search = call.query
@@ -114,13 +111,3 @@ class WorkspaceHandlers:
 
     async def list_notices(self, call: Call) -> shapes.Notices:
         return shapes.Notices(items=self._planck.notices)
-
-
-def _describe_skill(skill: Skill, *, shadowed: bool) -> dict[str, object]:
-    return {
-        "name": skill.name,
-        "description": skill.description,
-        "scope": skill.scope,
-        "path": str(skill.folder),
-        "shadowed": shadowed,
-    }

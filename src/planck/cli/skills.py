@@ -6,7 +6,7 @@ import sys
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.place import open_project
-from planck.headless import Skill, read_skill
+from planck.headless import read_skill
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -20,8 +20,7 @@ def run(options: argparse.Namespace) -> int:
             )
         print(make_plain(read_skill(catalog.skills[options.name], options.resource)))
         return 0
-    rows = [_row(skill, False) for skill in catalog.skills.values()]
-    rows += [_row(skill, True) for skill in catalog.shadowed]
+    rows = catalog.describe()
     if options.json:
         print_json({"skills": rows, "problems": catalog.problems})
         return 0
@@ -34,13 +33,3 @@ def run(options: argparse.Namespace) -> int:
     for problem in catalog.problems:
         print(f"planck: {make_plain(problem)}", file=sys.stderr)
     return 0
-
-
-def _row(skill: Skill, shadowed: bool) -> dict[str, object]:
-    return {
-        "name": skill.name,
-        "description": skill.description,
-        "scope": skill.scope,
-        "path": str(skill.folder),
-        "shadowed": shadowed,
-    }

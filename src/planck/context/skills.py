@@ -48,6 +48,20 @@ class Catalog(msgspec.Struct, frozen=True):
     shadowed: tuple[Skill, ...] = ()
     problems: tuple[str, ...] = ()
 
+    def describe(self) -> list[dict[str, object]]:
+        """Returns a row for each, as lists of any frontend have it; those that are hidden come last."""
+        found = [*((skill, False) for skill in self.skills.values()), *((one, True) for one in self.shadowed)]
+        return [
+            {
+                "name": skill.name,
+                "description": skill.description,
+                "scope": skill.scope,
+                "path": str(skill.folder),
+                "shadowed": shadowed,
+            }
+            for skill, shadowed in found
+        ]
+
 
 def discover(places: Iterable[Place]) -> Catalog:
     """Looks through the folders in order; the first of a name wins."""
