@@ -20,11 +20,9 @@ from planck.records.events import (
     Compacted,
     Delivery,
     Envelope,
-    ErrorData,
     ModelChanged,
     Origin,
     Status,
-    ToolEnd,
     ToolsChanged,
     ToolStart,
     TurnStart,
@@ -333,12 +331,12 @@ class Agent:
             self.purse.paying.count((0, 0, done.duration_ms, 0, 0))
         notice = self._notice_repeat(done)
         try:
-            await self.scribe.record(_tool_end(done, notice))
+            await self.scribe.record(done.as_fact(notice))
         except PlanckError as failure:
             message = f"the result of {done.call.name} is lost: {failure.err}"
             lost = Err(ErrorKind.TOOL_RESULT_RECORD_FAILED, message)
             await self.scribe.record(
-                _tool_end(msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()))
+                msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()).as_fact()
             )
 
     def _notice_repeat(self, done: Finished) -> str:
@@ -484,18 +482,3 @@ class Repeats:
             f"[notice: {call.name} was called with these arguments in {times} steps and gave the same "
             "result; do something else, or say what stops you]"
         )
-
-
-def _tool_end(done: Finished, notice: str = "") -> ToolEnd:
-    err = done.outcome if isinstance(done.outcome, Err) else None
-    return ToolEnd(
-        id=done.call.id,
-        name=done.call.name,
-        ok=done.ok,
-        output=done.output,
-        error=ErrorData(err.kind, err.message, err.details) if err else None,
-        exit_code=done.exit_code,
-        duration_ms=done.duration_ms,
-        images=done.images,
-        notice=notice,
-    )

@@ -7,6 +7,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.authority import Confinement, Mode
+from planck.records.events import ErrorData, ToolEnd
 from planck.records.messages import Image, ToolCall
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.toolkit.tool import Outcome, outcome_of
@@ -37,6 +38,21 @@ class Finished(msgspec.Struct, frozen=True):
     def ok(self) -> bool:
         """False for an error, and for a command that ran and failed."""
         return not isinstance(self.outcome, Err) and self.outcome.value.get("ok", True) is not False
+
+    def as_fact(self, notice: str = "") -> ToolEnd:
+        """Returns what the log keeps of it; a notice stands beside the output, not in it."""
+        err = self.outcome if isinstance(self.outcome, Err) else None
+        return ToolEnd(
+            id=self.call.id,
+            name=self.call.name,
+            ok=self.ok,
+            output=self.output,
+            error=ErrorData(err.kind, err.message, err.details) if err else None,
+            exit_code=self.exit_code,
+            duration_ms=self.duration_ms,
+            images=self.images,
+            notice=notice,
+        )
 
 
 def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
