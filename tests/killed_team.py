@@ -54,7 +54,7 @@ def describe(team: Team) -> dict[str, Any]:
             for member in team.members
         },
         "waits": sorted([id, waiter, on] for id, (waiter, on) in waits._by_id.items()),
-        "owed": sorted(team.mail.ledger.open),
+        "owed": sorted(team.mail.expected.open),
     }
 
 

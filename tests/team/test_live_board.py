@@ -284,7 +284,7 @@ class Play(Crew):
             "questions",
         )
         tasks = {letter.id for letter in board.owed if letter.kind == "task"}
-        open_tasks = {id for id, letter in self.team.mail.ledger.open.items() if letter.kind == "task"}
+        open_tasks = {id for id, letter in self.team.mail.expected.open.items() if letter.kind == "task"}
         self._same(tasks - flight.touched, open_tasks - flight.touched, "tasks that are owed")
         if not flight.entries:
             self.seen["moments with nothing in flight"] += 1

@@ -39,7 +39,7 @@ async def test_five_thousand_turns_leave_nothing_behind_but_their_history() -> N
     assert len(asyncio.all_tasks()) == tasks
     assert _descriptors() == descriptors
     assert len(crew.team.mail.waits) == 0
-    assert not crew.team.mail.ledger.open
+    assert not crew.team.mail.expected.open
     half = len(sizes) // 2
     slope = (sizes[-1] - sizes[half]) / ((len(sizes) - 1 - half) * 500)
     # A log in memory holds each text four times (said, turn's end, response, tool's end), the asker's history

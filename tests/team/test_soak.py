@@ -52,7 +52,7 @@ async def _storm(agents: int, messages: int, seed: int) -> None:
     await crew.team.wait_until_settled()
     _none_lost_none_doubled(crew, messages)
     assert len(crew.team.mail.waits) == 0
-    assert not crew.team.mail.ledger.open
+    assert not crew.team.mail.expected.open
     await crew.aclose()
     assert asyncio.all_tasks() == {asyncio.current_task()}
 

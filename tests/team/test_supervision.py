@@ -108,7 +108,7 @@ def _check(crew: Crew, at: int) -> None:
     for task in tasks:
         assert answered[task] == 1, f"at call {at}: a task reports exactly once"
     assert len(crew.team.mail.waits) == 0, f"at call {at}: no edge is left"
-    assert not crew.team.mail.ledger.open, f"at call {at}: nothing is still expected"
+    assert not crew.team.mail.expected.open, f"at call {at}: nothing is still expected"
 
 
 def _fail(crew: Crew) -> None:
@@ -337,7 +337,7 @@ async def _ended_while_sending() -> None:
     assert [end.error and end.error.kind for end in ends] == ["not_found", "target_gone", None]
     dead = [fact for fact in crew.recorded("delivery") if isinstance(fact, Delivery) and fact.state == "dead"]
     assert len(dead) == 2
-    assert not crew.team.mail.ledger.open
+    assert not crew.team.mail.expected.open
     await crew.aclose()
 
 

@@ -16,7 +16,7 @@ class Briefing:
         """Returns who is in the team now, and what is not answered yet: given by the agent, then to it."""
         team = self._team
         names = {member.id: member.name for member in team.members}
-        expected = team.mail.ledger.open.values()
+        expected = team.mail.expected.open.values()
         given = (envelope for envelope in expected if envelope.sender == agent_id)
         taken = (envelope for envelope in expected if envelope.receiver == agent_id)
         lines = [

@@ -12,7 +12,7 @@ from planck.context.skills import Skill
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, ToolSpec
 from planck.team import tool_specs
-from planck.team.mail import GONE, NO_DELEGATOR
+from planck.team.settlement import GONE, NO_DELEGATOR
 from planck.team.spawn import Grants, KnownModels, Models
 from planck.team.team import Team
 from planck.team.tools import TeamActions, make_tool, refuse_target

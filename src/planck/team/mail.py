@@ -19,13 +19,10 @@ from planck.records.outcome import Err, ErrorKind, Ok, PlanckError
 from planck.records.ports import Clock, Ids, add_seconds
 from planck.records.specs import Limits
 from planck.team.member import Member
-from planck.team.settlement import SAME_AGAIN, answer_ask, refuse_ring, report_task
+from planck.team.settlement import GONE, NO_DELEGATOR, SAME_AGAIN, answer_ask, refuse_ring, report_task
 from planck.team.waits import NOTICE, REFUSE, Echoes, Waits
 from planck.toolkit.journal import Entry, Journal
 from planck.toolkit.tool import Outcome
-
-GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
-NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -38,7 +35,7 @@ class Accepted(msgspec.Struct, frozen=True):
         return iter((self.message_id, self.seq))
 
 
-class Ledger:
+class Expected:
     """Keeps the tasks and asks that somebody waits for, and how many there were: a fold over the log."""
 
     def __init__(self) -> None:
@@ -65,7 +62,7 @@ class Mail:
         """`members` are the live ones by id, as the team keeps them."""
         self.waits = Waits()
         self._echoes = Echoes()
-        self.ledger = Ledger()
+        self.expected = Expected()
         self.accounts = Accounts()
         self._journal = journal
         self._ids = ids
@@ -205,7 +202,7 @@ class Mail:
             case Envelope():
                 self.hand_over(fact)
             case Delivery():
-                self.ledger.apply(fact)
+                self.expected.apply(fact)
                 for id in fact.ids:
                     self.waits.done(id)
 
@@ -221,7 +218,7 @@ class Mail:
                 return ()
             return (self._settle_ask(member, opening, "answered", answer_ask(member, ended)),)
         returned = self.give_back(member, opening.id)
-        if opening.kind is Kind.TASK and opening.id in self.ledger.open:
+        if opening.kind is Kind.TASK and opening.id in self.expected.open:
             return (self._report(member, opening, report_task(member, ended)), *returned)
         return returned
 
@@ -238,7 +235,7 @@ class Mail:
             gone = Err(ErrorKind.TARGET_GONE, f"{member.name} {why}")
             return (self._settle_ask(member, opening, "dead", gone),)
         returned = self.give_back(member, opening.id)
-        if opening.kind is Kind.TASK and opening.id in self.ledger.open:
+        if opening.kind is Kind.TASK and opening.id in self.expected.open:
             text = f"The task was not finished: {member.name} {why}."
             return (self._report(member, opening, text), *returned)
         return returned
@@ -256,13 +253,13 @@ class Mail:
         """Expect no answer to what its turn asked: it is being stopped, and no await may come before that."""
         for id in self.waits.of(member.id):
             self.waits.done(id)
-            self.ledger.open.pop(id, None)
+            self.expected.open.pop(id, None)
 
     def hand_over(self, envelope: Envelope, *, held: bool = False) -> bool:
         """Give a recorded envelope to its receiver; False where that ended meanwhile."""
-        self.ledger.apply(envelope)
+        self.expected.apply(envelope)
         if envelope.kind is Kind.ASK and envelope.id not in self.waits:  # its asker was stopped since
-            self.ledger.open.pop(envelope.id)
+            self.expected.open.pop(envelope.id)
         self._follow_root(envelope)
         target = self._members.get(envelope.receiver)
         if (pair := self._find_pair(envelope)) and self._echoes.add(envelope, pair) == NOTICE:
@@ -274,7 +271,7 @@ class Mail:
 
     def resolve(self, ask_id: str, outcome: Outcome) -> None:
         """Tell whoever waits for the answer to a question; nobody may."""
-        self.ledger.open.pop(ask_id, None)
+        self.expected.open.pop(ask_id, None)
         answer = self._answers.get(ask_id)
         if answer and not answer.done():
             answer.set_result(outcome)
@@ -286,10 +283,10 @@ class Mail:
         for asked in (True, False):
             for fact in facts:
                 if (isinstance(fact, Envelope) and fact.kind in (Kind.ASK, Kind.TASK)) is asked:
-                    self.ledger.apply(fact)
+                    self.expected.apply(fact)
         for fact in facts:
             self._follow_root(fact)
-        for envelope in self.ledger.open.values():
+        for envelope in self.expected.open.values():
             if isinstance(envelope.budget, Allowance):
                 self.accounts.reopen(envelope.id, envelope.budget.amount)
 
@@ -299,7 +296,7 @@ class Mail:
         asks = tuple(envelope.id for envelope in unread if envelope.kind is Kind.ASK)
         if asks:
             expired = Delivery(ids=asks, state="expired")
-            self.ledger.apply(expired)
+            self.expected.apply(expired)
             await member.actor.agent.scribe.record(expired)
 
     def _settle_ask(
@@ -337,7 +334,7 @@ class Mail:
             raise
         except asyncio.CancelledError:
             if posting.recorded and not posting.arrived:  # the end of its receiver settles it
-                self.ledger.open.pop(envelope.id, None)
+                self.expected.open.pop(envelope.id, None)
             raise
         finally:
             posting.end()
@@ -369,10 +366,8 @@ class Mail:
                 "limit (limits.messages); do the rest yourself, or report what you have"
             )
         elif (pair := self._find_pair(envelope)) and self._echoes.measure(envelope, pair) >= REFUSE:
-            details, text = (
-                {"pattern": "ping_pong", "limit": REFUSE},
-                SAME_AGAIN.format(REFUSE - 1, target.name),
-            )
+            details = {"pattern": "ping_pong", "limit": REFUSE}
+            text = SAME_AGAIN.format(REFUSE - 1, target.name)
         elif len(target.actor.agent.history.unread) + target.incoming >= limits.inbox:
             details = {"limit": limits.inbox}
             text = f"{target.name} has {limits.inbox} unread messages; wait until it has worked on them"
@@ -388,7 +383,7 @@ class Mail:
         return (pair[0].actor.agent.effects, pair[1].actor.agent.effects) if pair[0] and pair[1] else None
 
     def _count(self, root: str | None) -> int:
-        return self.ledger.sent[root] + self.posting[root]
+        return self.expected.sent[root] + self.posting[root]
 
     def _follow_root(self, fact: View) -> None:
         if isinstance(fact, Envelope) and fact.sender == USER and not is_news(fact):
@@ -415,7 +410,7 @@ class Mail:
     async def _expire(self, ask: Envelope, target: Member) -> None:
         """Take back a question whose answer nobody waits for: not yet read, it is never worked on."""
         expired = Delivery(ids=(ask.id,), state="expired")
-        self.ledger.apply(expired)
+        self.expected.apply(expired)
         target.actor.agent.held.add(ask.id)  # its turn must not begin before that is in the log
         try:
             await self._journal.record_all([Entry(target.id, 0, expired, target.actor.agent.history)])

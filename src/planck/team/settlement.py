@@ -1,4 +1,4 @@
-"""What those who wait are told of the end of a turn."""
+"""What those who wait are told of the end of a turn, and those who send of what can't be sent."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,8 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.team.member import Member
 from planck.toolkit.tool import Outcome
 
+GONE = Err(ErrorKind.NOT_FOUND, "Agent not found.")
+NO_DELEGATOR = Err(ErrorKind.NOT_FOUND, "No delegator to respond to.")
 SAME_AGAIN = (
     "{} messages to and fro with {} said the same, and neither of you did anything between them; do "
     "something else, or say to the user what stops you"

@@ -75,24 +75,15 @@ async def spawn(
     held = caller.actor.agent.tools
     objects = {tool.name: tool for tool in grants.objects}
     await _wait_for_arrival(held, set(args.get("tools", ())) - {*grants.tools, *objects})
-    refused = (
-        names.refuse("type", args["type"])
-        or names.refuse("name", args["name"])
-        or _check_limits(team, caller)
-    )
-    budget = read_budget(args)
-    if refused:
+    refused = names.refuse("type", args["type"]) or names.refuse("name", args["name"])
+    if refused := refused or _check_limits(team, caller):
         return refused
+    budget = read_budget(args)
     if isinstance(budget, Err):
         return budget
-    placed = await grants.place(args)
-    if isinstance(placed, Err):
-        return placed
-    model, stranger = placed
-    # Asked before the call, by the gate; where none was passed (a dry run), nobody has agreed to anything.
-    agreed = ctx.confinement.addresses if ctx.confinement else ()
-    if stranger and stranger not in agreed:
-        return _refuse_stranger(stranger)
+    model = await _choose_model(args, grants, ctx)
+    if isinstance(model, Err):
+        return model
     in_hand = [name for name in (*grants.tools, *held.arrived) if held.get(name)]
     tools, no_tools = _split_grants(args.get("tools", ()), [*objects, *in_hand])
     skills, no_skills = _split_grants(args.get("skills", ()), grants.skills)
@@ -161,6 +152,16 @@ def read_budget(args: dict[str, Any]) -> Allowance | Err | None:
             ErrorKind.INVALID_ARGS,
             f'budget: {failure}; write it as {{"usd": 0.5}}, or with tokens, ms, steps or calls, above 0',
         )
+
+
+async def _choose_model(args: dict[str, Any], grants: Grants, ctx: ToolContext) -> ModelSpec | Err:
+    placed = await grants.place(args)
+    if isinstance(placed, Err):
+        return placed
+    model, stranger = placed
+    # Asked before the call, by the gate; where none was passed (a dry run), nobody has agreed to anything.
+    agreed = ctx.confinement.addresses if ctx.confinement else ()
+    return _refuse_stranger(stranger) if stranger and stranger not in agreed else model
 
 
 def _refuse_stranger(address: str) -> Err:

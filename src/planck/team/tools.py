@@ -8,8 +8,8 @@ from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec
 from planck.team import tool_specs
-from planck.team.mail import GONE, NO_DELEGATOR
 from planck.team.member import Member
+from planck.team.settlement import GONE, NO_DELEGATOR
 from planck.team.spawn import Grants, read_budget, spawn
 from planck.team.team import Team
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, ToolError
