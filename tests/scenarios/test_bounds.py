@@ -45,7 +45,11 @@ def twice(name: str) -> Any:
     def brain(messages: list[dict[str, Any]]) -> Reply:
         refused = messages[-1]["role"] == "tool" and "limit_exceeded" in messages[-1]["content"]
         done = messages[-1]["role"] == "tool" and not refused
-        return chat.text("enough") if refused or done else chat.calls(delegate(name), delegate(name, "more"))
+        return (
+            chat.text("enough")
+            if refused or done
+            else chat.calls(*(delegate(name, f"{half} {len(messages)}") for half in "ab"))
+        )
 
     return brain
 
