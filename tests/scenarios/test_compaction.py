@@ -51,7 +51,10 @@ async def test_a_resumed_agent_knows_its_usage_and_turns_from_before_the_checkpo
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "big.txt").write_text("a long line of text\n" * 800)
     script = [
-        *(Say(calls=[("read", {"path": "big.txt"})], usage=Usage(n * 16_000, 20)) for n in range(1, 8)),
+        *(
+            Say(calls=[("read", {"path": "big.txt", "offset": n})], usage=Usage(n * 16_000, 20))
+            for n in range(1, 8)
+        ),
         Say(text="done", usage=Usage(100, 5)),
         Say(calls=[("list_team", {})], usage=Usage(100, 5)),
         Say(text="again", usage=Usage(100, 5)),
