@@ -116,7 +116,7 @@ async def test_one_value_is_set_and_the_rest_of_the_file_stays(tmp_path: Path) -
     ("key", "value", "said"),
     [
         ("defualt_model", "x", "did you mean 'default_model'?"),
-        ("permissions.mode", "yolo", "one of ask, full, read-only, workspace"),
+        ("permissions.mode", "yolo", "one of ask, full, plan, read-only, workspace"),
         ("limits.setps", "1", "unknown key 'limits.setps'"),
         ("limits.steps", "many", "`limits.steps`"),
         ("default_model.x", "1", "is no map"),

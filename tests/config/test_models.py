@@ -70,7 +70,9 @@ async def test_a_name_that_means_nothing_says_so(
 
 async def test_a_mode_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     async with opened(tmp_path, providers=PROVIDERS) as planck:
-        with pytest.raises(PlanckError, match=r"invalid_args: 'bogus' .* read-only, ask, workspace, full"):
+        with pytest.raises(
+            PlanckError, match=r"invalid_args: 'bogus' .* read-only, plan, ask, workspace, full"
+        ):
             await planck.start(mode="bogus")
 
 

@@ -124,7 +124,7 @@ async def show_peers(talk: "Talk", rest: str) -> None:
         tools = ", ".join(report.tools) or "no tools"
         say(talk.stage, f"{report.component} {report.name}  {report.state}{detail}  {tools}")
     if not reports:
-        say(talk.stage, "no MCP server and no sidecar here; `planck mcp add` adds a server")
+        say(talk.stage, "no MCP server and no sidecar here; `planck mcp add NAME -- COMMAND` adds a server")
 
 
 async def show_skills(talk: "Talk", rest: str) -> None:

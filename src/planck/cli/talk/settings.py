@@ -68,7 +68,7 @@ async def show_permissions(talk: "Talk", rest: str) -> None:
     if not rules:
         say(talk.stage, "  no rules of yours; `a` at a question writes one")
     say(talk.stage, "a rule is taken back by deleting it from its file; why a call is allowed or not:", "dim")
-    say(talk.stage, "  planck permissions explain --tool bash 'git push'", "dim")
+    say(talk.stage, "  planck permissions explain bash 'git push'", "dim")
 
 
 async def change_model(talk: "Talk", rest: str) -> None:
