@@ -1,8 +1,7 @@
-"""The view of one agent: where its paths begin and what it saw, which is nobody else's and ends with it."""
+"""The view of one agent: what it saw, which is nobody else's and ends with it; and where it starts."""
 
 import asyncio
 import gc
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -116,32 +115,28 @@ def lay_out(work: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["workspace", "full"])
-async def test_the_paths_of_a_worker_begin_in_its_own_folder_and_what_it_is_shown_can_be_given_back(
+async def test_a_worker_starts_its_commands_in_its_folder_and_its_paths_are_the_workspaces(
     tmp_path: Path, mode: str
 ) -> None:
     whole = tmp_path / "work"
     (tmp_path / "out").write_text("of the machine\n")
     calls = [
-        (read(), "of the part\n"),
-        (read("deep/../f"), "of the part\n"),
-        (read("../f"), "of the whole\n"),
-        (read(f"{whole}/f"), "of the whole\n"),
-        (read("../../out"), "of the machine\n" if mode == "full" else "outside_workspace"),
-        (read("~/f"), "outside_workspace"),
-        (("list_dir", {}), "deep/\nf (12 bytes)"),
-        (("list_dir", {"path": ".."}), "f (13 bytes)\npart/"),
-        (("glob", {"pattern": "**/*"}), "deep/g.py\nf"),
-        (("glob", {"pattern": "*", "path": ".."}), "../f"),
-        (("glob", {"pattern": f"{whole}/part/deep/*"}), "deep/g.py"),
-        (("grep", {"pattern": "of|deep"}), "deep/g.py:1:deep = 1\nf:1:of the part"),
-        (("grep", {"pattern": "of", "path": "../f"}), "../f:1:of the whole"),
-        (("grep", {"pattern": "=", "glob": "deep/*.py"}), "deep/g.py:1:deep = 1"),
+        (read(), "of the whole\n"),
+        (read("part/f"), "of the part\n"),
+        (read(f"{whole}/part/f"), "of the part\n"),
+        (read("../out"), "of the machine\n" if mode == "full" else "outside_workspace"),
+        (("list_dir", {}), "f (13 bytes)\npart/"),
+        (("list_dir", {"path": "part"}), "deep/\nf (12 bytes)"),
+        (("glob", {"pattern": "**/*"}), "f\npart/deep/g.py\npart/f"),
+        (("glob", {"pattern": f"{whole}/part/deep/*"}), "part/deep/g.py"),
+        (("grep", {"pattern": "of", "path": "part"}), "part/f:1:of the part"),
+        (("grep", {"pattern": "=", "glob": "part/deep/*.py"}), "part/deep/g.py:1:deep = 1"),
         (("bash", {"command": "pwd"}), f"{whole}/part\n"),
-        (("bash", {"command": "pwd", "cwd": "deep"}), f"{whole}/part/deep\n"),
-        (("bash", {"command": "pwd", "cwd": ".."}), f"{whole}\n"),
-        (("bash", {"command": "pwd", "cwd": "../.."}), "outside_workspace"),
-        (("write", {"path": "new/h", "content": "h"}), "Created new/h (1 bytes)."),
-        (edit("part", "worker"), "Edited f (1 replacement)."),
+        (("bash", {"command": "pwd", "cwd": "part/deep"}), f"{whole}/part/deep\n"),
+        (("bash", {"command": "pwd", "cwd": "."}), f"{whole}\n"),
+        (("bash", {"command": "pwd", "cwd": ".."}), "outside_workspace"),
+        (("write", {"path": "part/h", "content": "h"}), "Created part/h (1 bytes)."),
+        (edit("part", "worker", "part/f"), "Edited part/f (1 replacement)."),
     ]
     lead = [[worker("bob")], [ask("bob")]]
     steps = {"bob": [[call] for call, _ in calls], "lead": lead}
@@ -152,11 +147,9 @@ async def test_the_paths_of_a_worker_begin_in_its_own_folder_and_what_it_is_show
         await session.run("go")
         assert await results(session, *FILE_TOOLS) == [expected for _, expected in calls]
         changed = [data["path"] for type, data in await facts(session) if type == "file_changed"]
-        assert changed == ["part/new/h", "part/f"], "from the workspace on, as undo takes it"
+        assert changed == ["part/h", "part/f"]
         system = next(asked.system for asked in stage.provider.asked if "be bob" in asked.system)
-        assert "you start in `part`, and paths are relative to that folder." in system
-    assert (stage.work / "part" / "f").read_text() == "of the worker\n"
-    assert (stage.work / "f").read_text() == "of the whole\n"
+        assert "paths are relative to it; you start in `part`." in system
 
 
 async def test_a_folder_beside_the_workspace_has_absolute_paths_wherever_an_agent_starts(
@@ -197,11 +190,12 @@ async def test_a_resumed_worker_is_in_its_folder_still_and_its_lead_in_the_works
         session = await start(first, app, cwd="part")
         await session.run("go")
         id = session.id
-    again = Stage(tmp_path, {"bob": [[read()]], "lead": [OK, OK, [ask("bob"), read()]]})
+    where = ("bash", {"command": "pwd"})
+    again = Stage(tmp_path, {"bob": [[where]], "lead": [OK, OK, [ask("bob"), where]]})
     async with again.planck as app, asyncio.timeout(240):
         session = await app.resume(id)
         await session.run("again")
-        assert sorted(await results(session, "read")) == ["of the part\n", "of the whole\n"]
+        assert sorted(await results(session, "bash")) == [f"{again.work}\n", f"{again.work}/part\n"]
 
 
 async def test_a_view_is_made_by_the_first_look_at_a_file_and_ends_with_its_agent(tmp_path: Path) -> None:
@@ -262,8 +256,8 @@ async def test_the_user_is_asked_about_the_place_and_a_rule_vouches_for_no_progr
     run = ("bash", {"command": "./build"})
     bob = [
         [run],
-        [("write", {"path": "h", "content": "h"})],
-        [("write", {"path": "../.git/x", "content": ""})],
+        [("write", {"path": "part/h", "content": "h"})],
+        [("write", {"path": ".git/x", "content": ""})],
     ]
     asked = Asked()
     rule = {"tool": "bash", "command": "./build", "decision": "allow", "unconfined": True}
@@ -286,21 +280,6 @@ async def test_the_user_is_asked_about_the_place_and_a_rule_vouches_for_no_progr
         ]
         previews = [one.preview for one in asked.questions]
         assert "run in 'part': ./build" in previews[0]
-        assert "create h (1 bytes)" in previews[1], "of the very call that would run"
-        assert await results(session, "write") == ["Created h (1 bytes).", "protected_path"]
+        assert "create part/h (1 bytes)" in previews[1]
+        assert await results(session, "write") == ["Created part/h (1 bytes).", "protected_path"]
         assert await results(session, "bash") == [f"{stage.work}\n", f"{stage.work}/part\n"]
-
-
-async def test_a_hook_is_told_where_the_paths_of_the_call_begin(tmp_path: Path) -> None:
-    hook = {"matcher": "read", "hooks": [{"command": f"cat >> {tmp_path}/told"}]}
-    stage = Stage(
-        tmp_path,
-        {"bob": [[read()]], "lead": [[worker("bob"), read()], [ask("bob")]]},
-        hooks={"PreToolUse": [hook], "PostToolUse": [hook]},
-    )
-    lay_out(stage.work)
-    async with stage.planck as app, asyncio.timeout(240):
-        session = await start(stage, app, cwd="part")
-        await session.run("go")
-    told = [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
-    assert [one["cwd"] for one in told] == [*[f"{stage.work}"] * 2, *[f"{stage.work}/part"] * 2]

@@ -214,7 +214,7 @@ async def test_a_worker_starts_in_cwd_and_its_agents_md_is_looked_for_there(tmp_
     (tmp_path / "work" / "AGENTS.md").write_text("Rules of the whole.")
     (inner.parent / "AGENTS.md").write_text("Rules of the part.")
     stage = Stage(tmp_path, [spawned("bob", tools=["bash", "where"])], [ask("bob")])
-    stage.calls = [("bash", {"command": "pwd"}), ("where", {}), ("bash", {"command": "pwd", "cwd": "../.."})]
+    stage.calls = [("bash", {"command": "pwd"}), ("where", {}), ("bash", {"command": "pwd", "cwd": "."})]
     where = Tool("where", "", EMPTY, lambda args, ctx: ctx.cwd)
     (tmp_path / "tools").mkdir()
     write_tool(tmp_path / "tools", "pwd")

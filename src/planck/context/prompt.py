@@ -107,11 +107,11 @@ def _introduce(spec: AgentSpec, others: Iterable[AgentSpec], delegator: str) -> 
 
 def _describe_place(spec: AgentSpec, place: Place, tools: ToolSet, delegator: str) -> str:
     said = _lines("modes")
-    start = f"you start in `{spec.cwd}`, and paths are relative to that folder" if spec.cwd else ""
+    start = f"; you start in `{spec.cwd}`" if spec.cwd else ""
     stands = f"; the user stands in `{place.here}`" if place.here else ""
     added = ", ".join(f"`{folder}`" for folder in place.added)
     rows = [
-        f"Workspace: `{place.workspace}`; {start or 'paths are relative to it'}{stands}.",
+        f"Workspace: `{place.workspace}`; paths are relative to it{start}{stands}.",
         f"Also to work in, by absolute paths: {added}." if added else "",
         f"{place.platform}, shell {place.shell}, date {place.date}.",
         f"Git: {place.git}." if place.git else "",

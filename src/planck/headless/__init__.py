@@ -10,7 +10,7 @@ _NAMES = {
     "planck.config.rules": "rules_in_force",
     "planck.config.teams": "TeamFileError create_team find_team list_teams read_team read_team_text",
     "planck.context.commands": "CustomCommand",
-    "planck.context.skills": "Skill read_skill",
+    "planck.context.skills": "read_skill",
     "planck.headless.attachments": "attach",
     "planck.headless.demo": "find_failure open_demo",
     "planck.headless.doctor": "run_checks",

@@ -16,7 +16,6 @@ from planck.config.teams import list_teams as list_teams
 from planck.config.teams import read_team as read_team
 from planck.config.teams import read_team_text as read_team_text
 from planck.context.commands import CustomCommand as CustomCommand
-from planck.context.skills import Skill as Skill
 from planck.context.skills import read_skill as read_skill
 from planck.headless.attachments import attach as attach
 from planck.headless.demo import find_failure as find_failure

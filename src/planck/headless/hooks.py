@@ -74,14 +74,6 @@ class Verdict(msgspec.Struct, frozen=True):
     """The arguments in the place of the call's own."""
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """Whose call a hook is told of."""
-
-    name: str
-    folder: str
-    """Where the paths of its calls begin."""
-
-
 def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
     """The hooks of a configuration by event, and what is wrong with the rest."""
     found: dict[str, list[Hook]] = {}
@@ -126,13 +118,13 @@ class Hooks:
     def _settings(self) -> Mapping[str, Any]:
         return {} if self._off else self._resources.now.hooks
 
-    async def before_tool(self, agent: Caller, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
+    async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
         """What all of them say of the arguments that the call has in the end: whoever changes them is heard
         once, and then those who had already agreed to others."""
         hooks = self._find("PreToolUse", tool)
         if not hooks:
             return Verdict()
-        told = _of_call(agent, call_id, tool, args)
+        told = self._describe_call(agent, call_id, tool, args)
         asks, context, updated = "", [], None
         again: list[Hook] = []
         for number, hook in enumerate([*hooks, *hooks]):
@@ -150,11 +142,18 @@ class Hooks:
             from planck.headless.claude_names import take_keys
 
             updated = take_keys(tool, told["tool_input"], verdict.updated)
-            told, again = _of_call(agent, call_id, tool, updated), hooks[:number]
+            told, again = self._describe_call(agent, call_id, tool, updated), hooks[:number]
         return Verdict(context="\n\n".join(context), asks=asks, updated=updated)
 
-    async def after_tool(self, agent: Caller, done: Finished, args: Any) -> Verdict:
-        facts = _of_call(agent, done.call.id, done.call.name, args)
+    def _describe_call(self, agent: str, call_id: str, tool: str, args: Any) -> dict[str, Any]:
+        from planck.headless.claude_names import add_keys, name_for_hooks
+
+        given = add_keys(tool, args, str(self._workspace))
+        call = {"tool_name": name_for_hooks(tool), "tool": tool, "tool_input": given, "tool_use_id": call_id}
+        return {**call, "agent": agent}
+
+    async def after_tool(self, agent: str, done: Finished, args: Any) -> Verdict:
+        facts = self._describe_call(agent, done.call.id, done.call.name, args)
         response = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
         facts["tool_response"] = {**response, "success": done.ok, "stdout": done.output}
         verdict = await self._fire("PostToolUse", done.call.name, facts)
@@ -276,7 +275,7 @@ def look_at_hook(
 class HookedPermit:
     """A permit that asks the PreToolUse hooks first; one that blocks is a denial like any other."""
 
-    def __init__(self, gate: AgentGate, hooks: Hooks, agent: Caller, scribe: Scribe) -> None:
+    def __init__(self, gate: AgentGate, hooks: Hooks, agent: str, scribe: Scribe) -> None:
         self._gate = gate
         self._hooks = hooks
         self._agent = agent
@@ -311,7 +310,7 @@ class HookedPermit:
 class Hooked:
     """Runs calls and passes their results by the PostToolUse hooks; what they object to, the model reads."""
 
-    def __init__(self, executor: Executor, hooks: Hooks, agent: Caller, tools: ToolSet) -> None:
+    def __init__(self, executor: Executor, hooks: Hooks, agent: str, tools: ToolSet) -> None:
         self._executor = executor
         self._hooks = hooks
         self._agent = agent
@@ -379,14 +378,6 @@ def _hook(matcher: str, entry: Any) -> Hook:
     if not isinstance(timeout, int | float) or not 0 < timeout <= _MAX_TIMEOUT:
         raise ValueError(f"`timeout` must be seconds, above 0 and at most {_MAX_TIMEOUT:g}")
     return Hook(command, matcher, float(timeout))
-
-
-def _of_call(agent: Caller, call_id: str, tool: str, args: Any) -> dict[str, Any]:
-    from planck.headless.claude_names import add_keys, name_for_hooks
-
-    given = add_keys(tool, args, agent.folder)
-    call = {"tool_name": name_for_hooks(tool), "tool": tool, "tool_input": given, "tool_use_id": call_id}
-    return {**call, "agent": agent.name, "cwd": agent.folder}
 
 
 _MODES = {"read-only": "plan", "plan": "plan", "workspace": "acceptEdits", "full": "bypassPermissions"}

@@ -7,7 +7,7 @@ import msgspec
 from planck.agent.agent import Agent, Kit
 from planck.config.models import available
 from planck.context.prompt import Place, compose_base, describe_mode, escalates
-from planck.headless.hooks import Caller, Hooked, HookedPermit, Hooks
+from planck.headless.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.plan import SessionPlan
 from planck.headless.seats import Seats
 from planck.llm.redact import Redactor
@@ -138,10 +138,9 @@ class SessionWiring:
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
         gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)
         self._gates[spec.id] = (spec, gate)
-        caller = Caller(spec.name, str(self._site.workspace / spec.cwd))
-        permit = HookedPermit(gate, self.hooks, caller, scribe)
+        permit = HookedPermit(gate, self.hooks, spec.name, scribe)
         executor = gate.rehearsal = Executor(tools, site, permit=permit, scribe=scribe, clock=runtime.clock)
-        kit = Kit(tools, Hooked(executor, self.hooks, caller, tools), plan.tools.prepare(spec, tools))
+        kit = Kit(tools, Hooked(executor, self.hooks, spec.name, tools), plan.tools.prepare(spec, tools))
         purse = self._purses.get(spec.id)
         if purse is None:
             purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")

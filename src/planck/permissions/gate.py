@@ -118,8 +118,6 @@ class Call(msgspec.Struct, frozen=True):
     tool: Tool
     args: dict[str, Any]
     """From the workspace on, wherever the agent starts."""
-    given: dict[str, Any]
-    """As the tool gets them."""
     ctx: ToolContext
 
 
@@ -142,7 +140,7 @@ class AgentGate:
     ) -> Err | Confinement | Trial | None:
         """Returns the rights that the call then has; each denial and each answer is in the log first."""
         gate = self._gate
-        given, args = args, place_call(tool, args, ctx)
+        args = place_call(tool, args, ctx)
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
         if tool.stranger and verdict.decision is not Decision.DENY:
             verdict = ask_about_address(verdict, await tool.stranger(args))
@@ -155,12 +153,12 @@ class AgentGate:
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
         if rights := gate.find_trial(self.authority, verdict, tool, args):
-            return _Tried(self, Call(tool, args, given, ctx), verdict, rights)
-        return await self.ask(Call(tool, args, given, ctx), verdict)
+            return _Tried(self, Call(tool, args, ctx), verdict, rights)
+        return await self.ask(Call(tool, args, ctx), verdict)
 
     async def insist(self, tool: Tool, args: dict[str, Any], ctx: ToolContext, why: str) -> Err | Confinement:
         """Asks about a call that the rules may allow; what they deny stays denied."""
-        given, args = args, place_call(tool, args, ctx)
+        args = place_call(tool, args, ctx)
         verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
         if verdict.decision is Decision.DENY:
             return await self._deny(ctx, tool, verdict.why, verdict)
@@ -168,7 +166,7 @@ class AgentGate:
             verdict = ask_about_address(verdict, await tool.stranger(args))
         if refused := self._never(tool, args, ctx):
             return refused
-        return await self.ask(Call(tool, args, given, ctx), replace(verdict, why=why))
+        return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
 
     async def ask(self, call: Call, verdict: Verdict) -> Err | Confinement:
         """Puts the question; nobody there to answer: no."""
@@ -193,7 +191,7 @@ class AgentGate:
         tool, args, ctx = call.tool, call.args, call.ctx
         question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
         dry = replace(ctx, confinement=verdict.confinement)
-        preview = await self.rehearsal.rehearse(tool, call.given, dry) if self.rehearsal else ""
+        preview = await self.rehearsal.rehearse(tool, call.args, dry) if self.rehearsal else ""
         question = replace(
             question,
             session_id=approvals.session_id,
@@ -267,19 +265,8 @@ class _Tried:
 
 
 def place_call(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
-    """The call of an agent that starts in a folder as it is from the workspace on: that is where a rule means
-    its `./program`, and where the user reads which file it is."""
-    if ctx.cwd == ".":
+    """The command of an agent that starts in a folder, with that folder said: a rule means its `./program`
+    from the workspace on, and the user reads where it would run."""
+    if ctx.cwd == "." or "cwd" in args or not (tool.name == "bash" or "cwd" in tool.always):
         return args
-    if tool.effect is Effect.FILES:
-        key, given = "path", args.get("path")
-    elif tool.name == "bash" or "cwd" in tool.always:
-        key, given = "cwd", args.get("cwd", "")
-    else:
-        return args
-    if not isinstance(given, str):
-        return args
-    try:  # not normalised: `link/..` may be any folder
-        return {**args, key: Root(ctx.workspace).at(ctx.cwd).relative(given).removesuffix("/")}
-    except WorkspaceError:
-        return args
+    return {**args, "cwd": ctx.cwd}

@@ -73,7 +73,7 @@ class ExternalTool(Tool):
             script, values = self._template.fill(args)
             argv = [*shell(script), self.name, *values]
             spill = self._spills.file(ctx.call_id) if self._spills else None
-            with Root(ctx.workspace).at(ctx.cwd).folder(_parse_cwd(args)) as cwd:
+            with Root(ctx.workspace).folder(_parse_cwd(args, ctx.cwd)) as cwd:
                 done = await run(
                     Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys),
                     timeout_ms / 1000,
@@ -87,7 +87,7 @@ class ExternalTool(Tool):
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
             _parse_timeout_ms(args)
-            cwd = Root(ctx.workspace).at(ctx.cwd).where(_parse_cwd(args), folder=True)
+            cwd = Root(ctx.workspace).where(_parse_cwd(args, ctx.cwd), folder=True)
             plan = f"Would run in {cwd!r}: {self._template.show(args)}"
         except PlanckError as failure:
             return failure.err
@@ -230,10 +230,10 @@ def _parse_timeout_ms(args: Mapping[str, Any]) -> int:
     return int(value)
 
 
-def _parse_cwd(args: Mapping[str, Any]) -> str:
+def _parse_cwd(args: Mapping[str, Any], default: str) -> str:
     value = args.get("cwd")
     if value is None:
-        return "."
+        return default
     if not isinstance(value, str):
         raise ArgumentError(f"cwd must be a folder of the workspace, not {value!r}")
     return value

@@ -44,7 +44,6 @@ class Root:
         self.path = Path(os.path.realpath(path))
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected
-        self._start = "."
         self._writable: tuple[str, ...] | None = None
         self._masked: tuple[str, ...] = ()
         self._shown: tuple[str, ...] = ()
@@ -55,16 +54,6 @@ class Root:
     def paths(self) -> tuple[str, ...]:
         """Its own path and those of the others, canonical."""
         return (str(self.path), *(str(other.path) for other in self._others))
-
-    def at(self, folder: str) -> "Root":
-        """The same directory, no wider and no narrower, for somebody whose paths begin in a folder of it.
-
-        The folder is said from the directory itself on, wherever the paths began before.
-        """
-        root = copy(self)
-        root._start = "."
-        root._start = os.path.normpath(root.relative(folder))
-        return root
 
     def under(self, confinement: Confinement | None) -> "Root":
         """The same directory with the rights of one call; a command's sandbox has the same."""
@@ -84,16 +73,14 @@ class Root:
         """The directory that a path is read in, with the path there: in mode `full` any of the machine's."""
         owner = self._find_owner(path)
         if owner is self and self._reads_all and not _names_home(path) and "\0" not in path:
-            real = os.path.realpath(self.path / self._start / unescape(path))
+            real = os.path.realpath(self.path / unescape(path))
             if not is_inside(real, self.paths):
                 return Root(Path("/"), protected=False), real
         return owner, path
 
     def name(self, owner: "Root", relative: str) -> str:
         """What a path below a directory is called here; in one that is not this, by its absolute path."""
-        if owner.path != self.path:
-            return os.path.normpath(owner.path / relative)
-        return relative if self._start == "." else os.path.relpath(f"/{relative}", f"/{self._start}")
+        return relative if owner.path == self.path else os.path.normpath(owner.path / relative)
 
     def _find_owner(self, path: str) -> "Root":
         if not path.startswith("/") or self._below_root(path) is not None:
@@ -190,8 +177,6 @@ class Root:
             if inside is None:
                 raise self._outside_error(path)
             path = inside
-        elif self._start != ".":
-            path = os.path.join(self._start, path)
         if os.path.normpath(path or ".").split("/")[0] == "..":
             raise self._outside_error(path)
         return path or "."
@@ -295,7 +280,7 @@ class Root:
             )
 
     def _outside_error(self, path: str, why: str = "") -> WorkspaceError:
-        why = f"{why and '; '}{why}; use a path relative to {os.path.normpath(self.path / self._start)!r}"
+        why = f"{why and '; '}{why}; use a path relative to {str(self.path)!r}"
         return WorkspaceError(ErrorKind.OUTSIDE_WORKSPACE, f"{path!r} is outside the workspace{why}")
 
     def _open_error(

@@ -28,7 +28,7 @@ def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs
             return await _kill(jobs, handle[1])
         timeout_ms = int(args.get("timeout", TIMEOUT_MS))
         background, spill = bool(args.get("background")), spills.file(ctx.call_id)
-        with views.of(ctx).root.folder(args.get("cwd", ".")) as cwd:
+        with views.of(ctx).root.folder(args.get("cwd", ctx.cwd)) as cwd:
             argv = shell(args["command"])
             command = Command(argv, cwd, env, ctx.confinement, spill, background, keys=ctx.keys)
             if background:
@@ -38,7 +38,7 @@ def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs
         return command_outcome(done, Ran(ctx.call_id, timeout_ms, advice, ctx.confinement, escalates=True))
 
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        owner, start = views.of(ctx).root.find_reader(args.get("cwd", "."))
+        owner, start = views.of(ctx).root.find_reader(args.get("cwd", ctx.cwd))
         cwd = views.root.name(owner, owner.where(start, folder=True))
         asked = "ask for more rights, then " if args.get("escalate") else ""
         plan = f"Would {asked}run in {cwd!r}: {args['command']}"
@@ -50,7 +50,7 @@ def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs
         schema.arguments(
             {"command": schema.text("The bash command line", minLength=1)},
             {
-                "cwd": schema.text("Folder to run in, relative to where you start; default there"),
+                "cwd": schema.text("Folder to run in; default where you start"),
                 "timeout": schema.integer(
                     f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS
                 ),

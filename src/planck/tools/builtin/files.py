@@ -17,7 +17,7 @@ from planck.toolkit import schema
 from planck.toolkit.tool import ToolContext, ToolError
 from planck.workspace.paths import Root, Slot
 
-FILE = schema.text("Relative to where you start", minLength=1)
+FILE = schema.text("Relative to the workspace", minLength=1)
 MAX_FILE = 8 << 20
 """Bytes of a file that is written or edited as a whole."""
 _MAX_REMEMBERED = 32 << 20
@@ -124,7 +124,7 @@ class Views:
     def of(self, ctx: ToolContext) -> AgentView:
         found = self._by_agent.get(ctx.agent_id)
         if found is None:  # two first calls at once, in two threads: both get the one that came first
-            new = AgentView(self.root.at(ctx.cwd), Seen(self._contents))
+            new = AgentView(self.root, Seen(self._contents))
             found = self._by_agent.setdefault(ctx.agent_id, new)
         return found
 

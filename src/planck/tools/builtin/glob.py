@@ -17,7 +17,7 @@ def glob_tool(views: Views, engine: Engine) -> Tool:
         root, pattern = views.of(ctx).root, args["pattern"]
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
         folder = own.where(start, folder=True)
-        matches = matcher(own.at(".").relative(pattern))
+        matches = matcher(own.relative(pattern))
         prefix = "" if folder == "." or pattern.startswith("/") else f"{folder}/"
         found = await engine.at(own).files(folder, lambda path: matches(path.removeprefix(prefix)), MAX_FILES)
         paths = await asyncio.to_thread(own.present, [path for path, _ in found.places])
@@ -33,7 +33,7 @@ def glob_tool(views: Views, engine: Engine) -> Tool:
         prose("glob", files=MAX_FILES),
         schema.arguments(
             {"pattern": {"type": "string", "minLength": 1}},
-            {"path": schema.text("Folder, default where you start")},
+            {"path": schema.text("Folder, default the workspace")},
         ),
         execute,
         effect=Effect.NONE,

@@ -19,17 +19,12 @@ def grep_tool(views: Views, engine: Engine) -> Tool:
         own, start = root.under(ctx.confinement).find_reader(args.get("path", "."))
         place = own.where(start)
         glob = args.get("glob", "")
-        matches = matcher(glob, any_depth=True) if glob else lambda path: True
+        accept = matcher(glob, any_depth=True) if glob else lambda path: True
         limit = int(args.get("limit", LINES))
         found = await engine.at(own).lines(
-            place,
-            args["pattern"],
-            lambda path: matches(own.name(own, path)),
-            args.get("ignore_case", False),
-            limit,
-            glob,
+            place, args["pattern"], accept, args.get("ignore_case", False), limit, glob
         )
-        hits = await asyncio.to_thread(read_lines, own.at("."), found.places)
+        hits = await asyncio.to_thread(read_lines, own, found.places)
         lines = [f"{escape(root.name(own, path))}:{number}:{text}" for path, number, text in hits] or [
             "[no lines match]"
         ]
@@ -45,7 +40,7 @@ def grep_tool(views: Views, engine: Engine) -> Tool:
         schema.arguments(
             {"pattern": {"type": "string", "minLength": 1}},
             {
-                "path": schema.text("File or folder, default where you start"),
+                "path": schema.text("File or folder, default the workspace"),
                 "glob": {"type": "string", "minLength": 1},
                 "ignore_case": {"type": "boolean"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},

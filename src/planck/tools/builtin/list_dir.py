@@ -26,7 +26,7 @@ def list_dir_tool(views: Views) -> Tool:
     return Tool(
         "list_dir",
         prose("list_dir", entries=MAX_ENTRIES),
-        schema.arguments(optional={"path": schema.text("Default where you start")}),
+        schema.arguments(optional={"path": schema.text("Default the workspace")}),
         execute,
         effect=Effect.NONE,
     )

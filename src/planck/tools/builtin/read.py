@@ -40,7 +40,7 @@ def read_tool(views: Views, spills: Spills) -> Tool:
         "read",
         prose("read", lines=MAX_LINES, bytes=MAX_BYTES),
         schema.arguments(
-            {"path": schema.text("Relative to where you start, or output:<call id>")},
+            {"path": schema.text("Relative to the workspace, or output:<call id>")},
             {
                 "offset": schema.integer("First line, from 1", minimum=0),
                 "limit": schema.integer(f"Lines, at most {MAX_LINES}", minimum=1),
