@@ -23,6 +23,7 @@ RESULT = {
     "denials",
     "errors",
     "exit_code",
+    "agents",
 }
 DATA: dict[str, tuple[set[str], set[str]]] = {
     "session_started": ({"id", "name", "workspace", "version", "options"}, {"team"}),
