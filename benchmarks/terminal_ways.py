@@ -51,24 +51,28 @@ async def draw_planck(count: int) -> tuple[float, float]:
 
     import msgspec
 
+    from planck.cli.doings import Doings
     from planck.cli.screen.screen import Screen
     from planck.cli.screen.team_rows import TeamRows
     from planck.cli.talk.reporter import Reporter
     from planck.cli.terminal import Terminal
     from planck.headless import SessionEvent
     from planck.records import codec
+    from planck.records.board import Board
     from planck.records.events import Event
+    from planck.records.rows import AgentRow
     from planck.records.specs import AgentSpec, ModelSpec
 
     model = ModelSpec("local", "m")
     spec = AgentSpec("a", "orchestrator", "orchestrator", "orchestrator", model)
     session: Any = SimpleNamespace(members=[spec], orchestrator=spec)
+    row = AgentRow(id="a", type=spec.type, name=spec.name, role=spec.role, model=model.label, since="")
     screen = Screen()
     screen.open()
     terminal = Terminal()
     terminal.live = False
-    reporter, rows = Reporter(terminal, session), TeamRows(session)
-    screen.show(rows)
+    reporter, doings = Reporter(terminal, session), Doings(Board(agents=(row,)))
+    screen.show(TeamRows(doings))
     await asyncio.sleep(0.5)  # the editor is loaded
 
     def take(delta: str) -> None:
@@ -76,7 +80,7 @@ async def draw_planck(count: int) -> tuple[float, float]:
         event = SessionEvent(
             Event(None, "2026-11-16T10:00:00Z", "a", 1, "text_delta", msgspec.Raw(data)), "s"
         )
-        rows.follow(event)
+        doings.follow(event)
         reporter.show(event)
         screen.touch()
 

@@ -146,7 +146,8 @@ async def test_a_conversation_is_steered_interrupted_and_left(tmp_path: Path) ->
         run.type("q")
         at = await run.until("\x1b[?1049l", at)
         run.type("/cost\r")
-        at = await run.until("steps", at)
+        at = await run.until("agent ", at)
+        at = await run.until("all ", at)
         run.type("\x03")
         at = await run.until("Ctrl+C again", at)
         run.type("\x03")
@@ -185,7 +186,7 @@ async def test_lines_from_a_pipe_are_answered_one_by_one(tmp_path: Path) -> None
         done = await bench.run("first thing", stdin=b"second\n/cost\n\nthird\n")
     assert done.code == 0
     assert [line for line in done.out.splitlines() if line] == ["one", "two", "three"]
-    assert "2 steps" in done.err
+    assert ["all", "2"] in [line.split()[:2] for line in done.err.splitlines()]
 
 
 async def test_print_is_run_wherever_it_stands(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from planck.cli.costs import tabulate_costs
 from planck.cli.errors import UsageError
-from planck.cli.listing import STATES, format_cost, make_rows, shorten, tabulate
+from planck.cli.listing import STATES, format_cost, make_rows
 from planck.cli.place import find_place
-from planck.headless import Archive, CostReport, Planck, SessionDetail, SessionInfo, Transcript
+from planck.headless import Archive, Planck, SessionDetail, SessionInfo, Transcript
 from planck.records import codec
-from planck.records.amounts import say, say_when
 from planck.records.outcome import ErrorKind
-from planck.records.usage import Usage
 from planck.records.visible import fit_line, make_plain
 
 
@@ -36,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
             _print(lines, map(make_plain, lines), options.json)
         case "show" if options.cost:
             report = archive.costs(options.what)
-            _print(report, _tabulate(report), options.json)
+            width = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else None
+            _print(report, tabulate_costs(report, width), options.json)
         case "show":
             detail = archive.detail(options.what)
             _print(detail, _tell(detail, archive.transcript(options.what)), options.json)
@@ -141,38 +141,6 @@ def _describe(detail: SessionDetail) -> Iterator[str]:
         yield f"  {' · '.join(parts)}"
     cached, cost = usage.cache_read_tokens, format_cost(info.cost_usd)
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
-
-
-def _tabulate(report: CostReport) -> Iterator[str]:
-    head = ("agent", "model", "calls", "in", "out", "cache r/w", "$", "budget", "left", "")
-    rows = [
-        (
-            f"{'  ' * min(row.depth - 1, 8) + '└ ' if row.depth else ''}{fit_line(row.agent, 20)}",
-            fit_line(row.model, 30),
-            *_count(row.calls, row.usage, row.cost_usd),
-            f"{row.source} {_say_budget(row.budget)}".strip(),
-            _say_budget(row.left),
-            f"stops {say_when(row.stops_in_s)}" if row.stops_in_s is not None else "",
-        )
-        for row in report.rows
-    ]
-    total = ("all", "", *_count(report.calls, report.usage, report.cost_usd), "", "", "")
-    return tabulate(head, [*rows, total], left=2)
-
-
-def _count(calls: int, usage: Usage, cost: float | None) -> tuple[str, ...]:
-    cached = f"{shorten(usage.cache_read_tokens)}/{shorten(usage.cache_write_tokens)}"
-    return (
-        f"{calls:,}",
-        f"{usage.input_tokens:,}",
-        f"{usage.output_tokens:,}",
-        cached,
-        "?" if cost is None else f"{cost:.2f}",
-    )
-
-
-def _say_budget(amounts: dict[str, float]) -> str:
-    return ", ".join(say(unit, value) for unit, value in amounts.items())
 
 
 def _export(archive: Archive, what: str, format: str) -> None:

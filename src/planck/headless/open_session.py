@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from planck.headless.feed import Feed, FeedClient
     from planck.headless.requests import Prompts
     from planck.headless.window import WindowUse
+    from planck.records.board import Board
     from planck.session.costs import CostReport
     from planck.session.undo import FileDiff, Selection
     from planck.session.undo import Plan as UndoPlan
@@ -363,6 +364,12 @@ class OpenSession:
         from planck.session.costs import report_costs
 
         return report_costs(Ledger(self._session.store.read()))
+
+    def opening_board(self) -> "Board":
+        """Who is there and what was spent before: the events after `opened_at` are folded into it."""
+        from planck.session.opening import make_opening_board  # where nobody looks, nothing is folded
+
+        return make_opening_board(self._opened, self._wired.mode)
 
     async def go_on(self, *, timeout: float | None = None) -> RunResult:
         """Send the orchestrator back to what was interrupted, and wait as `run` does."""

@@ -20,12 +20,13 @@ class Accounts:
         self.limited = (session, run) != (UNLIMITED, UNLIMITED)
         """Whether anything limits anybody: as long as nothing does, nothing is held and nothing asked."""
         self._open: dict[str, Account] = {}
-        self._before: Ledger | None = None
+        self.before: Ledger | None = None
+        """What the log says was spent before this process opened it."""
         self._begin((0, 0, 0, 0, 0))
 
     def take_up(self, ledger: "Ledger") -> None:
         """Goes on from what a log says was spent; to be told before anything is held or lent."""
-        self._before = ledger
+        self.before = ledger
         usd, tokens, ms, steps, calls = ledger.before
         self._begin((usd, tokens, ms, steps, calls))
 
@@ -50,8 +51,8 @@ class Accounts:
         if found := self._open.get(spec.id):
             return found
         limit = spec.budget.amount if spec.budget else UNLIMITED
-        if self._before and spec.id in self._before.accounts:
-            return self._go_on(self._before, spec.id, limit)
+        if self.before and spec.id in self.before.accounts:
+            return self._go_on(self.before, spec.id, limit)
         lent = self.lend(self.run, spec.id, limit)
         if isinstance(lent, Err):
             raise PlanckError(lent.kind, f"the budget of {spec.name!r}: {lent.message}", lent.details)
@@ -59,8 +60,8 @@ class Accounts:
 
     def reopen(self, id: str, limit: Amount) -> None:
         """Takes up what was lent for a task that nobody has ended."""
-        if id not in self._open and self._before:
-            self._go_on(self._before, id, limit)
+        if id not in self._open and self.before:
+            self._go_on(self.before, id, limit)
 
     def _go_on(self, ledger: "Ledger", id: str, limit: Amount) -> Account:
         """Lends what is left of a loan again, or as much of that as there is now."""

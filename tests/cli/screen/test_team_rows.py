@@ -1,17 +1,18 @@
 """What the live rows say, from the logs of tests/logs."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import msgspec
 import pytest
 
+from planck.cli.doings import Doings
 from planck.cli.screen.styled import Line
 from planck.cli.screen.team_rows import TeamRows
 from planck.headless import SessionEvent
 from planck.records import codec
+from planck.records.board import Board
 from planck.records.events import Event
+from planck.records.rows import Spending
 from planck.records.visible import count_columns
 
 LOGS = Path(__file__).parents[2] / "logs"
@@ -27,11 +28,14 @@ NOW = {
 
 
 def follow(name: str) -> TeamRows:
-    session: Any = SimpleNamespace(members=())
-    rows = TeamRows(session)
+    return TeamRows(read(name))
+
+
+def read(name: str) -> Doings:
+    doings = Doings(Board())
     for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
-        rows.follow(SessionEvent(codec.decode_as(event, Event), "s"))
-    return rows
+        doings.follow(SessionEvent(codec.decode_as(event, Event), "s"))
+    return doings
 
 
 def text(line: Line) -> str:
@@ -48,11 +52,11 @@ async def test_each_agent_at_work_has_a_line(name: str) -> None:
 @pytest.mark.parametrize("width", [139, 79, 39, 20])
 @pytest.mark.parametrize("name", sorted(path.stem for path in LOGS.glob("*.ndjson")))
 async def test_every_line_fits_at_every_moment(name: str, width: int) -> None:
-    session: Any = SimpleNamespace(members=())
-    rows = TeamRows(session)
+    doings = Doings(Board())
+    rows = TeamRows(doings)
     for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
         try:
-            rows.follow(SessionEvent(codec.decode_as(event, Event), "s"))
+            doings.follow(SessionEvent(codec.decode_as(event, Event), "s"))
         except ValueError:
             continue  # a damaged line of a log is nothing that anybody is handed
         for line in (*rows.lines(width), rows.footer(width)):
@@ -76,8 +80,20 @@ async def test_the_footer_says_what_esc_does_right_now(name: str, said: str) -> 
 
 
 async def test_a_call_that_is_being_written_is_seen_in_its_agents_row() -> None:
-    rows = follow("two-asks-one-answered")
+    doings = read("two-asks-one-answered")
+    rows = TeamRows(doings)
     data = msgspec.Raw(codec.encode({"component": "model", "state": "working", "detail": "still writing"}))
     bob = next(row.id for row in rows.board.agents if row.name == "bob")
-    rows.follow(SessionEvent(Event(None, "2026-11-16T10:00:00.000Z", bob, 1, "status", data), "s"))
+    doings.follow(SessionEvent(Event(None, "2026-11-16T10:00:00.000Z", bob, 1, "status", data), "s"))
     assert text(rows.lines(79)[1]).startswith("● bob   writing")
+
+
+async def test_the_footer_says_how_many_messages_wait_for_the_end_of_the_turn() -> None:
+    rows = follow("open-task")
+    rows.queued = 2
+    assert " · 2 queued · " in text(rows.footer(139))
+
+
+async def test_of_a_run_with_a_limit_its_own_spending_is_shown_not_what_was_spent_before_it() -> None:
+    rows = TeamRows(Doings(Board(cost_usd=5.0, budget=Spending(1.0, 0.25))))
+    assert "$0.25 of $1.00" in text(rows.footer(139))

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from planck.cli.doings import Doings
 from planck.cli.talk.now import Now
 from planck.headless import SessionEvent
 from planck.records import codec
+from planck.records.board import Board
 from planck.records.events import Event
 
 LOGS = Path(__file__).parents[2] / "logs"
@@ -21,24 +23,24 @@ NOW = {
 }
 
 
-def follow(name: str) -> Now:
-    line = Now(())
+def follow(name: str) -> Doings:
+    doings = Doings(Board())
     for event in (LOGS / f"{name}.ndjson").read_bytes().splitlines():
-        line.follow(SessionEvent(codec.decode_as(event, Event), "s"))
-    return line
+        doings.follow(SessionEvent(codec.decode_as(event, Event), "s"))
+    return doings
 
 
 @pytest.mark.parametrize("name", NOW)
 async def test_the_line_says_what_each_agent_does_now(name: str) -> None:
-    assert follow(name).tick()[2:] == NOW[name]
+    assert Now(follow(name)).tick()[2:] == NOW[name]
 
 
 async def test_a_delta_tells_until_the_next_fact() -> None:
-    line, (first, *_) = follow("open-task"), (LOGS / "open-task.ndjson").read_bytes().splitlines()
+    doings, (first, *_) = follow("open-task"), (LOGS / "open-task.ndjson").read_bytes().splitlines()
     lead = codec.decode((LOGS / "open-task.json").read_bytes())["agents"][0]["id"]
     fact = {**codec.decode(first), "agent_id": lead}
     delta = {**fact, "seq": None, "type": "text_delta", "data": {"text": "w"}}
-    line.follow(SessionEvent(codec.decode_as(codec.encode(delta), Event), "s"))
-    assert "lead: writing" in line.tick()
-    line.follow(SessionEvent(codec.decode_as(codec.encode({**fact, "type": "later"}), Event), "s"))
-    assert "lead: thinking" in line.tick()
+    doings.follow(SessionEvent(codec.decode_as(codec.encode(delta), Event), "s"))
+    assert "lead: writing" in Now(doings).tick()
+    doings.follow(SessionEvent(codec.decode_as(codec.encode({**fact, "type": "later"}), Event), "s"))
+    assert "lead: thinking" in Now(doings).tick()

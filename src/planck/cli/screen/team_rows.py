@@ -1,22 +1,14 @@
 """Who does what for how long, as live rows: a line for each agent at work, and what it all costs below."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
+from planck.cli.doings import Doings
 from planck.cli.screen.styled import Line, cut
-from planck.headless import OpenSession, SessionEvent
-from planck.records.board import Board, apply
+from planck.records.board import Board
 from planck.records.rows import AgentRow, OpenCall, OpenQuestion
 from planck.records.visible import count_columns
 
-_PASSING = {
-    "text_delta": "writing",
-    "thinking_delta": "thinking",
-    "compacting": "makes its history shorter",
-}
-"""What deltas tell of an agent until its next fact."""
 _MOST = 6
 """Agents with a line of their own."""
 _PALETTE = ("34", "33", "36", "31", "94", "35", "93", "90")
@@ -30,54 +22,26 @@ class Doing(NamedTuple):
 
 
 class TeamRows:
-    """Follows one session; the facts are the board's, and only what passes is kept here.
+    """Draws what is followed.
 
     An agent has its line from the start of its turn to the end, whatever it does: the height of what is
-    live changes only then. Seconds count by the log's clock up to its newest event, from there by the loop's.
+    live changes only then.
     """
 
-    def __init__(self, session: OpenSession, mode: str = "") -> None:
-        self._board = Board(
-            mode=mode,
-            agents=tuple(
-                AgentRow(
-                    id=spec.id,
-                    type=spec.type,
-                    name=spec.name,
-                    role=spec.role,
-                    model=spec.model.label,
-                    since="",
-                )
-                for spec in session.members
-            ),
-        )
-        self._session = session
-        self._passing: dict[str | None, str] = {}
-        self._newest = ""
-        self._seen_at = 0.0
+    def __init__(self, doings: Doings) -> None:
+        self._doings = doings
         self.queued = 0
 
     @property
     def board(self) -> Board:
-        return self._board
+        return self._doings.board
 
     @property
     def working(self) -> bool:
-        return any(_is_busy(row) for row in self._board.agents) or bool(self._board.questions)
-
-    def follow(self, event: SessionEvent) -> None:
-        if event.seq is None:
-            if doing := _PASSING.get(event.type):
-                self._passing[event.agent_id] = doing
-            elif event.type == "status" and event.data.get("state") == "working":
-                self._passing[event.agent_id] = "writing"  # nothing to be read: a call's arguments, mostly
-            return
-        self._newest, self._seen_at = event.ts, asyncio.get_running_loop().time()
-        self._passing.pop(event.agent_id, None)
-        self._board = apply(self._board, event.recorded)
+        return any(_is_busy(row) for row in self.board.agents) or bool(self.board.questions)
 
     def lines(self, width: int) -> Sequence[Line]:
-        agents = self._board.agents
+        agents = self.board.agents
         busy = [row for row in agents if _is_busy(row)]
         alone = sum(row.status != "ended" for row in agents) < 2
         longest = max((count_columns(row.name) for row in busy), default=0)
@@ -97,14 +61,16 @@ class TeamRows:
         return (("  ", ""), *parts[1:])
 
     def _list_words(self) -> Iterator[tuple[str, str]]:
-        board, lead = self._board, self._board.agents[0] if self._board.agents else None
+        board = self.board
+        lead = next((row for row in board.agents if row.role == "orchestrator"), None)
         yield board.mode, "yellow" if board.mode == "full" else ""
         if board.questions:
             yield f"[1/{len(board.questions)}] asks you", "bold yellow"
         if self.queued:
             yield f"{self.queued} queued", ""
         if board.budget and board.budget.limit_usd:
-            yield f"{_money(board.cost_usd)} of {_money(board.budget.limit_usd)}", "dim"
+            # Of the run, where that is limited: what was spent before it is not its own.
+            yield f"{_money(board.budget.spent_usd or 0.0)} of {_money(board.budget.limit_usd)}", "dim"
         else:
             yield _money(board.cost_usd) + ("+" if board.unpriced else ""), "dim"
         if lead and lead.window and lead.context:
@@ -115,7 +81,7 @@ class TeamRows:
 
     def _draw(self, row: AgentRow, widest: int, width: int) -> Line:
         doing = self._describe(row)
-        took = f"  {self._count(doing.since)} s" if doing.since else ""
+        took = f"  {int(self._doings.count_seconds(doing.since))} s" if doing.since else ""
         cost = f"  {_money(row.cost_usd)}" if widest and row.cost_usd else ""
         name = cut(row.name, widest)
         pad = " " * (widest - count_columns(name) + 2) if widest else ""
@@ -135,29 +101,20 @@ class TeamRows:
     def _describe(self, row: AgentRow) -> Doing:
         if row.stopping:
             return Doing("●", "stops", row.since)
-        if asked := [question for question in self._board.questions if question.agent_id == row.id]:
+        if asked := [question for question in self.board.questions if question.agent_id == row.id]:
             return Doing("▲", _say_asked(asked), asked[0].since, "bold yellow")
         running = _list_running(row)
         if running and not (row.waits and all(call.name == "ask_agent" for call in running)):
             more = f" and {len(running) - 1} more" if len(running) > 1 else ""
             return Doing("●", f"{running[0].name} {running[0].subject}{more}", running[0].since)
         if row.waits:
-            names = ", ".join(dict.fromkeys(self._name(wait.on) for wait in row.waits))
+            names = ", ".join(dict.fromkeys(self._doings.find_name(wait.on) for wait in row.waits))
             return Doing("◌", f"waits for {names}", row.waits[0].since)
-        return Doing("●", self._passing.get(row.id, "thinking"), row.since)
-
-    def _name(self, id: str) -> str:
-        row = self._board.agent(id)
-        return row.name if row else id
+        return Doing("●", self._doings.say_passing(row.id), row.since)
 
     def _colour(self, id: str) -> str:
-        number = next((n for n, row in enumerate(self._board.agents) if row.id == id), 0)
+        number = next((n for n, row in enumerate(self.board.agents) if row.id == id), 0)
         return _PALETTE[number % len(_PALETTE)]
-
-    def _count(self, since: str) -> int:
-        logged = datetime.fromisoformat(self._newest) - datetime.fromisoformat(since)
-        later = asyncio.get_running_loop().time() - self._seen_at
-        return max(0, int(logged.total_seconds() + later))
 
 
 def _is_busy(row: AgentRow) -> bool:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from planck.cli.talk.blocks import Told
-from planck.cli.talk.figures import format_count, format_money, summarise
+from planck.cli.talk.figures import format_count, format_money
 from planck.cli.talk.stage import say, say_rows
 from planck.cli.talk.styled import Line, as_text, make_line
 from planck.cli.talk.table import ALIASES, COMMANDS, GROUPS, Command
@@ -162,12 +162,10 @@ async def compact(talk: "Talk", rest: str) -> None:
 
 
 async def show_cost(talk: "Talk", rest: str) -> None:
-    say(talk.stage, summarise(talk.session.result(0)))
-    for row in talk.now.board.agents if len(talk.now.board.agents) > 1 else ():
-        money = format_money(row.cost_usd if not row.unpriced else None)
-        read = row.usage.input_tokens + row.usage.cache_read_tokens + row.usage.cache_write_tokens
-        tokens = f"{format_count(read)} + {format_count(row.usage.output_tokens)} tokens"
-        say(talk.stage, f"  {fit_line(row.name, 24)}  {tokens} · {money}", "dim")
+    from planck.cli.costs import tabulate_costs
+
+    width = talk.stage.width if talk.stage.live else None
+    say_rows(talk.stage, [*tabulate_costs(talk.session.costs(), width)])
 
 
 async def show_status(talk: "Talk", rest: str) -> None:

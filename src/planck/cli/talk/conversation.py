@@ -141,11 +141,10 @@ class Conversation:
         return [paint(line, width, color=self._screen.color) for line in lines]
 
     def follow(self, event: SessionEvent) -> None:
-        self._team.follow(event)
         self._screen.touch()
 
     def opened(self, session: OpenSession) -> None:
-        self._team = TeamRows(session, session.mode)
+        self._team = TeamRows(self.talk.doings)
         self._screen.show(LiveRows(self.talk, self._asking, self._team))
 
     def changed(self) -> None:
@@ -153,7 +152,7 @@ class Conversation:
         if self._screen.busy and not busy and not self.talk.queued:
             self._screen.notify(f"planck: {self.talk.session.name} is done")
         self._screen.busy = busy
-        self._screen.queued = len(self.talk.queued)
+        self._screen.queued = self._team.queued = len(self.talk.queued)
         self._screen.touch()
 
     async def _tick(self) -> None:

@@ -1,56 +1,27 @@
 """What every agent does now, while it does it: in one line, or in a row for each."""
 
-import asyncio
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 
-from planck.headless import SessionEvent
-from planck.records.board import Board, apply
+from planck.cli.doings import Doings
+from planck.records.board import Board
 from planck.records.rows import AgentRow
-from planck.records.specs import AgentSpec
 from planck.records.visible import fit_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_PASSING = {
-    "text_delta": "writing",
-    "thinking_delta": "thinking",
-    "compacting": "makes its history shorter",
-}
-"""What deltas tell of an agent until its next fact."""
 Doing = tuple[str, str]
 """A mark and words: ● works, ◌ waits for an agent, ▲ waits for you."""
 
 
 class Now:
-    """Follows one session; the facts are the board's, and only what passes is kept here."""
+    """Says what the agents of a session do, as of the moment when it is asked."""
 
-    def __init__(self, members: Iterable[AgentSpec]) -> None:
-        self.board = Board(
-            agents=tuple(
-                AgentRow(
-                    id=spec.id,
-                    type=spec.type,
-                    name=spec.name,
-                    role=spec.role,
-                    model=spec.model.label,
-                    since="",
-                )
-                for spec in members
-            )
-        )
-        self._passing: dict[str | None, str] = {}
-        self._newest = ""
-        self._seen_at = 0.0
+    def __init__(self, doings: Doings) -> None:
+        self._doings = doings
         self._ticks = 0
 
-    def follow(self, event: SessionEvent) -> None:
-        self._newest, self._seen_at = event.ts, asyncio.get_running_loop().time()
-        if event.seq is None:
-            if doing := _PASSING.get(event.type):
-                self._passing[event.agent_id] = doing
-        else:
-            self._passing.pop(event.agent_id, None)
-            self.board = apply(self.board, event.recorded)
+    @property
+    def board(self) -> Board:
+        return self._doings.board
 
     def tick(self) -> str:
         """Returns the line as of now; empty where nobody works."""
@@ -74,7 +45,7 @@ class Now:
             seen = {first.id}
             while row.waits and row.waits[0].on not in seen:
                 seen.add(row.waits[0].on)
-                chain.append(self._name(row.waits[0].on))
+                chain.append(self._doings.find_name(row.waits[0].on))
                 following = self.board.agent(row.waits[0].on)
                 if following is None:
                     break
@@ -96,7 +67,7 @@ class Now:
         if asked:
             yield "▲", f"asks you about {fit_line(asked[0].tool, 60)} {self._elapsed(asked[0].since)}"
         if row.waits:
-            names = ", ".join(self._name(wait.on) for wait in row.waits)
+            names = ", ".join(self._doings.find_name(wait.on) for wait in row.waits)
             yield "◌", f"waits for {names} {self._elapsed(row.waits[0].since)}"
         told = {wait.call_id for wait in row.waits} | {question.call_id for question in asked}
         # Of several questions one is answered: its call ends when those before it have.
@@ -105,18 +76,11 @@ class Now:
         for call in running:
             yield "●", f"{fit_line(f'{call.name} {call.subject}')} {self._elapsed(call.since)}"
         if not (asked or row.waits or running):
-            yield "●", f"{self._passing.get(row.id, 'thinking')}{self._elapsed_in(row)}"
-
-    def _name(self, id: str) -> str:
-        row = self.board.agent(id)
-        return row.name if row else id
+            yield "●", f"{self._doings.say_passing(row.id)}{self._elapsed_in(row)}"
 
     def _elapsed_in(self, row: AgentRow) -> str:
         """Since it was last heard of: a model that is silent shows."""
-        return f" {self._elapsed(row.since)}" if row.since and self._newest else ""
+        return f" {self._elapsed(row.since)}" if row.since else ""
 
     def _elapsed(self, since: str) -> str:
-        """By the log's clock up to its newest event, from there on by the loop's."""
-        logged = datetime.fromisoformat(self._newest) - datetime.fromisoformat(since)
-        later = asyncio.get_running_loop().time() - self._seen_at
-        return f"{max(0.0, logged.total_seconds() + later):.0f} s"
+        return f"{self._doings.count_seconds(since):.0f} s"

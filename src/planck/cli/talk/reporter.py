@@ -8,6 +8,7 @@ from planck.cli.terminal import Terminal
 from planck.headless import OpenSession, SessionEvent
 
 if TYPE_CHECKING:
+    from planck.cli.doings import Doings
     from planck.cli.talk.now import Now
 
 
@@ -16,7 +17,10 @@ class Reporter:
 
     def __init__(self, terminal: Terminal, session: OpenSession) -> None:
         self._terminal = terminal
-        self._line = _make_line(session) if terminal.live else None
+        self._doings: Doings | None = None
+        self._line: Now | None = None
+        if terminal.live:
+            self._doings, self._line = _follow(session)
         self._teller = Teller(session.members, streams=terminal.rich)
 
     @property
@@ -36,13 +40,15 @@ class Reporter:
         self._terminal.status("")
 
     def show(self, event: SessionEvent) -> None:
-        if self._line:
-            self._line.follow(event)
+        if self._doings:
+            self._doings.follow(event)
         for block in self._teller.tell(event):
             self._terminal.show(block)
 
 
-def _make_line(session: OpenSession) -> "Now":
-    from planck.cli.talk.now import Now  # where nobody looks, nothing is folded
+def _follow(session: OpenSession) -> "tuple[Doings, Now]":
+    from planck.cli.doings import Doings  # where nobody looks, nothing is folded
+    from planck.cli.talk.now import Now
 
-    return Now(session.members)
+    doings = Doings(session.opening_board())
+    return doings, Now(doings)

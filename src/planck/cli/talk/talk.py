@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from planck.cli.doings import Doings
 from planck.cli.run import Watch
 from planck.cli.talk.blocks import Answer, Told, fold
 from planck.cli.talk.figures import summarise
@@ -76,7 +77,8 @@ class Talk:
 
     def open(self, session: OpenSession) -> None:
         self.session = session
-        self.now = Now(session.members)
+        self.doings = Doings(session.opening_board())
+        self.now = Now(self.doings)
         self.teller = Teller(session.members, streams=self._streams, echoes=self.stage.live)
         self._watch = Watch(session, self._show)
         if self._listener:
@@ -344,7 +346,7 @@ class Talk:
         return row.turn if row else 0
 
     def _show(self, event: SessionEvent) -> None:
-        self.now.follow(event)
+        self.doings.follow(event)
         self._moved.set()
         if self._listener:
             self._listener.follow(event)
