@@ -397,6 +397,14 @@ class Renamed(View, frozen=True, kw_only=True):
     name: str
 
 
+class Snapshot(View, frozen=True, kw_only=True):
+    """All that lay in the workspace is on record: in its own repository, under a ref of the session's."""
+
+    type: ClassVar[str] = "snapshot"
+    ref: str
+    commit: str
+
+
 class ModelChanged(View, frozen=True, kw_only=True):
     type: ClassVar[str] = "model_changed"
     model: ModelSpec

@@ -1,0 +1,183 @@
+"""A node: says that it lives, takes what nobody works on, and stops acting before others take it over."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Protocol
+
+import msgspec
+
+from planck.headless.pool.watchdog import Watchdog
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.ports import Clock
+from planck.store.roster import Answer, NodeRow, Roster, SessionRow
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+"""Of what a session's row and log need of whoever works on it."""
+
+_MANY = 64
+"""Sessions taken at a time: the rest is there at the next look."""
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a node that says nothing counts as alive, and how often it says so."""
+
+    lease_s: float = 30.0
+    beat_s: float = 5.0
+    drain_s: float = 900.0
+
+    @property
+    def fence_s(self) -> float:
+        """After so long without an answer it stops acting: others wait for the whole lease."""
+        return self.lease_s * 2 / 3
+
+
+class NodeError(PlanckError):
+    """The node can't go on like this."""
+
+
+class Work(Protocol):
+    """The sessions that this node works on."""
+
+    @property
+    def held(self) -> Iterable[str]: ...
+
+    def begin(self, row: SessionRow) -> None:
+        """Takes it on; returns at once, and calls `Roster.release` when there is nothing left to do."""
+
+    def fence(self) -> None:
+        """Nothing acts after it returns, and nothing more is written. Called from any thread."""
+
+    async def abandon(self) -> None:
+        """Lets go of everything without a word in a log: it is others' now."""
+
+    async def settle(self) -> None:
+        """Returns once nothing is held any more."""
+
+
+class Node:
+    """One process that works on sessions of a database that others share."""
+
+    def __init__(self, roster: Roster, work: Work, me: NodeRow, terms: Terms, clock: Clock) -> None:
+        self.me = me
+        self.draining = False
+        self._roster = roster
+        self._work = work
+        self._terms = terms
+        self._clock = clock
+        self._watchdog: Watchdog | None = None
+        self._fenced = False
+        self._joined = False
+        self._woken = asyncio.Event()
+
+    def watch(self, watchdog: Watchdog) -> None:
+        """Takes the watchdog that calls `fence`; before `run`."""
+        self._watchdog = watchdog
+
+    def fence(self) -> None:
+        """Stops everything that acts: called by the watchdog, in whichever thread that has."""
+        self._fenced = True
+        self._work.fence()
+
+    async def run(self) -> None:
+        """Beats and takes work until it is cancelled, or until another process has its name."""
+        loops = [asyncio.ensure_future(self._beat()), asyncio.ensure_future(self._claim())]
+        try:
+            done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in loops:
+                task.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            if self._watchdog:
+                self._watchdog.close()
+
+    async def leave(self) -> None:
+        """Says that it is gone, so that nobody waits for its lease; where it can't, they wait."""
+        with suppress(PlanckError, OSError, TimeoutError):
+            async with asyncio.timeout(self._terms.beat_s):
+                await self._roster.leave(self.me.name, self.me.instance)
+
+    def wake(self) -> None:
+        """Looks for work now rather than at the next beat."""
+        self._woken.set()
+
+    async def _beat(self) -> None:
+        while True:
+            sent = self._clock.monotonic()
+            try:
+                async with asyncio.timeout(self._terms.fence_s):
+                    answer = await self._say(sent)
+            except (PlanckError, OSError, TimeoutError) as problem:
+                log.warning("no beat: %s", problem)
+                await asyncio.sleep(self._terms.beat_s / 5)
+                continue
+            if answer == "gone":
+                self.fence()
+                await self._work.abandon()
+                raise NodeError(
+                    ErrorKind.NOT_UNIQUE,
+                    f"another process works as node {self.me.name!r} now; give this one a name of its own: "
+                    "planck serve --store URL --name NAME",
+                )
+            await asyncio.sleep(max(0.0, sent + self._terms.beat_s - self._clock.monotonic()))
+
+    async def _say(self, sent: float) -> Answer:
+        """Counts as alive from when it was said. A fenced node begins anew, with empty hands."""
+        if self._fenced:
+            await self._work.abandon()
+            self._fenced = False
+        answer: Answer = "alive"
+        if not self._joined:
+            await self._roster.join(self.me)
+            self._joined = True
+        else:
+            answer = await self._roster.beat(self.me.name, self.me.instance)
+        if answer == "gone":
+            return answer
+        self.draining = self.draining or answer == "draining"
+        if self._clock.monotonic() - sent < self._terms.fence_s and not self._fenced and self._watchdog:
+            self._watchdog.grant(sent + self._terms.fence_s)
+        return answer
+
+    async def _claim(self) -> None:
+        """Looks for work at every beat, and when somebody hints that there is some."""
+        while True:
+            if self._joined and not self._fenced and not self.draining:
+                try:
+                    await self._take()
+                except (PlanckError, OSError, TimeoutError) as problem:
+                    log.warning("nothing taken: %s", problem)
+            self._woken.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(self._terms.beat_s, 2.0)):
+                    await self._woken.wait()
+
+    async def _take(self) -> None:
+        held = tuple(self._work.held)
+        room = min(self.me.capacity - len(held), _MANY)
+        if room <= 0:
+            return
+        async with asyncio.timeout(self._terms.fence_s):
+            rows = await self._roster.claim(
+                self.me,
+                held=held,
+                limit=room,
+                lease_s=self._terms.lease_s,
+                version=VERSION,
+            )
+        for row in rows:
+            if self._fenced:
+                return  # taken in vain: it is taken again, by us or by others
+            self._work.begin(row)
+
+    async def drain(self) -> None:
+        """Takes nothing new, and returns once what it has is done, or the time for that is up."""
+        self.draining = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._terms.drain_s):
+                await self._work.settle()

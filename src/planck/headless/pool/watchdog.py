@@ -1,0 +1,68 @@
+"""Says when this node may no longer act: by a timer of its own, because a loop that hangs asks nobody."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from planck.records.ports import Clock
+
+
+class Watchdog(Protocol):
+    """Calls `on_expiry` once the time that was granted last is over; a later grant winds it up again."""
+
+    def grant(self, until: float) -> None:
+        """From now on it expires at that moment of the monotonic clock."""
+
+    def close(self) -> None: ...
+
+
+class ThreadWatchdog:
+    """A thread that sleeps until the moment: `on_expiry` runs in it, whatever the loop is at."""
+
+    def __init__(self, clock: Clock, on_expiry: Callable[[], None]) -> None:
+        self._clock = clock
+        self._on_expiry = on_expiry
+        self._until: float | None = None
+        self._closed = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="planck-watchdog", daemon=True)
+        self._thread.start()
+
+    def grant(self, until: float) -> None:
+        with self._changed:
+            self._until = until
+            self._changed.notify()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
+                left = None if self._until is None else self._until - self._clock.monotonic()
+                if left is None or left > 0:
+                    self._changed.wait(left)
+                    continue
+                self._until = None
+            self._on_expiry()
+
+
+class LoopWatchdog:
+    """The same on the loop's own timers: for a node whose time is simulated."""
+
+    def __init__(self, on_expiry: Callable[[], None]) -> None:
+        self._on_expiry = on_expiry
+        self._timer: asyncio.TimerHandle | None = None
+
+    def grant(self, until: float) -> None:
+        self.close()
+        self._timer = asyncio.get_running_loop().call_at(until, self._on_expiry)
+
+    def close(self) -> None:
+        if self._timer:
+            self._timer.cancel()

@@ -1,0 +1,137 @@
+"""Who works on what: the nodes that live, the sessions that wait for one, and what is said to them.
+
+One contract suite runs over every implementation. "Not seen for a lease" is by the database's clock alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+State = Literal["queued", "running", "idle", "failed"]
+"""Of a session's row: waiting for a node, on one, at rest, or lost too often."""
+Answer = Literal["alive", "draining", "gone"]
+CommandKind = Literal["prompt", "steer", "interrupt", "answer", "stop"]
+Role = Literal["view", "submit", "approve", "admin"]
+"""Each may do what those before it may."""
+
+
+class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    instance: str
+    """Of this start of it: another process under the same name has another."""
+    version: str
+    labels: tuple[str, ...] = ()
+    capacity: int = 0
+    url: str = ""
+    """Where its server answers other nodes."""
+    seen: str = ""
+    draining: bool = False
+    sessions: tuple[str, ...] = ()
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    project: str = ""
+    """The workspace, or the repository, that it belongs to."""
+    state: State = "queued"
+    owner: str | None = None
+    epoch: int = 0
+    head: int = 0
+    needs: tuple[str, ...] = ()
+    """Labels that a node must have."""
+    workspace: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    version: int = 1
+    """Nodes that know less leave it alone."""
+    attempts: int = 0
+    """How often a node took it since a turn of it last ended."""
+    created: str = ""
+    updated: str = ""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody outside says to a session; a prompt's id is its message's."""
+
+    id: str
+    session: str
+    kind: CommandKind
+    data: dict[str, Any] = {}
+    by: str = ""
+
+
+class TokenRow(msgspec.Struct, frozen=True, kw_only=True):
+    digest: str
+    """SHA-256 in hex; the token itself is nowhere."""
+    who: str
+    role: Role
+
+
+class Roster(Protocol):
+    async def join(self, node: NodeRow) -> None:
+        """Enters the node, or its new instance: whoever had the name is gone from its next beat on."""
+
+    async def beat(self, name: str, instance: str) -> Answer: ...
+
+    async def leave(self, name: str, instance: str) -> None:
+        """Its sessions can be taken at once."""
+
+    async def nodes(self) -> list[NodeRow]: ...
+
+    async def drain(self, name: str) -> bool:
+        """It takes nothing new from now on. False: there is no such node."""
+
+    async def forget(self, name: str) -> bool:
+        """It is gone, and what it had can be taken at once. False: there is no such node."""
+
+    async def claim(
+        self,
+        node: NodeRow,
+        *,
+        held: Sequence[str],
+        limit: int,
+        lease_s: float,
+        version: int,
+        only: str = "",
+    ) -> list[SessionRow]:
+        """Makes the node the owner of sessions, in a new epoch each, and returns them.
+
+        Of those that are queued, its own that it does not hold, and of nodes not seen for a lease, once the
+        node itself has been connected for one. None while it drains, or where its instance is not the one
+        that joined last. `only` names a session: it may be idle too.
+        """
+
+    async def release(self, session: str, epoch: int, state: State) -> bool:
+        """Nobody's from now on. False: it is another epoch's. With a command that waits it is queued."""
+
+    async def reset_attempts(self, session: str, epoch: int) -> None:
+        """A turn of it has ended."""
+
+    async def submit(self, row: SessionRow, command: Command) -> bool:
+        """Enters a session and the prompt that it begins with. False: the id is there, nothing is entered."""
+
+    async def post(self, command: Command) -> bool:
+        """Leaves a command; a session at rest is queued for it. False: the id is there, or no such one."""
+
+    async def commands(self, sessions: Sequence[str]) -> list[Command]:
+        """Returns what waits for them, oldest first."""
+
+    async def drop(self, ids: Sequence[str]) -> None:
+        """They are in a log, or came too late."""
+
+    async def find(self, id_or_name: str) -> SessionRow | None: ...
+
+    async def list_sessions(self, *, limit: int = 100, before: str = "") -> list[SessionRow]:
+        """Returns the newest first; `before`: an `updated` and id that an answer ended with."""
+
+    async def wait(self, seconds: float) -> None:
+        """Returns at the latest after so long, earlier where somebody hints that there is something to do."""
+
+    async def add_token(self, token: TokenRow) -> None: ...
+
+    async def revoke_token(self, digest: str) -> bool: ...
+
+    async def tokens(self) -> list[TokenRow]: ...
+
+    async def find_role(self, digest: str) -> Role | None: ...

@@ -1,0 +1,151 @@
+"""Checkouts of work that was handed in: cloned, put on record, and found again on another node."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from planck.records.outcome import ErrorKind
+from planck.workspace.clones import Clone, CloneError, check_source
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+    done = subprocess.run(
+        ["git", *identity, *words], cwd=folder, env=ENVIRONMENT, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a.txt").write_text("one\n")
+    (folder / "gone.txt").write_text("here\n")
+    (folder / ".gitignore").write_text("*.log\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    git(folder, "branch", "side")
+    return folder
+
+
+def clone(tmp_path: Path, repo: Path, node: str, id: str = "s1") -> Clone:
+    return Clone(tmp_path / node / id, str(repo), id, ENVIRONMENT)
+
+
+async def test_what_lay_in_the_folder_is_there_on_another_node(tmp_path: Path, repo: Path) -> None:
+    first = clone(tmp_path, repo, "north")
+    assert await first.prepare() == ""
+    (first.folder / "a.txt").write_text("two\n")
+    (first.folder / "new.txt").write_text("new\n")
+    (first.folder / "x.log").write_text("noise\n")
+    (first.folder / "gone.txt").unlink()
+    made = await first.put_on_record()
+    assert made is not None
+    assert made.ref == "refs/planck/s1"
+    assert git(repo, "rev-parse", made.ref) == made.commit
+    assert git(repo, "status", "--porcelain") == ""
+    assert git(repo, "branch", "--list", "--format=%(refname:short)").split() == ["main", "side"]
+
+    second = clone(tmp_path, repo, "south")
+    assert await second.prepare() == made.commit
+    assert (second.folder / "a.txt").read_text() == "two\n"
+    assert (second.folder / "new.txt").read_text() == "new\n"
+    assert not (second.folder / "gone.txt").exists()
+    assert not (second.folder / "x.log").exists()
+    # What was not committed is not committed there either, and the branch is the same.
+    assert (
+        git(second.folder, "status", "--porcelain").splitlines()
+        == git(first.folder, "status", "--porcelain").splitlines()
+    )
+    assert git(second.folder, "rev-parse", "HEAD") == git(first.folder, "rev-parse", "HEAD")
+    assert git(second.folder, "branch", "--show-current") == "main"
+
+
+async def test_commits_of_an_agent_travel_along(tmp_path: Path, repo: Path) -> None:
+    first = clone(tmp_path, repo, "north")
+    await first.prepare("side")
+    (first.folder / "a.txt").write_text("two\n")
+    git(first.folder, "commit", "-qam", "mine")
+    await first.put_on_record()
+    second = clone(tmp_path, repo, "south")
+    await second.prepare("side")
+    assert git(second.folder, "log", "--format=%s").splitlines() == ["mine", "first"]
+    assert git(second.folder, "status", "--porcelain") == ""
+
+
+async def test_what_did_not_change_is_not_put_on_record_again(tmp_path: Path, repo: Path) -> None:
+    one = clone(tmp_path, repo, "north")
+    await one.prepare()
+    assert await one.put_on_record() is not None
+    assert await one.put_on_record() is None
+    (one.folder / "a.txt").write_text("three\n")
+    assert await one.put_on_record() is not None
+
+
+async def test_a_clone_that_was_cut_off_is_made_again(tmp_path: Path, repo: Path) -> None:
+    one = clone(tmp_path, repo, "north")
+    half = one.folder.with_name("s1.part")
+    half.mkdir(parents=True)
+    (half / "junk").write_text("x")
+    await one.prepare()
+    assert (one.folder / "a.txt").read_text() == "one\n"
+    assert not half.exists()
+    assert not (one.folder / "junk").exists()
+
+
+async def test_hooks_of_the_folder_do_not_run_when_it_is_put_on_record(tmp_path: Path, repo: Path) -> None:
+    one = clone(tmp_path, repo, "north")
+    await one.prepare()
+    proof = tmp_path / "ran"
+    for name in ("pre-push", "reference-transaction", "post-checkout", "post-index-change"):
+        hook = one.folder / ".git" / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {proof}\n")
+        hook.chmod(0o755)
+    (one.folder / "a.txt").write_text("two\n")
+    await one.put_on_record()
+    assert not proof.exists()
+
+
+async def test_a_commit_that_no_branch_has_can_be_the_beginning(tmp_path: Path, repo: Path) -> None:
+    git(repo, "checkout", "-q", "--detach")
+    (repo / "a.txt").write_text("loose\n")
+    git(repo, "commit", "-qam", "loose")
+    commit = git(repo, "rev-parse", "HEAD")
+    git(repo, "update-ref", "refs/keep/me", commit)
+    git(repo, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(repo, "checkout", "-q", "main")
+    one = clone(tmp_path, repo, "north")
+    await one.prepare(commit)
+    assert (one.folder / "a.txt").read_text() == "loose\n"
+
+
+@pytest.mark.parametrize(
+    "repo",
+    ["", "-u/x", "--upload-pack=touch /tmp/x", "ext::sh -c touch%20/tmp/x", "relative/path", "a b", "/x\n/y"],
+)
+def test_what_is_no_address_is_refused(repo: str) -> None:
+    with pytest.raises(CloneError) as refused:
+        check_source(repo)
+    assert refused.value.err.kind is ErrorKind.INVALID_ARGS
+
+
+@pytest.mark.parametrize("ref", ["--orphan", "-b", "a..b", "a b", "x\n"])
+def test_what_is_no_ref_is_refused(ref: str) -> None:
+    with pytest.raises(CloneError):
+        check_source("/srv/repo", ref)
+
+
+async def test_a_repository_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
+    one = Clone(tmp_path / "s1", "http://me:hunter2@127.0.0.1:9/x.git", "s1", ENVIRONMENT)
+    with pytest.raises(CloneError) as failed:
+        await one.prepare()
+    assert failed.value.err.kind is ErrorKind.COMMAND_FAILED
+    assert "hunter2" not in str(failed.value.err)
+    assert not (tmp_path / "s1").exists()
