@@ -120,9 +120,11 @@ async def serving(
 
 
 @asynccontextmanager
-async def served(bench: Bench, *args: str) -> AsyncGenerator[tuple[Served, asyncio.subprocess.Process], None]:
+async def served(
+    bench: Bench, *args: str, env: dict[str, str] | None = None
+) -> AsyncGenerator[tuple[Served, asyncio.subprocess.Process], None]:
     """A process of its own, which is killed at the end if it still runs."""
-    process = await bench.start("serve", "--port", "0", "--json", *args)
+    process = await bench.start("serve", "--port", "0", "--json", *args, env=env)
     assert process.stdout
     assert process.stderr
     try:

@@ -73,7 +73,7 @@ async def test_without_a_token_the_server_says_only_that_it_lives(server: Served
     assert (answer.status, answer.json) == (200, {"ok": True})
     for path in (f"{PREFIX}/nothing", f"{PREFIX}/sessions/../health", f"{PREFIX}"):
         assert (await server.send("GET", path, headers={"Authorization": ""})).status == 401
-    assert (await server.send("GET", "/", headers={"Authorization": ""})).status == 404
+    assert (await server.send("GET", "/nothing", headers={"Authorization": ""})).status == 404
 
 
 async def test_a_code_gives_a_cookie_once_and_the_cookie_serves_its_own_page_only(server: Served) -> None:
@@ -193,6 +193,19 @@ PATHS = [
     "/.git/config",
     "/token",
     "/server.json",
+    "/web",
+    "/web/",
+    "/web//index.html",
+    "/web/./index.html",
+    "/web/../web/index.html",
+    "/web/../api/page.py",
+    "/web/..%2fapi/page.py",
+    "/web/%2e%2e/api/page.py",
+    "/web/INDEX.HTML",
+    "/web/index.html/",
+    "/web/index.html%00",
+    "/web/%69ndex.html",
+    "/index.html",
     "/api",
     "/api/v1/../../token",
     "/api/v1/%2e%2e/token",

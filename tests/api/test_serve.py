@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import stat
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from planck.client import Client
 from planck.records import codec
 from tests.api.bench import free_port, served
-from tests.command import Bench, finish, until
+from tests.command import WAIT, Bench, finish, until
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
@@ -26,7 +27,9 @@ async def test_the_first_line_says_where_it_is_and_the_token_is_for_the_user_alo
     async with served(bench) as (server, process):
         assert server.pid == process.pid
         assert len(server.token) == 64
-        assert server.page.startswith(f"http://planck.localhost:{server.port}/#code=")
+        assert re.fullmatch(
+            rf"http://(planck\.localhost|127\.0\.0\.1):{server.port}/#code=[0-9a-f]{{32}}", server.page
+        )
         assert stat.S_IMODE(server.token_file.stat().st_mode) == 0o600
         async with server.client() as client:
             me = (await client.ask("GET", "/me")).data
@@ -148,3 +151,50 @@ async def test_the_line_of_json_makes_a_client(tmp_path: Path) -> None:
         line = codec.encode({"url": server.url, "token_file": str(server.token_file)})
         async with Client.from_ready(line) as client:
             assert (await client.ask("GET", "/health")).data == {"ok": True}
+
+
+def make_browser(folder: Path) -> tuple[Path, Path]:
+    """A browser that keeps the address it was given, and the file behind it."""
+    program, shown = folder / "browser", folder / "shown"
+    keep = f'echo "$1" > {shown}.new; cat "${{1#file://}}" >> {shown}.new; mv {shown}.new {shown}'
+    program.write_text(f"#!/bin/sh\n{keep}\n")
+    program.chmod(0o755)
+    return program, shown
+
+
+async def test_open_shows_the_page_by_a_file_of_the_users_own(tmp_path: Path) -> None:
+    program, shown = make_browser(tmp_path)
+    bench, env = Bench(tmp_path, NOWHERE), {"BROWSER": f"{program} %s"}
+    async with served(bench, "--open", env=env) as (server, process):
+        await until(shown)
+        address, file = shown.read_text().split("\n", 1)
+        assert server.page in file
+        assert server.page.partition("#code=")[2] not in address
+        opened = Path(address.removeprefix("file://"))
+        assert stat.S_IMODE(opened.stat().st_mode) == 0o600
+        process.terminate()
+        await finish(process)
+    assert not opened.exists()
+
+
+async def test_without_a_browser_open_says_the_address(tmp_path: Path) -> None:
+    bench, env = Bench(tmp_path, NOWHERE), {"BROWSER": "nothing %s", "PATH": "/nowhere"}
+    async with served(bench, "--open", env=env) as (server, process):
+        assert process.stderr
+        async with asyncio.timeout(WAIT):
+            line = (await process.stderr.readline()).decode()
+        assert server.page in line
+        assert "no browser" in line
+
+
+async def test_a_code_is_drawn_for_the_name_that_a_phone_can_reach_and_for_no_other(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, NOWHERE)
+    public = ("--allow-host", "planck.example.org", "--behind-proxy")
+    for more, drawn in ((public, True), ((), False)):
+        async with served(bench, "--qr", *more) as (server, process):
+            process.terminate()
+            done = await finish(process)
+        assert ("▀" in done.err) == drawn
+        assert ("https://planck.example.org/#code=" in done.err) == drawn
+        assert ("can't reach" in done.err) != drawn
+        assert server.page not in done.err

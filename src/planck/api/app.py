@@ -27,6 +27,7 @@ from planck.api.exchange import (
 from planck.api.guard import Guard
 from planck.api.metrics import Metrics
 from planck.api.operations import OPERATIONS, PREFIX, Operation
+from planck.api.page import choose_answer, list_files
 from planck.api.router import (
     Found,
     Router,
@@ -60,6 +61,7 @@ class App:
         self._metrics = metrics
         self._access_log = access_log
         self._router = Router(OPERATIONS)
+        self._files = list_files()
         self.closing = False
         """No new work: what is asked from now on is told to come again."""
 
@@ -96,6 +98,9 @@ class App:
 
     async def _admit_and_run(self, scope: Scope, receive: Receive, found: Found | None) -> Reply | Streamed:
         method = scope["method"]
+        if found is None and (file := self._files.get(scope["raw_path"])):
+            self._guard.admit_visitor(scope["headers"], scope["target"])
+            return choose_answer(file, scope)
         known = found.methods.get(method) if found else None
         below = scope["raw_path"].startswith(PREFIX.encode())
         open_to_all = known.open if known else not below

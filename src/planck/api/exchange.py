@@ -119,7 +119,9 @@ def _too_large() -> ApiError:
 
 
 async def send_reply(send: Send, reply: Reply, *, close: bool = False) -> None:
-    headers = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+    headers = [(b"x-content-type-options", b"nosniff")]
+    if "cache-control" not in reply.headers:
+        headers.append((b"cache-control", b"no-store"))
     if reply.status not in (204, 304):
         headers.append((b"content-type", reply.content_type.encode()))
         headers.append((b"content-length", b"%d" % len(reply.body)))

@@ -7,6 +7,8 @@ from planck.api.errors import ApiError
 from planck.records.outcome import ErrorKind
 
 _OWN_SITE = {b"same-origin", b"none"}
+_VISIT = [[b"navigate"], [b"document"]]
+"""What a browser says of a page that it opens in a tab; of one in a frame it says something else."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -35,25 +37,13 @@ class Guard:
     def admit(self, headers: Headers, target: bytes, *, open_to_all: bool) -> Way | None:
         """Returns how the caller showed that it may; None where nobody needs to. Raises the refusal."""
         headers = list(headers)
-        hosts = find_header(headers, b"host")
-        # An absolute target names a host of its own, which would count instead of the header.
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts or not target.startswith(b"/"):
-            raise ApiError(
-                421,
-                ErrorKind.PERMISSION_DENIED,
-                "this is no name of this server; use the address that it printed, or --allow-host",
-            )
-        origins, sites = find_header(headers, b"origin"), find_header(headers, b"sec-fetch-site")
-        if not set(origins) <= self._origins or not set(sites) <= _OWN_SITE:
-            raise ApiError(
-                403,
-                ErrorKind.PERMISSION_DENIED,
-                "a page of another origin can't use this server; open its own page",
-            )
+        self._check_host(headers, target)
+        self._check_site(headers)
         if self._access.has_token(find_header(headers, b"authorization")):
             return "token"
         # Cookies ignore ports: any server on this host could make a browser send ours.
-        same = sites == [b"same-origin"] or len(origins) == 1
+        own_page = find_header(headers, b"sec-fetch-site") == [b"same-origin"]
+        same = own_page or len(find_header(headers, b"origin")) == 1
         if same and self._access.has_cookie(find_header(headers, b"cookie")):
             return "cookie"
         if open_to_all:
@@ -63,3 +53,32 @@ class Guard:
             ErrorKind.UNAUTHORIZED,
             "send the token: `Authorization: Bearer TOKEN`; `planck serve` says in which file it is",
         )
+
+    def admit_visitor(self, headers: Headers, target: bytes) -> None:
+        """Lets anybody see the page's own files, but no foreign page take them into itself.
+
+        A link to the page, from a mail or the file that `--open` makes, is a visit from another site.
+        """
+        headers = list(headers)
+        self._check_host(headers, target)
+        if [find_header(headers, name) for name in (b"sec-fetch-mode", b"sec-fetch-dest")] != _VISIT:
+            self._check_site(headers)
+
+    def _check_host(self, headers: Headers, target: bytes) -> None:
+        hosts = find_header(headers, b"host")
+        # An absolute target names a host of its own, which would count instead of the header.
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts or not target.startswith(b"/"):
+            raise ApiError(
+                421,
+                ErrorKind.PERMISSION_DENIED,
+                "this is no name of this server; use the address that it printed, or --allow-host",
+            )
+
+    def _check_site(self, headers: Headers) -> None:
+        origins, sites = find_header(headers, b"origin"), find_header(headers, b"sec-fetch-site")
+        if not set(origins) <= self._origins or not set(sites) <= _OWN_SITE:
+            raise ApiError(
+                403,
+                ErrorKind.PERMISSION_DENIED,
+                "a page of another origin can't use this server; open its own page",
+            )

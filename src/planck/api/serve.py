@@ -1,7 +1,6 @@
 """`planck serve`: one Planck behind HTTP, from the first connection to the last turn's end."""
 
 import asyncio
-import ipaddress
 import os
 import resource
 import signal
@@ -17,6 +16,7 @@ import uvicorn
 from planck.api import shapes
 from planck.api.access import Access
 from planck.api.access_log import AccessLog
+from planck.api.addresses import find_own, find_public, is_loopback, show_host
 from planck.api.app import App, Handler
 from planck.api.approvals import ApprovalHandlers
 from planck.api.guard import Guard
@@ -66,6 +66,8 @@ class Ready(msgspec.Struct, frozen=True):
     pid: int
     page: str
     store: str | None = None
+    phone: str = ""
+    """The page's address for another device, where a proxy makes one; not part of the line."""
 
 
 class ServeError(PlanckError):
@@ -74,7 +76,7 @@ class ServeError(PlanckError):
 
 def check(settings: Settings) -> None:
     """Refuses an address that others can reach without saying under which name, and how it is protected."""
-    if not _is_loopback(settings.host) and not (settings.names and settings.proxied):
+    if not is_loopback(settings.host) and not (settings.names and settings.proxied):
         raise ServeError(
             ErrorKind.INVALID_ARGS,
             f"--host {settings.host} can be reached from other machines: also say --allow-host NAME and "
@@ -87,14 +89,17 @@ async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Call
     check(settings)
     with Presence(planck.home, planck.workspace) as presence, _bind(settings) as listening:
         port = listening.getsockname()[1]
-        url = f"http://{_show_host(settings.host)}:{port}"
+        url = f"http://{show_host(settings.host)}:{port}"
         access = Access(make_token(), port, asyncio.get_running_loop().time)
         record = presence.publish(url, access.token)
         with AccessLog(presence.folder / "access.log", SystemClock()) as log:
             async with planck:
                 server = Server(planck, inbox, access, port, settings, log)
-                page = f"http://planck.localhost:{port}/#code={access.make_code()}"
-                ready = Ready(url, record.token_file, record.pid, page)
+                own = await find_own(settings.host, port)
+                public = find_public(settings.names, proxied=settings.proxied)
+                page = f"{own or public}#code={access.make_code()}"
+                phone = f"{public}#code={access.make_code()}" if public else ""
+                ready = Ready(url, record.token_file, record.pid, page, phone=phone)
                 with _hearing_signals(server):
                     return await server.run(listening, partial(on_ready, ready))
 
@@ -239,14 +244,3 @@ def _raise_file_limit() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
     return soft if soft != resource.RLIM_INFINITY else _MANY_FILES
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _show_host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

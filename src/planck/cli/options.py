@@ -378,6 +378,9 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, default=4040, help="0: a free one; default 4040")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
+        "--qr", action="store_true", help="draw a code of the page's address for a phone (--allow-host)"
+    )
+    parser.add_argument(
         "--allow-host",
         action="append",
         default=[],

@@ -4,7 +4,9 @@ import argparse
 import asyncio
 import os
 import sys
+import threading
 import webbrowser
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from planck.records.visible import make_plain
 
 
 def run(options: argparse.Namespace) -> int:
-    frontend = _load()
+    frontend = load_server("planck serve")
     settings = frontend.Settings(
         host=options.host,
         port=options.port,
@@ -32,14 +34,15 @@ def run(options: argparse.Namespace) -> int:
     planck.project.check_store()
     for notice in planck.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
-    announce = _Announcement(planck, as_json=options.json, in_browser=options.open)
+    title = f"Planck serves {make_plain(str(planck.workspace))}"
+    announce = Announcement(title=title, as_json=options.json, in_browser=options.open, qr=options.qr)
     try:
         return int(asyncio.run(frontend.serve(planck, inbox, settings, announce)))
     finally:
         announce.clean_up()
 
 
-def _load() -> Any:
+def load_server(command: str) -> Any:
     """By name, as the dispatcher does: a frontend of its own, of which this one knows nothing."""
     try:
         return import_module("planck.api.serve")
@@ -48,26 +51,31 @@ def _load() -> Any:
             raise
         raise UsageError(
             ErrorKind.NOT_FOUND,
-            f"`planck serve` needs the extra `server` ({problem}): pip install 'planck-agents[server]'",
+            f"`{command}` needs the extra `server` ({problem}): pip install 'planck-agents[server]'",
         ) from None
 
 
-class _Announcement:
-    """Told once the server listens: says where, and opens the page if it was asked to."""
+class Announcement:
+    """Told once the server listens: says where, and opens the page or draws its code if it was asked to."""
 
-    def __init__(self, planck: Planck, *, as_json: bool, in_browser: bool) -> None:
-        self._workspace = planck.workspace
+    def __init__(
+        self, *, title: str, as_json: bool = False, in_browser: bool = False, qr: bool = False
+    ) -> None:
+        self._title = title
         self._as_json = as_json
         self._in_browser = in_browser
+        self._qr = qr
         self._page: Path | None = None
 
     def __call__(self, ready: Any) -> None:
         if self._as_json:
-            print(codec.encode_str(ready), flush=True)
+            print(codec.encode_str({name: getattr(ready, name) for name in _LINE}), flush=True)
         else:
-            print(f"Planck serves {make_plain(str(self._workspace))} at {ready.url}")
+            print(f"{self._title} at {ready.url}")
             print(f"token: {make_plain(ready.token_file)}")
             print(f"page:  {ready.page}  (the code in it is good once, for a minute)", flush=True)
+        if self._qr:
+            print(_draw(ready.phone), file=sys.stderr, flush=True)
         if self._in_browser:
             self._open(ready)
 
@@ -79,8 +87,31 @@ class _Announcement:
         with os.fdopen(fd, "w") as file:
             file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={ready.page}">')
         self._page = path
-        webbrowser.open(path.as_uri())
+        # Beside the loop: a browser in a terminal is waited for until its user leaves it.
+        threading.Thread(target=_open_browser, args=(path.as_uri(), ready.page), daemon=True).start()
 
     def clean_up(self) -> None:
         if self._page:
             self._page.unlink(missing_ok=True)
+
+
+_LINE = ("url", "token_file", "pid", "page", "store")
+
+
+def _open_browser(address: str, page: str) -> None:
+    opened = False
+    with suppress(webbrowser.Error, OSError):
+        opened = webbrowser.open(address)
+    if not opened:
+        print(f"planck: no browser could be started; open this within a minute: {page}", file=sys.stderr)
+
+
+def _draw(phone: str) -> str:
+    if not phone:
+        return (
+            "planck: no code for a phone: it can't reach this server; give it a name that a proxy with TLS "
+            "serves: --qr --allow-host planck.example.org --behind-proxy"
+        )
+    from planck.cli.qr import draw
+
+    return f"{draw(phone)}\nphone: {phone}  (the code in it is good once, for a minute)"
