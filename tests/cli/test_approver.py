@@ -1,13 +1,17 @@
-"""Approvals on a real terminal: what is shown, what counts as an answer, and how far it goes."""
+"""Approvals on a terminal that can't be painted, by lines; and by keys, where a run has one that can."""
 
 import asyncio
 import json
+import re
+import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.command import WAIT, Bench, until
 from tests.mcp.bench import FAKE
@@ -21,7 +25,13 @@ def bash(command: str, id: str = "") -> Any:
 
 
 async def run(bench: Bench, *args: str) -> TerminalRun:
-    return await on_terminal("run", "go", *args, home=bench.home, work=bench.work, columns=200)
+    """On one that can only be written to."""
+    dumb = {"TERM": "dumb"}
+    return await on_terminal("run", "go", *args, home=bench.home, work=bench.work, columns=200, env=dumb)
+
+
+async def run_by_keys(bench: Bench, *args: str, env: dict[str, str] | None = None) -> TerminalRun:
+    return await on_terminal("run", "go", *args, home=bench.home, work=bench.work, columns=100, env=env)
 
 
 async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) -> None:
@@ -190,6 +200,108 @@ async def test_the_end_of_the_input_is_a_no(tmp_path: Path) -> None:
         await run_.until("done", at)
         assert await run_.end() == 0
     assert not (bench.work / "ran").exists()
+
+
+KEYS = "n e o"
+"""Of the row below a question: from now on they count, and not before."""
+
+
+async def test_a_run_asks_with_the_box_and_the_keys_of_a_conversation(tmp_path: Path) -> None:
+    edit = chat.calls(("edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}))
+    async with WireServer([edit, bash("touch ran"), chat.text("mended")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "a.py").write_text("x = 1\n")
+        run_ = await run_by_keys(bench)
+        at = await run_.until("asks: edit a.py +1 -1")
+        at = await run_.until("+x = 2", at)
+        at = await run_.until(KEYS, at)
+        run_.type("y")
+        at = await run_.until("you said yes, once", at)
+        at = await run_.until(KEYS, at)
+        run_.type("e")
+        at = await run_.until("why not?", at)
+        run_.type("use git log instead\r")
+        at = await run_.until("you said no: use git log instead", at)
+        await run_.until("mended", at)
+        assert await run_.end() == 0
+    seen = "\n".join(run_.seen)
+    assert [seen.count(once) for once in ("mended", "you said yes", "you said no", "3 steps")] == [1] * 4
+    assert "why not?" not in seen  # what was painted was taken away
+    assert (bench.work / "a.py").read_text() == "x = 2\n"
+    assert "the user said no: use git log instead" in server.asked[2].json["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+async def test_the_answer_of_a_run_goes_to_its_file_while_it_asks_on_the_terminal(
+    tmp_path: Path, format: str
+) -> None:
+    async with WireServer([bash("touch ran"), chat.text("mended")]) as server:
+        bench = Bench(tmp_path, server.url)
+        script = f'"$0" -m planck run go --output-format {format} > {tmp_path / "out"}'
+        program = ("sh", "-c", script, sys.executable)
+        run_ = await on_terminal(home=bench.home, work=bench.work, columns=100, program=program)
+        at = await run_.until(KEYS)
+        run_.type("y")
+        await run_.until("you said yes, once", at)
+        assert await run_.end() == 0
+    assert (bench.work / "ran").exists()
+    out = (tmp_path / "out").read_text()
+    assert (out if format == "text" else json.loads(out)["text"] + "\n") == "mended\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "seen"),
+    [
+        ("\x1b[200~y\x1b[201~", "no answer"),
+        ("\x1b[200~look:\ny\ns\na\n\x1b[201~", "no answer"),
+        ("y" * 40, "> yyyy"),
+        ("look\ry\rs\r", "look"),
+        ("\r", "Enter alone is no answer"),
+    ],
+    ids=["pasted", "pasted-lines", "held", "burst", "enter"],
+)
+async def test_what_no_hand_typed_at_a_run_s_question_approves_nothing(
+    tmp_path: Path, typed: str, seen: str
+) -> None:
+    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run_ = await run_by_keys(bench)
+        at = await run_.until(KEYS)
+        run_.type(typed)
+        at = await run_.until(seen, at)
+        run_.type("\x03\x03")  # for what stands in the input, then for the question
+        await run_.until("you said no", at)
+        assert await run_.end() == 0
+    assert not (bench.work / "ran").exists()
+    assert server.asked[1].json["messages"][-1]["content"].startswith("permission_denied: ")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_signal_at_a_run_s_question_ends_the_run_and_gives_the_terminal_back(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run_ = await run_by_keys(bench)
+        at = await run_.until(KEYS)
+        run_.process.send_signal(number)
+        at = await run_.until("go on with: planck run -r", at)
+        assert await run_.end() == code
+    assert not (bench.work / "ran").exists()
+    assert run_.text.count("\x1b[?2004h") == run_.text.count("\x1b[?2004l")
+
+
+async def test_without_colours_the_box_says_the_same(tmp_path: Path) -> None:
+    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run_ = await run_by_keys(bench, env={"NO_COLOR": "1"})
+        at = await run_.until("▲ orchestrator asks: bash")
+        at = await run_.until(KEYS, at)
+        run_.type("y")
+        await run_.until("you said yes, once", at)
+        assert await run_.end() == 0
+    assert (bench.work / "ran").exists()
+    assert not re.search("\x1b\\[[0-9;]*m", run_.text)
 
 
 async def test_a_server_s_changed_tools_are_asked_about_in_a_conversation(tmp_path: Path) -> None:

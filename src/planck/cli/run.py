@@ -24,6 +24,7 @@ from planck.records.visible import fit_line, make_plain
 
 if TYPE_CHECKING:
     from planck.cli.approver import TerminalApprover
+    from planck.cli.person import Person
     from planck.headless import Inbox
 
 
@@ -94,28 +95,35 @@ def _prompt(options: argparse.Namespace) -> str:
 
 
 async def _run(options: argparse.Namespace, prompt: str) -> int:
-    approver = None
-    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        from planck.cli.approver import TerminalApprover
+    stops = _Stops()
+    person = None
+    if sys.stderr.isatty():
+        from planck.cli.person import find_person
 
-        approver = TerminalApprover()
-    async with open_planck(options, approver) as planck_:
+        person = find_person(options, stops.listen)
+    async with open_planck(options, person.approver if person else None) as planck_:
         choose_session(planck_, options)
         if not prompt:
             _check_interrupted(planck_, options.resume)
-        session = await open_session(planck_, options)
-        if options.output_format == "text" and sys.stderr.isatty():
-            return await _on_terminal(session, options, prompt, approver)
-        watch = None
-        if options.output_format == "stream-json":
-            _write(encode_frame("init", _init(session, planck_), session.id))
-            options.begun = True
-            watch = Watch(session, lambda event: _write(event.frame()))
-        elif options.output_format == "text":
-            watch = Watch(session, _tell_retry)
-        result = await _run_until_signal(session, prompt, options.timeout)
-        if watch:
-            await watch.finish()
+        asking = person.begin() if person else None
+        try:
+            session = await open_session(planck_, options)
+            if options.output_format == "text" and sys.stderr.isatty():
+                return await _on_terminal(session, options, prompt, person, stops)
+            watch = None
+            if options.output_format == "stream-json":
+                _write(encode_frame("init", _init(session, planck_), session.id))
+                options.begun = True
+                watch = Watch(session, lambda event: _write(event.frame()))
+            elif options.output_format == "text":
+                watch = Watch(session, _tell_retry)
+            result = await stops.run(session, prompt, options.timeout)
+            if watch:
+                await watch.finish()
+        finally:
+            if asking:
+                asking.cancel()
+                await asyncio.wait({asking})
     return _report(options, result)
 
 
@@ -129,24 +137,22 @@ _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
 
 
 async def _on_terminal(
-    session: OpenSession, options: argparse.Namespace, prompt: str, approver: "TerminalApprover | None"
+    session: OpenSession, options: argparse.Namespace, prompt: str, person: "Person | None", stops: "_Stops"
 ) -> int:
     from planck.cli.talk.figures import summarise
     from planck.cli.talk.reporter import Reporter
     from planck.cli.terminal import Terminal
 
-    terminal = Terminal()
-    if approver:
-        approver.attach(terminal)
+    terminal = person.terminal if person else Terminal()
     screen = Reporter(terminal, session)
     watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
-    result = await _run_until_signal(session, prompt, options.timeout)
+    result = await stops.run(session, prompt, options.timeout)
     await watch.finish()
     screen.done()
     if result.text and not screen.answered:
         terminal.answer(result.text)
     code = _report(options, result, answered=True)
-    terminal.line(summarise(result), "dim")
+    terminal.line(summarise(result), "dim", wrap=True)
     return code
 
 
@@ -221,33 +227,47 @@ def limits(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-async def _run_until_signal(session: OpenSession, prompt: str, timeout: float | None) -> RunResult:
-    """The run's result; a signal ends its turn first and decides the exit code, the third leaves at once."""
-    loop = asyncio.get_running_loop()
-    caught: list[Exit] = []
-    stops: set[asyncio.Task[None]] = set()
-    ended = False
+class _Stops:
+    """Ends the run's turn at a signal, which decides the exit code; the third leaves at once."""
 
-    def stop(code: Exit) -> None:
-        caught.append(code)
-        if len(caught) > 2:
+    def __init__(self) -> None:
+        self._session: OpenSession | None = None
+        self._caught: list[Exit] = []
+        self._stopping: set[asyncio.Task[None]] = set()
+        self._ended = False
+
+    async def run(self, session: OpenSession, prompt: str, timeout: float | None) -> RunResult:
+        self._session = session
+        self.listen()
+        try:
+            going = session.run(prompt, timeout=timeout) if prompt else session.go_on(timeout=timeout)
+            result = await going
+        finally:
+            self._ended = True
+            if self._stopping:
+                await asyncio.wait(self._stopping)
+        if self._caught and result.status is TurnStatus.INTERRUPTED:
+            return msgspec.structs.replace(result, exit_code=int(self._caught[0]))
+        return result
+
+    def listen(self) -> None:
+        """Hears the signals, also after somebody else did; it stays so until the loop is closed.
+
+        A signal while it cleans up must not take the result along.
+        """
+        for number, code in ((signal.SIGINT, Exit.SIGINT), (signal.SIGTERM, Exit.SIGTERM)):
+            if self._session is None:
+                signal.signal(number, partial(_stop, code))
+            else:
+                asyncio.get_running_loop().add_signal_handler(number, self._catch, code)
+
+    def _catch(self, code: Exit) -> None:
+        self._caught.append(code)
+        if len(self._caught) > 2:
             os._exit(code)  # whatever hangs in the cleaning up must not hold the user
-        if not ended:
-            stops.add(loop.create_task(session.stop(TurnStatus.INTERRUPTED)))
-
-    # They stay until the loop is closed: a signal while it cleans up must not take the result along.
-    loop.add_signal_handler(signal.SIGINT, stop, Exit.SIGINT)
-    loop.add_signal_handler(signal.SIGTERM, stop, Exit.SIGTERM)
-    try:
-        going = session.run(prompt, timeout=timeout) if prompt else session.go_on(timeout=timeout)
-        result = await going
-    finally:
-        ended = True
-        if stops:
-            await asyncio.wait(stops)
-    if caught and result.status is TurnStatus.INTERRUPTED:
-        return msgspec.structs.replace(result, exit_code=int(caught[0]))
-    return result
+        if self._session and not self._ended:
+            stop = self._session.stop(TurnStatus.INTERRUPTED)
+            self._stopping.add(asyncio.get_running_loop().create_task(stop))
 
 
 class Watch:

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -36,6 +36,7 @@ class Terminal:
         """Whether lines are fit to its width, also while none is written over."""
         self._status = ""
         self._answering = False
+        self._pushed: Callable[[int], None] = _ignore
         for stream in (self.out, self.err):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
@@ -85,6 +86,7 @@ class Terminal:
         self._answering = False
         self._erase()
         self.err.write(text + "\n")
+        self._pushed(1)
         self._redraw()
 
     def answer(self, markdown: str) -> None:
@@ -121,6 +123,17 @@ class Terminal:
             self.live = live
             self._redraw()
 
+    @contextmanager
+    def above(self, printed: TextIO, pushed: Callable[[int], None]) -> Iterator[None]:
+        """Within it lines go to `printed`, above what is painted; `pushed` is told of each."""
+        found = self.out, self.err, self._pushed
+        self.err, self._pushed = printed, pushed
+        self.out = printed if self.out.isatty() else self.out
+        try:
+            yield
+        finally:
+            self.out, self.err, self._pushed = found
+
     def announce_pastes(self, *, on: bool) -> None:
         """Has the terminal put brackets around what is pasted, so that it can be told from what is typed."""
         if self._fits:
@@ -141,6 +154,10 @@ class Terminal:
         if not code or not text or not self.color or not self.err.isatty():
             return text
         return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _ignore(lines: int) -> None:
+    """Nothing is painted that could be pushed away."""
 
 
 def _cut(text: str, width: int) -> str:

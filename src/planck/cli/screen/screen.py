@@ -56,12 +56,18 @@ class Screen:
     """
 
     def __init__(
-        self, history: History | None = None, settings: Settings | None = None, *, color: bool = True
+        self,
+        history: History | None = None,
+        settings: Settings | None = None,
+        *,
+        color: bool = True,
+        out: int = 1,
     ) -> None:
+        """`out`: the descriptor of the terminal that is painted on."""
         self.settings = settings or read_settings()
         self.color = color
         self.completers: list[Completer] = []
-        self._console = Console(self)
+        self._console = Console(self, out=out)
         self._region = Region(self._console.write)
         self._strokes = Strokes(self, self.settings, history or History())
         self._decoder = Decoder()

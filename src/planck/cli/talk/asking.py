@@ -1,19 +1,15 @@
 """Questions of the agents to the person at the screen: each in a box, answered by one key, in any order."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from planck.cli.screen.screen import Screen
 from planck.cli.talk.blocks import Told
 from planck.cli.talk.box import Box, describe_subject, draw_box, draw_whole, list_keys
-from planck.cli.talk.stage import say
+from planck.cli.talk.stage import Shows, say
 from planck.cli.talk.styled import Line
 from planck.headless import Inbox, Pending
 from planck.records.approval import Scope
-from planck.records.visible import fit_line
-
-if TYPE_CHECKING:
-    from planck.cli.talk.talk import Talk
+from planck.records.visible import count_columns, fit_line
 
 _REFUSE = frozenset({"esc", "c-c", "c-d"})
 _SCOPES = {"y": Scope.ONCE, "s": Scope.SESSION, "a": Scope.RULE}
@@ -23,9 +19,9 @@ _SAID = {"y": "yes, once", "s": "yes, in this session", "a": "yes, always"}
 class Asking:
     """Shows what the inbox holds, one at a time; what is not seen on the screen is not answered."""
 
-    def __init__(self, inbox: Inbox, talk: "Talk", screen: Screen) -> None:
+    def __init__(self, inbox: Inbox, stage: Shows, screen: Screen) -> None:
         self._inbox = inbox
-        self._talk = talk
+        self._stage = stage
         self._screen = screen
         self._at = 0
         self._count = 0
@@ -81,10 +77,15 @@ class Asking:
         at = min(self._at, len(pending) - 1)
         count = min(self._count, len(pending))
         number = f"[{at + 1}/{count}] " if count > 1 else ""
-        what = fit_line(describe_subject(pending[at]), 60)
         keys = f" · {' '.join(list_keys(pending[at]))}" if self._screen.asking else ""
         more = " · Tab: the next" if keys and count > 1 else ""
-        return ((f"▲ {number}{fit_line(pending[at].agent, 40)} asks: {what}{keys}{more}", "yellow bold"),)
+        who = fit_line(pending[at].agent, 40)
+        asks = f"▲ {number}{who} asks: {fit_line(describe_subject(pending[at]), 60)}"
+        if (
+            count_columns(asks + keys + more) > width
+        ):  # the keys first: that they count now is seen nowhere else
+            asks, more = fit_line(asks, max(width - len(keys), 8)), ""
+        return ((f"{asks}{keys}{more}", "yellow bold"),)
 
     def take_reason(self, text: str) -> bool:
         """Whether a line was the reason of a no, rather than something to say."""
@@ -161,10 +162,10 @@ class Asking:
         failure = self._inbox.answer(question.id, question.digest, allow, scope, reason, rule=rule)
         self._shown, self._at = "", 0
         if failure:
-            say(self._talk.stage, f"planck: {failure}", "yellow")
+            say(self._stage, f"planck: {failure}", "yellow")
         else:
             said = _SAID[key] if allow else f"no{': ' + reason if reason else ''}"
-            say(self._talk.stage, f"  you said {said}: {fit_line(describe_subject(question), 80)}", "dim")
+            say(self._stage, f"  you said {said}: {fit_line(describe_subject(question), 80)}", "dim")
 
     def _show(self, question: Pending, count: int) -> None:
         box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)
@@ -190,6 +191,6 @@ class Asking:
     def _print(self, lines: "tuple[Line, ...] | list[Line]") -> None:
         self._own = True
         try:
-            self._talk.stage.show(Told(((), *lines)))
+            self._stage.show(Told(((), *lines)))
         finally:
             self._own = False

@@ -44,7 +44,7 @@ class Conversation:
         self._lines: asyncio.Queue[Submitted] = asyncio.Queue()  # what one person enters
         self._acting: asyncio.Task[None] | None = None
         self.talk = Talk(planck_, options, self, self)
-        self._asking = Asking(inbox, self.talk, screen)
+        self._asking = Asking(inbox, self, screen)
         self.talk.open(session)
         screen.completers += make_completers(self.talk)
 

@@ -7,14 +7,16 @@ from planck.cli.talk.blocks import Block, Told
 from planck.cli.talk.styled import Line, make_line, make_lines
 
 
-class Stage(Protocol):
+class Shows(Protocol):
+    def show(self, block: Block) -> None: ...
+
+
+class Stage(Shows, Protocol):
     live: bool
     """Whether somebody sits there: pages, lists to choose from and an input that can be filled."""
 
     @property
     def width(self) -> int: ...
-
-    def show(self, block: Block) -> None: ...
 
     async def page(self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]") -> None:
         """Lines to look at; a function is asked again while they are looked at."""
@@ -35,11 +37,11 @@ class Stage(Protocol):
         """Puts a text into the clipboard; False where there is none."""
 
 
-def say(stage: Stage, text: str, style: str = "") -> None:
+def say(stage: Shows, text: str, style: str = "") -> None:
     """Some lines of our own, wrapped to the width."""
     stage.show(Told(tuple(make_lines(text, style)), wraps=True))
 
 
-def say_rows(stage: Stage, rows: Sequence[str], style: str = "") -> None:
+def say_rows(stage: Shows, rows: Sequence[str], style: str = "") -> None:
     """Rows of a table: each is cut rather than wrapped."""
     stage.show(Told(tuple(make_line(row, style) for row in rows)))
