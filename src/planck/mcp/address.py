@@ -9,11 +9,11 @@ from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED
 
-from planck.mcp.framing import MAX_LINE
 from planck.mcp.meta import HTTP_FAILED
 from planck.mcp.transport import Link
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line
+from planck.workspace.framing import MAX_LINE
 
 
 @asynccontextmanager

@@ -15,8 +15,8 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from planck.mcp.framing import MAX_LINE, LineBuffer, LineTooLong
 from planck.records.outcome import ErrorKind
+from planck.workspace.framing import MAX_LINE, LineBuffer, LineTooLong
 
 MAX_BAD_LINES = 20
 _CHUNK = 1 << 16

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from planck.mcp.framing import MAX_LINE
 from planck.mcp.listing import ListedTool
 from planck.records import codec
 from planck.records.messages import AssistantMessage, Image, Message, Thinking, ToolMessage, UserMessage
@@ -15,6 +14,7 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.sidecar.discovery import Compact
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.truncate import DEFAULT_MAX
+from planck.workspace.framing import MAX_LINE
 
 if TYPE_CHECKING:  # the sidecar's own process is no client
     from planck.mcp.peer import Peer

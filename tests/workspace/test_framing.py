@@ -1,10 +1,10 @@
 """Lines out of a byte stream, however it is cut."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planck.mcp.framing import LineBuffer, LineTooLong
+from planck.workspace.framing import LineBuffer, LineTooLong
 
 TEXT = st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"").rstrip(b"\r"))
 
@@ -56,3 +56,17 @@ def test_a_long_line_is_searched_once() -> None:
     for _ in range(1000):
         framing.feed(b"x" * 1000)
     assert Counted.searched <= 1_000_000
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(TEXT, st.just(b"z" * 500)), max_size=12), st.data())
+def test_lines_that_are_too_long_are_told_of_once_and_skipped(
+    lines: list[bytes], data: st.DataObject
+) -> None:
+    stream = b"".join(line + b"\n" for line in lines)
+    framing, found = LineBuffer(300), list[bytes | None]()
+    while stream:
+        size = data.draw(st.integers(1, len(stream)))
+        found += framing.take(stream[:size])
+        stream = stream[size:]
+    assert found == [line if len(line) <= 300 else None for line in lines]
