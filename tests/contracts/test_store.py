@@ -123,11 +123,11 @@ async def test_a_barrier_returns(store: Store) -> None:
 
 async def test_a_closed_store_refuses(store: Store) -> None:
     await store.append([draft("a")])
-    store.close()
+    await store.aclose()
     with pytest.raises(StoreError) as caught:
         await store.append([draft("b")])
     assert caught.value.err.kind is ErrorKind.LOG_WRITE_FAILED
-    store.close()
+    await store.aclose()
 
 
 async def test_metadata_is_kept(store: Store) -> None:

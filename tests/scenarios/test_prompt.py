@@ -277,7 +277,7 @@ async def test_an_undo_is_mentioned_in_the_next_request(tmp_path: Path, held: bo
                 await session.run("what now?")
         if held:
             async with open_planck(tmp_path, server.url) as planck:
-                with planck.hold(session.id) as stored:
+                async with planck.hold(session.id) as stored:
                     await stored.undo(stored.undo_plan(Selection()))
                 session = await planck.resume(session.id)
                 await session.settled()

@@ -30,12 +30,11 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.usage import Usage
 from planck.session.archive import Archive
 from planck.session.bus import Bus
-from planck.session.directory import SessionError
 from planck.session.journal import SessionJournal
 from planck.session.session import plan_rewind
 from planck.store.reader import SqliteReader
 from planck.store.sqlite import SqliteStore
-from planck.store.store import StoreError
+from planck.store.store import SessionError, StoreError
 from tests.ports import FixedClock
 
 

@@ -21,7 +21,7 @@ async def _undo(options: argparse.Namespace) -> int:
     async with Planck(workspace=find_place(options), add_dirs=options.add_dir) as planck:
         say_place(planck.project)
         id = options.resume or planck.archive.newest_id()
-        with planck.hold(id) as session:
+        async with planck.hold(id) as session:
             plan = session.undo_plan(Selection(options.agent, options.turn, options.call))
             print(preview(plan))
             if options.dry_run:

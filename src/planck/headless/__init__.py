@@ -33,7 +33,7 @@ _NAMES = {
     "planck.session.archive": "Archive SessionDetail",
     "planck.session.bus": "LiveText",
     "planck.session.costs": "CostReport",
-    "planck.session.directory": "SessionError",
+    "planck.store.store": "SessionError",
     "planck.session.listing": "SessionInfo Summary",
     "planck.session.result": "Exit RunResult make_failure",
     "planck.session.stats": "Figures Stats",

@@ -54,7 +54,6 @@ from planck.session.archive import Archive as Archive
 from planck.session.archive import SessionDetail as SessionDetail
 from planck.session.bus import LiveText as LiveText
 from planck.session.costs import CostReport as CostReport
-from planck.session.directory import SessionError as SessionError
 from planck.session.listing import SessionInfo as SessionInfo
 from planck.session.listing import Summary as Summary
 from planck.session.result import Exit as Exit
@@ -70,6 +69,7 @@ from planck.session.undo import UndoError as UndoError
 from planck.sidecar.host import pipe_secret as pipe_secret
 from planck.sidecar.host import prepare_sidecar as prepare_sidecar
 from planck.sidecar.scaffold import create_sidecar as create_sidecar
+from planck.store.store import SessionError as SessionError
 from planck.team.mail import Accepted as Accepted
 from planck.toolkit.clock import SystemClock as SystemClock
 from planck.tools.builtin.search_worker import walk as walk

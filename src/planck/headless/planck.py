@@ -1,7 +1,7 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,10 @@ from planck.records.authority import Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
-from planck.session.directory import SessionError
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.session import resume_session, start_session
+from planck.store.files import FileLibrary
+from planck.store.store import SessionError
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
 
@@ -87,7 +88,8 @@ class Planck:
             ids=self._ids,
         )
         keys = self._providers.keyring
-        self._logs = SessionLogs(self.sessions_dir, self.workspace, self._ids, self._clock, keys)
+        library = FileLibrary(self.sessions_dir, self.workspace)
+        self._logs = SessionLogs(library, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
         self._closed = False
 
@@ -263,7 +265,7 @@ class Planck:
         """What agents of a stored session did to files; also of one that somebody has open."""
         return self.archive.changes(id_or_name, selection, self._providers.keyring.redactor())
 
-    def hold(self, id_or_name: str) -> AbstractContextManager[HeldSession]:
+    def hold(self, id_or_name: str) -> AbstractAsyncContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
         self._check_open()
         return self._logs.hold(id_or_name, self.project.added)

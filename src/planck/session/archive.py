@@ -16,7 +16,6 @@ from planck.records.rows import AgentRow
 from planck.records.usage import Spent, Usage
 from planck.session.blocked import describe_state, why_blocked
 from planck.session.bus import Bus
-from planck.session.directory import SessionDirectory, SessionError, is_valid_name
 from planck.session.journal import SessionJournal
 from planck.session.listing import (
     Listing,
@@ -26,14 +25,11 @@ from planck.session.listing import (
     describe_log,
     read_info,
 )
-from planck.session.names import id_in, name_in
 from planck.session.result import RunResult, mark_stopped, summarise_run
-from planck.store.database import companion
-from planck.store.directory import move_log, remove_log
-from planck.store.lock import WriterLock
+from planck.store.files import FileLibrary
+from planck.store.names import id_in, is_valid_name
 from planck.store.reader import SqliteReader
-from planck.store.sqlite import SqliteStore
-from planck.store.store import StoreError
+from planck.store.store import SessionError, StoreError
 from planck.toolkit.clock import RandomIds, SystemClock
 
 if TYPE_CHECKING:
@@ -42,6 +38,7 @@ if TYPE_CHECKING:
     from planck.session.stats import Stats
     from planck.session.transcript import Transcript
     from planck.session.undo import FileDiff, Selection
+    from planck.store.library import Shelf
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,10 +63,11 @@ class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
 class Archive:
     """The sessions of one directory, seen from one workspace."""
 
-    def __init__(self, folder: Path, workspace: Path) -> None:
+    def __init__(self, folder: Path, workspace: Path, library: "Shelf | None" = None) -> None:
+        """`folder` is where the library's logs can be read; without one it is all there is."""
         self._folder = folder
         self._workspace = workspace
-        self._directory = SessionDirectory(folder, workspace)
+        self._library = library or FileLibrary(folder, workspace)
         self._clock = SystemClock()
         self._ids = RandomIds()
 
@@ -78,8 +76,8 @@ class Archive:
         return [info for _, info in self._list(everywhere, limit)]
 
     def info(self, id_or_name: str) -> SessionInfo:
-        path = self._directory.find(id_or_name)
-        return describe_holder(path, read_info(path))
+        path = self._library.fetch(id_or_name)
+        return self._describe_holder(path, read_info(path))
 
     def now(self) -> str:
         """The time that ages are counted to."""
@@ -87,6 +85,7 @@ class Archive:
 
     def newest_id(self) -> str:
         """The session of this workspace that was created last."""
+        self._library.fetch_all(limit=1)
         newest = Listing(self._folder).newest(self._workspace)
         if newest is None:
             raise SessionError(
@@ -97,11 +96,11 @@ class Archive:
     def detail(self, id_or_name: str) -> SessionDetail:
         """Says all that the sound part of the log holds; damage is named in `info.problem`."""
         with self._reading(id_or_name) as store:
-            return _read_detail(store)
+            return _make_detail(self._read_log(store))
 
     def check_own(self, id: str) -> None:
         """Raises `not_found` for what is not the id of a session of this workspace."""
-        self._directory.find_own(id)
+        self._library.fetch_own(id)
 
     def recorded(self, id: str, after: int = 0) -> Generator[Event, None, None]:
         """Yields the events after a number; also of a session that somebody has open."""
@@ -122,7 +121,7 @@ class Archive:
         A turn that no process goes on with has come to its end.
         """
         with self._reading(id) as store:
-            read = _read_log(store)
+            read = self._read_log(store)
             if read.info.state in ("running", "waiting") or not read.board.agents:
                 return None
             lead, events = read.board.agents[0].id, [*store.read(after)]
@@ -159,7 +158,7 @@ class Archive:
     def why_blocked(self, id_or_name: str) -> list[str]:
         """Puts each wait in words; also of a session that another process runs now."""
         with self._reading(id_or_name) as store:
-            read = _read_log(store)
+            read = self._read_log(store)
             if read.info.state == read.board.state:
                 lines = why_blocked(read.board, self._clock.now())
             else:
@@ -200,9 +199,9 @@ class Archive:
         from planck.session import transfer
 
         exported = transfer.read_trailer(file)
-        path = self._place_import(exported.meta)
-        await transfer.import_log(file, exported, path)
-        self._enter(path)
+        id = self._check_import(exported.meta)
+        meta = {**exported.meta, transfer.IMPORTED: "true"}
+        path = await self._library.take_in(id, meta, transfer.read_contents(file, exported))
         return read_info(path)
 
     def changes(self, id: str, selection: "Selection", redactor: Redactor) -> "tuple[FileDiff, ...]":
@@ -227,22 +226,25 @@ class Archive:
         """
         from planck.session import transfer
 
-        with self._reading(id_or_name) as store:
-            id, at = id or self._ids.new(), _count_sound(store) if at is None else at
-            claim = self._directory.claim(id, name, self._ids)
-            meta = {**store.meta, "id": id, "name": claim.name, "created": self._clock.now()}
-            try:
-                forked = Forked(session_id="", at=at, request=request)
-                await transfer.fork(store, claim, meta, self._clock, forked)
-            except BaseException:
-                self._directory.forget(claim.path)
-                raise
-        self._enter(claim.path)
-        return read_info(claim.path)
+        with self._reading(id_or_name) as source:
+            id, at = id or self._ids.new(), _count_sound(source) if at is None else at
+            begun = transfer.begin_fork(source, at)
+            origin = source.meta.get("id", "")
+            meta = {**source.meta, "created": self._clock.now(), "parent": origin, "forked_at": str(at)}
+            store = await self._library.copy(id, name, self._ids, meta, begun)
+        name = store.meta["name"]
+        try:
+            forked = Forked(session_id=origin, at=at, request=request)
+            await SessionJournal(store, Bus(), self._clock).record(None, 0, forked, barrier=True)
+        except BaseException:
+            await self._library.discard(store)
+            raise
+        await self._library.close(store, id, name)
+        return read_info(self._library.fetch(id))
 
     def check_free(self, id_or_name: str) -> None:
         """Raises `writer_conflict`, which names the process, where one has the session open."""
-        WriterLock(companion(self._directory.find(id_or_name), "lock")).release()
+        self._library.check_free(id_or_name)
 
     async def rename(self, id_or_name: str, name: str) -> SessionInfo:
         """Gives a session that nobody has open another name; its id and its events stay."""
@@ -250,48 +252,23 @@ class Archive:
             raise SessionError(
                 ErrorKind.INVALID_ARGS, "say the new name too: planck sessions rename calm-fox bold-owl"
             )
-        path = self._directory.find(id_or_name)
-        with self._directory.hold_names():
-            if name == name_in(path):
-                return read_info(path)
-            new = self._directory.make_path(id_in(path), self._directory.choose_name(name, self._ids))
-            self._directory.note(
-                new
-            )  # before the log is there: with nobody behind it, it would be free again
-            try:
-                move_log(path, new)
-            except BaseException:
-                self._directory.forget(new)
-                raise
+        store = await self._library.open(id_or_name)
+        id, old, now = store.meta["id"], store.meta["name"], store.meta["name"]
         try:
-            store = SqliteStore.open(new)
-            try:
-                await SessionJournal(store, Bus(), self._clock).record(
-                    None, 0, Renamed(name=name), barrier=True
-                )
-                if isinstance(store, SqliteStore):  # else it is a newer planck's, and refused that
-                    store.change_meta({"name": name})
-            finally:
-                store.close()
-        except PlanckError:
-            move_log(new, path)
-            self._directory.forget(new)
-            raise
-        self._enter(new)
-        self._directory.forget(path)
-        Listing(self._folder).forget(path)
-        return read_info(new)
+            if name != old:
+                async with self._library.rename(store, old, name):
+                    fact = Renamed(name=name)
+                    await SessionJournal(store, Bus(), self._clock).record(None, 0, fact, barrier=True)
+                now = name
+        finally:
+            await self._library.close(store, id, now)
+        return read_info(self._library.fetch(id))
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
-        path = self._directory.find(id_or_name)
+        path = self._library.fetch(id_or_name)
         info = read_info(path)
-        lock = WriterLock(companion(path, "lock"))
-        try:
-            remove_log(path)
-        finally:
-            lock.release()
-        self._directory.forget(path)
+        self._library.remove(id_in(path))
         shutil.rmtree(self._folder / f"{id_in(path)}.output", ignore_errors=True)
         Listing(self._folder).forget(path)
         return info
@@ -310,31 +287,35 @@ class Archive:
                             return
 
     def _list(self, everywhere: bool, limit: int | None = None) -> list[tuple[Path, SessionInfo]]:
-        return Listing(self._folder).read(None if everywhere else self._workspace, limit)
-
-    def _enter(self, path: Path) -> None:
-        """Lets it be found in the workspace that its log names, which may be another."""
-        with self._directory.hold_names():
-            self._directory.note(path)
+        self._library.fetch_all(everywhere=everywhere, limit=limit)
+        found = Listing(self._folder).read(None if everywhere else self._workspace, limit)
+        owners = self._library.find_owners(info.id for _, info in found)
+        return [(path, describe_holder(path, info, owners.get(info.id))) for path, info in found]
 
     def _reading(self, id_or_name: str) -> closing[SqliteReader]:
-        return closing(SqliteReader.open(self._directory.find(id_or_name)))
+        return closing(SqliteReader.open(self._library.fetch(id_or_name)))
 
-    def _place_import(self, meta: Mapping[str, str]) -> Path:
-        """Returns where an import belongs; what it says of itself is not trusted to be a path."""
+    def _read_log(self, store: SqliteReader) -> "_Read":
+        read = _read_log(store)
+        return msgspec.structs.replace(read, info=self._describe_holder(store.path, read.info))
+
+    def _describe_holder(self, path: Path, info: SessionInfo) -> SessionInfo:
+        return describe_holder(path, info, self._library.find_owners([info.id]).get(info.id))
+
+    def _check_import(self, meta: Mapping[str, str]) -> str:
+        """Returns the id of an import; what it says of itself is not trusted to be a path."""
         id, name = meta.get("id", ""), meta.get("name", "")
         if not (is_valid_name(id) and is_valid_name(name) and "_" not in id):
             raise SessionError(ErrorKind.INVALID_ARGS, f"{id!r}, {name!r} are no id and name of a session")
-        if self._directory.has_id(id):
+        if self._library.has_id(id):
             raise SessionError(
                 ErrorKind.NOT_UNIQUE,
                 f"session {id!r} is already here; delete it first, or fork it to have it twice",
             )
-        return self._directory.make_path(id, name)
+        return id
 
 
-def _read_detail(store: SqliteReader) -> SessionDetail:
-    read = _read_log(store)
+def _make_detail(read: "_Read") -> SessionDetail:
     alive = read.info.state == read.board.state
     return SessionDetail(
         info=read.info,
@@ -371,8 +352,7 @@ def _read_log(store: SqliteReader) -> _Read:
                 spent[key] = before.add(used.usage, used.cost_usd)
     except StoreError as e:
         problem = str(e)
-    info = describe_holder(store.path, describe_log(store, fold, problem))
-    return _Read(fold.board, info, spent, text)
+    return _Read(fold.board, describe_log(store, fold, problem), spent, text)
 
 
 def _describe_agent(row: AgentRow, board: Board, alive: bool) -> AgentInfo:

@@ -14,11 +14,11 @@ import planck
 from planck.records import codec
 from planck.records.board import TEXT, Board, SessionState, apply
 from planck.records.events import USER, Event
-from planck.session.directory import is_left_behind, is_same_place
-from planck.session.names import id_in, name_in
 from planck.store.database import companion
 from planck.store.directory import LogFile, scan_logs
+from planck.store.files import is_left_behind
 from planck.store.lock import Holder, find_holder
+from planck.store.names import id_in, is_same_place, name_in
 from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
 
@@ -95,7 +95,10 @@ class Listing:
         self._changed = False
 
     def read(self, workspace: Path | None, limit: int | None = None) -> list[tuple[Path, SessionInfo]]:
-        """Returns at most `limit`, of one workspace or of all, those written last, newest first."""
+        """Returns at most `limit`, of one workspace or of all, those written last, newest first.
+
+        They are described as if nobody had them open: see `describe_holder`.
+        """
         found: list[tuple[Path, SessionInfo]] = []
         now = self._load()
         place = _Place(workspace) if workspace else None
@@ -105,7 +108,7 @@ class Listing:
             if place is None or place.is_home_of(self._know(file, now)):
                 info = self._describe(file, now)
                 if info.id and (info.head or info.problem or not is_left_behind(file.path)):
-                    found.append((file.path, describe_holder(file.path, info)))
+                    found.append((file.path, info))
         self._save(files)
         return sorted(found, key=lambda one: one[1].updated, reverse=True)
 
@@ -220,11 +223,11 @@ def describe_log(store: SqliteReader, fold: "Summary", problem: str) -> SessionI
     )
 
 
-def describe_holder(path: Path, info: SessionInfo) -> SessionInfo:
-    """Adds who has the session open; what a log leaves open goes on only there."""
+def describe_holder(path: Path, info: SessionInfo, node: str | None = None) -> SessionInfo:
+    """Adds who has the session open, here or at a node; what a log leaves open goes on only there."""
     holder = find_holder(companion(path, "lock"))
-    dead = holder is None and info.state in ("running", "waiting")
-    return replace(info, holder=holder, state="interrupted" if dead else info.state)
+    dead = holder is None and node is None and info.state in ("running", "waiting")
+    return replace(info, holder=holder, node=node, state="interrupted" if dead else info.state)
 
 
 class _Said(msgspec.Struct, rename={"sender": "from"}):

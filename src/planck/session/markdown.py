@@ -18,10 +18,10 @@ from planck.records.events import (
     view,
 )
 from planck.records.visible import spell_out
-from planck.store.store import LogReader
+from planck.store.store import Log
 
 
-def render_page(log: LogReader) -> Iterator[str]:
+def render_page(log: Log) -> Iterator[str]:
     """Yields one piece of Markdown for each event that says something."""
     meta = log.meta
     yield f"# Session {meta.get('name', '')}\n\n`{meta.get('id', '')}` in `{meta.get('workspace', '')}`\n"

@@ -28,7 +28,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import AgentSpec
 from planck.session.bus import Reader
 from planck.session.logs import SessionLog
-from planck.store.store import LogReader, Store, StoreError
+from planck.store.store import Log, Store, StoreError
 from planck.team.team import Team
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     return session
 
 
-def plan_rewind(log: LogReader, to: int) -> dict[str, Rewound]:
+def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:
     """Returns, for each agent, the fact that shows it again what it was shown after event `to`."""
     if type(to) is not int or not 0 <= to <= log.head:
         raise StoreError(

@@ -3,8 +3,7 @@
 import base64
 import hashlib
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -12,16 +11,11 @@ from pathlib import Path
 import msgspec
 
 from planck.records import codec
-from planck.records.events import DELTAS, Event, Forked, Frame, frame
+from planck.records.events import DELTAS, Event, Frame, frame
 from planck.records.outcome import ErrorKind
-from planck.records.ports import Clock
-from planck.session.bus import Bus
-from planck.session.directory import Claim
-from planck.session.journal import SessionJournal
-from planck.store.chain import name_blob
-from planck.store.directory import make_private, remove_log
+from planck.store.chain import GENESIS, link, name_blob
+from planck.store.library import Contents
 from planck.store.reader import SqliteReader
-from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
 IMPORTED = "imported"
@@ -51,28 +45,13 @@ class Blob(msgspec.Struct, frozen=True):
     base64: str
 
 
-async def fork(
-    source: SqliteReader, claim: Claim, meta: Mapping[str, str], clock: Clock, forked: Forked
-) -> None:
-    """Makes a log that begins with the first `at` events, byte for byte; only reads the source."""
-    at = forked.at
+def begin_fork(source: SqliteReader, at: int) -> Contents:
+    """Returns the first `at` events, byte for byte, for a log that begins with them."""
     if not 0 < at <= source.head:
-        claim.lock.release()
         raise StoreError(
             ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
         )
-    parent = {"parent": source.meta.get("id", ""), "forked_at": str(at)}
-    copy = SqliteStore.create(claim.path, {**meta, **parent}, lock=claim.lock)
-    try:
-        copy.adopt_blobs(_named_blobs(source, at))
-        copy.adopt(islice(source.raw(), at))
-        origin = msgspec.structs.replace(forked, session_id=source.meta.get("id", ""))
-        await SessionJournal(copy, Bus(), clock).record(None, 0, origin, barrier=True)
-    except BaseException:
-        copy.close()
-        remove_log(claim.path)
-        raise
-    copy.close()
+    return Contents(islice(source.raw(), at), _named_blobs(source, at))
 
 
 def _named_blobs(source: SqliteReader, at: int) -> Iterator[bytes]:
@@ -101,27 +80,9 @@ def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes
     return frame(Event(None, ts, None, 0, type, msgspec.Raw(codec.encode(payload))), session_id) + b"\n"
 
 
-async def import_log(file: Path, exported: Exported, path: Path) -> None:
-    """Stores an export at `path`. It is believed only where it adds up, and then as a whole."""
-    make_private(path.parent)
-    waiting = path.parent / f".import-{path.name}"
-    shutil.rmtree(waiting, ignore_errors=True)
-    try:
-        store = SqliteStore.create(waiting / path.name, {**exported.meta, IMPORTED: "true"})
-        try:
-            store.adopt_blobs(_check_blobs(_read_blobs(file)))
-            store.adopt(_read_events(file, exported))
-            if (store.head, store.head_hash.hex()) != (exported.events, exported.hash):
-                raise _refuse(
-                    "its events are not those that were exported: some were changed, added or cut off"
-                )
-        finally:
-            store.close()
-        # The log itself last: a session is there as a whole, or not.
-        for suffix in (".witness", ""):
-            (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
-    finally:
-        shutil.rmtree(waiting, ignore_errors=True)
+def read_contents(file: Path, exported: Exported) -> Contents:
+    """Returns what an export holds; reading it raises where it does not add up to what was exported."""
+    return Contents(_read_events(file, exported), _check_blobs(_read_blobs(file)))
 
 
 def read_trailer(file: Path) -> Exported:
@@ -140,7 +101,7 @@ def read_trailer(file: Path) -> Exported:
 
 def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
     """Yields the bytes to store for each line; a line that an export would not have written is refused."""
-    id = exported.meta.get("id", "")
+    id, count, digest = exported.meta.get("id", ""), 0, GENESIS
     for number, line in _read_lines(file):
         try:
             line.decode()  # the data is not looked into here, but by every reader
@@ -154,7 +115,11 @@ def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
         event = Event(found.seq, found.ts, found.agent_id, found.turn, found.type, found.data)
         if found.type in DELTAS or bytes(found.data)[:1] != b"{" or frame(event, id) != line:
             raise _refuse(f"line {number} is not an event of session {id!r} as it is exported")
-        yield codec.encode(event)
+        data = codec.encode(event)
+        count, digest = count + 1, link(digest, data)
+        yield data
+    if (count, digest.hex()) != (exported.events, exported.hash):
+        raise _refuse("its events are not those that were exported: some were changed, added or cut off")
 
 
 def _read_blobs(file: Path) -> Iterator[Blob]:

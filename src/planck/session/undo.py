@@ -23,7 +23,7 @@ from planck.records.ports import Ids
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.merge import merge
 from planck.session.transfer import IMPORTED
-from planck.store.store import LogReader
+from planck.store.store import Log
 from planck.toolkit.journal import Journal
 from planck.workspace.paths import Root, WorkspaceError
 
@@ -104,7 +104,7 @@ Places = Sequence[str]
 """The workspace, and the folders beside it that agents may work in."""
 
 
-def plan(log: LogReader, places: Places, selection: Selection, redactor: Redactor) -> Plan:
+def plan(log: Log, places: Places, selection: Selection, redactor: Redactor) -> Plan:
     """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not.
 
     What an imported log says that a file was may go where an agent may write, and no further.
@@ -118,7 +118,7 @@ def plan(log: LogReader, places: Places, selection: Selection, redactor: Redacto
     return Plan(steps, tuple(story.list_commands(selection, chosen)), protected)
 
 
-def list_changes(log: LogReader, selection: Selection, redactor: Redactor) -> tuple[FileDiff, ...]:
+def list_changes(log: Log, selection: Selection, redactor: Redactor) -> tuple[FileDiff, ...]:
     """Says what was done to files, in order, also what was undone since; fields of a selection narrow it."""
     story = _Story(log.read(), redactor)
     if selection.agent and selection.agent not in story.names.values():

@@ -80,6 +80,14 @@ class MemoryStore:
     async def aclose(self) -> None:
         self.close()
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def reopen(self) -> None:
+        """Lets the log be written again by the one who opens it now."""
+        self._closed = False
+
 
 if TYPE_CHECKING:
     _: type[Store] = MemoryStore

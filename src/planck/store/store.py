@@ -11,7 +11,11 @@ class StoreError(PlanckError):
     """The log can't be read or written; the kind says which."""
 
 
-class LogReader(Protocol):
+class SessionError(PlanckError):
+    """No such session, or a name that can't be used."""
+
+
+class Log(Protocol):
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
         """Yields committed events with a larger seq, oldest first; damage ends it with `corrupt_log_line`."""
 
@@ -32,6 +36,8 @@ class LogReader(Protocol):
     def damage(self) -> Err | None:
         """What opening the log found wrong with it; the user is told."""
 
+
+class LogReader(Log, Protocol):
     def close(self) -> None: ...
 
 
@@ -40,7 +46,7 @@ class CommitListener(Protocol):
         """Runs in the very step that commits, in order of commit."""
 
 
-class Store(LogReader, Protocol):
+class Store(Log, Protocol):
     async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         """Numbers and commits the batch, all or nothing; returns once it survives the death of the process.
 
@@ -66,4 +72,7 @@ class Store(LogReader, Protocol):
         """Tidies up at the end of a turn; may take a few milliseconds."""
 
     async def aclose(self) -> None:
-        """Commits what is queued, then lets go of the log as `close` does, but not on the loop."""
+        """Commits what is queued, then lets go of the log; what waits for a disk or a server is awaited."""
+
+    @property
+    def closed(self) -> bool: ...

@@ -1,6 +1,6 @@
 import re
 
-from planck.session.names import new_name
+from planck.store.names import new_name
 
 
 class Counting:

@@ -1,39 +1,44 @@
-"""Stored sessions on disk: `<id>_<name>.db` in one folder, and how one is found."""
+"""The library over files: `<id>_<name>.db` in one folder, and how one is found."""
 
 import fcntl
 import logging
 import os
-import re
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+import shutil
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
-from planck.session.index import NameIndex
-from planck.session.names import id_in, name_in, new_name
-from planck.store.database import companion
+from planck.store.database import Durability, companion
 from planck.store.directory import make_private, move_log, remove_log
+from planck.store.index import NameIndex
 from planck.store.lock import WriterLock, is_locked
+from planck.store.names import (
+    BEGINNING,
+    CANDIDATES,
+    check_name,
+    id_in,
+    is_same_place,
+    is_valid_name,
+    name_in,
+    new_names,
+    refuse_taken,
+    refuse_unclear,
+    refuse_unknown,
+)
 from planck.store.reader import SqliteReader
-from planck.store.sqlite import SqliteStore
-from planck.store.store import StoreError
+from planck.store.sqlite import NewerLog, SqliteStore
+from planck.store.store import SessionError, Store, StoreError
+from planck.store.threads import finish_blocking, hand_over
+
+if TYPE_CHECKING:
+    from planck.store.library import Contents, Entry, Shelf
 
 log = logging.getLogger(__name__)
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_BEGINNING = 4
-"""So many characters of an id at least: fewer would be a random one's by chance."""
-_CANDIDATES = 5
-"""Named where it is not clear which session is meant."""
-_TRIES = 8
-"""Random names that may be taken, before longer ones are tried."""
-
-
-class SessionError(PlanckError):
-    """No such session, or a name that can't be used."""
 
 
 class Claim(NamedTuple):
@@ -45,7 +50,7 @@ class Claim(NamedTuple):
     """Held: while it is, the claim stands, and with whoever holds it the claim ends."""
 
 
-class SessionDirectory:
+class FileLibrary:
     """The session files of one folder, seen from one workspace."""
 
     def __init__(self, folder: Path, workspace: Path) -> None:
@@ -122,15 +127,9 @@ class SessionDirectory:
         if wanted:
             self._check_name(wanted)
             return wanted
-        for _ in range(_TRIES):
-            if not self._is_taken(name := new_name(ids)):
-                return name
-        # So many are taken that a pair of words is no name any more.
-        while self._is_taken(name := f"{new_name(ids)}-{ids.new()[-4:]}"):
-            pass
-        return name
+        return next(name for name in new_names(ids) if not self._is_taken(name))
 
-    def promise(self, name: str, path: Path | None) -> None:
+    def _promise(self, name: str, path: Path | None) -> None:
         """Keeps a name for an open session, if it is free; its file is found by both until it moves."""
         if not name:
             raise SessionError(
@@ -143,12 +142,12 @@ class SessionDirectory:
         if not path:
             self.promised.add(name)
 
-    def break_promise(self, name: str, path: Path | None) -> None:
+    def _break_promise(self, name: str, path: Path | None) -> None:
         self.promised.discard(name)
         if path and name != name_in(path):
             self._index.forget(path, name)
 
-    def move(self, store: SqliteStore, id: str, name: str) -> None:
+    def _move(self, store: SqliteStore, id: str, name: str) -> None:
         """Gives a log that was closed just now the file that its name finds."""
         old, new = store.path, self.make_path(id, name)
         try:
@@ -160,7 +159,127 @@ class SessionDirectory:
         except StoreError as failure:
             log.warning("%s keeps its old file name for now: %s", name, failure)
 
-    def find(self, id_or_name: str) -> Path:
+    def list_entries(self, *, everywhere: bool = False) -> "list[Entry]":
+        own = [(entry.created, entry) for entry in self._read_entries(everywhere)]
+        return [entry for _, entry in sorted(own, reverse=True)]
+
+    def _read_entries(self, everywhere: bool) -> "Iterator[Entry]":
+        from planck.store.library import Entry
+
+        for path in self._folder.glob("*_*.db"):
+            with suppress(StoreError), closing(SqliteReader.open(path)) as reader:
+                meta = reader.meta
+                place = meta.get("workspace", "")
+                if reader.head and (everywhere or is_same_place(place, self._workspace)):
+                    yield Entry(id_in(path), name_in(path), place, meta.get("created", ""))
+
+    async def create(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
+    ) -> SqliteStore:
+        return await hand_over(partial(self._create, id, wanted, ids, meta, durability), self._discard)
+
+    def _create(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability
+    ) -> SqliteStore:
+        claim = self.claim(id, wanted, ids)
+        try:
+            return SqliteStore.create(
+                claim.path, {**meta, "id": id, "name": claim.name}, durability=durability, lock=claim.lock
+            )
+        except BaseException:
+            self._forget_log(claim.path)
+            raise
+
+    async def copy(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: "Contents"
+    ) -> SqliteStore:
+        store = await self.create(id, wanted, ids, meta)
+        try:
+            await finish_blocking(_fill, store, what)
+        except BaseException:
+            await self.discard(store)
+            raise
+        return store
+
+    async def take_in(self, id: str, meta: Mapping[str, str], what: "Contents") -> Path:
+        path = self.make_path(id, meta["name"])
+        await finish_blocking(_take_in, path, meta, what)
+        with self.hold_names():
+            self.note(path)
+        return path
+
+    async def open(self, id_or_name: str, durability: Durability = "process") -> SqliteStore | NewerLog:
+        return await hand_over(partial(self._open, id_or_name, durability), _close)
+
+    def _open(self, id_or_name: str, durability: Durability) -> SqliteStore | NewerLog:
+        path = self.fetch(id_or_name)
+        if is_left_behind(path):
+            raise SessionError(
+                ErrorKind.NOT_FOUND,
+                f"the session {name_in(path)!r} never began: its process ended first; start another",
+            )
+        return SqliteStore.open(path, durability=durability)
+
+    @asynccontextmanager
+    async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
+        """Its file has the new name once nobody has it open: see `close`."""
+        path = store.path if isinstance(store, SqliteStore) else None
+        await hand_over(partial(self._promise, new, path), lambda _: self._break_promise(new, path))
+        try:
+            yield
+            if isinstance(store, SqliteStore):
+                store.change_meta({"name": new})
+        except BaseException:
+            self._break_promise(new, path)
+            raise
+        self._break_promise(old, path)
+
+    async def close(self, store: Store, id: str, name: str) -> None:
+        """A file whose log has another name by now is moved, now or when it is closed again."""
+        await store.aclose()
+        if isinstance(store, SqliteStore) and name_in(store.path) != name:
+            await finish_blocking(self._move, store, id, name)
+
+    async def discard(self, store: Store) -> None:
+        if isinstance(store, SqliteStore):
+            await finish_blocking(self._discard, store)
+
+    def _discard(self, store: SqliteStore) -> None:
+        store.close()
+        self._forget_log(store.path)
+
+    def _forget_log(self, path: Path) -> None:
+        with suppress(OSError):
+            remove_log(path)
+        self.forget(path)
+
+    def check_free(self, id_or_name: str) -> None:
+        WriterLock(companion(self.fetch(id_or_name), "lock")).release()
+
+    def remove(self, id_or_name: str) -> None:
+        path = self.fetch(id_or_name)
+        lock = WriterLock(companion(path, "lock"))
+        try:
+            remove_log(path)
+        finally:
+            lock.release()
+        self.forget(path)
+
+    def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
+        return {}  # whoever has one is a process of this machine
+
+    def fetch_all(self, *, everywhere: bool = False, limit: int | None = None) -> None:
+        pass  # they are what they are
+
+    def find(self, id_or_name: str) -> "Entry":
+        from planck.store.library import Entry
+
+        path = self.fetch(id_or_name)
+        with closing(SqliteReader.open(path)) as reader:
+            meta = reader.meta
+        return Entry(id_in(path), name_in(path), meta.get("workspace", ""), meta.get("created", ""))
+
+    def fetch(self, id_or_name: str) -> Path:
         """Returns the session of that id, or else the newest of that name in this workspace.
 
         What is neither may be how only one id, or one name of this workspace, begins.
@@ -175,20 +294,12 @@ class SessionDirectory:
             )
             if found:
                 return found[-1]
-        raise SessionError(
-            ErrorKind.NOT_FOUND, f"no session {id_or_name!r} here; `planck sessions list --all` shows them"
-        )
+        raise refuse_unknown(id_or_name)
 
     def _check_name(self, wanted: str) -> None:
-        if not is_valid_name(wanted):
-            raise SessionError(
-                ErrorKind.INVALID_ARGS,
-                f"{wanted!r} can't be a session's name; use letters, digits, '.', '_' and '-', at most 64",
-            )
+        check_name(wanted)
         if wanted in self.promised or self._is_taken(wanted, clear=True):
-            raise SessionError(
-                ErrorKind.NOT_UNIQUE, f"a session named {wanted!r} already exists; resume it with -r {wanted}"
-            )
+            raise refuse_taken(wanted)
 
     def has_id(self, id: str) -> bool:
         return bool(self._look_up_id(id) or self._find_id(id))
@@ -223,26 +334,20 @@ class SessionDirectory:
 
     def _find_beginning(self, text: str) -> list[Path]:
         """Raises where several begin so; only as many are opened as it takes to say so."""
-        ids = self._folder.glob(f"{text}*_*.db") if len(text) >= _BEGINNING else ()
+        ids = self._folder.glob(f"{text}*_*.db") if len(text) >= BEGINNING else ()
         by_id = sorted(path for path in ids if id_in(path).startswith(text))
         by_name = [
             path
             for path in self._folder.glob(f"*_{text}*.db")
-            if name_in(path).startswith(text) and path not in by_id[:_CANDIDATES]
+            if name_in(path).startswith(text) and path not in by_id[:CANDIDATES]
         ]
-        own = islice(self._open_own(sorted(by_name)), _CANDIDATES)
-        found = [*by_id[:_CANDIDATES], *(path for _, path in own)][:_CANDIDATES]
+        own = islice(self._open_own(sorted(by_name)), CANDIDATES)
+        found = [*by_id[:CANDIDATES], *(path for _, path in own)][:CANDIDATES]
         if len(found) < 2:
             return found
-        named = ", ".join(f"{name_in(path)} ({id_in(path)})" for path in found)
-        more = " and more" if len(found) == _CANDIDATES else ""
-        raise SessionError(
-            ErrorKind.NOT_UNIQUE,
-            f"{text!r} may be {named}{more}; type more of the name or the id",
-            {"candidates": [id_in(path) for path in found]},
-        )
+        raise refuse_unclear(text, [(id_in(path), name_in(path)) for path in found])
 
-    def find_own(self, id: str) -> Path:
+    def fetch_own(self, id: str) -> Path:
         """Returns the session of exactly that id; one of another workspace is not there."""
         known = (self._look_up_id(id) or self._find_id(id)) if is_valid_name(id) else []
         if own := self._keep_own(known):
@@ -269,6 +374,32 @@ class SessionDirectory:
                 yield meta.get("created", ""), path
 
 
+def _close(store: SqliteStore | NewerLog) -> None:
+    store.close()
+
+
+def _fill(store: SqliteStore, what: "Contents") -> None:
+    store.adopt_blobs(what.blobs)
+    store.adopt(what.events)
+
+
+def _take_in(path: Path, meta: Mapping[str, str], what: "Contents") -> None:
+    make_private(path.parent)
+    waiting = path.parent / f".import-{path.name}"
+    shutil.rmtree(waiting, ignore_errors=True)
+    try:
+        store = SqliteStore.create(waiting / path.name, meta)
+        try:
+            _fill(store, what)
+        finally:
+            store.close()
+        # The log itself last: a session is there as a whole, or not.
+        for suffix in (".witness", ""):
+            (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
+
+
 def is_left_behind(path: Path) -> bool:
     """Whether a session never began, and nobody is about to begin it: its process ended first."""
     try:
@@ -279,12 +410,5 @@ def is_left_behind(path: Path) -> bool:
     return not begun and not is_locked(companion(path, "lock"))
 
 
-def is_valid_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None
-
-
-def is_same_place(recorded: str, workspace: Path) -> bool:
-    """True whatever link either was reached by."""
-    return bool(recorded) and (
-        recorded == str(workspace) or os.path.realpath(recorded) == os.path.realpath(workspace)
-    )
+if TYPE_CHECKING:
+    _: type[Shelf] = FileLibrary

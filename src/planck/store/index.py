@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from planck.session.names import id_in, name_in
+from planck.store.names import id_in, name_in
 
 _COMPLETE = "complete"
 

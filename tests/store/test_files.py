@@ -9,7 +9,7 @@ import pytest
 
 from planck import Planck
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.session.directory import SessionDirectory
+from planck.store.files import FileLibrary
 from planck.testing.scripted import ScriptedProvider
 
 
@@ -132,7 +132,7 @@ class SameIds:
 
 
 async def test_there_is_a_name_when_all_pairs_of_words_are_taken(tmp_path: Path) -> None:
-    folder = SessionDirectory(tmp_path / "sessions", tmp_path)
+    folder = FileLibrary(tmp_path / "sessions", tmp_path)
     first = folder.claim("a", "", SameIds())
     second = folder.claim("b", "", SameIds())
     assert second.name.startswith(f"{first.name.split('-')[0]}-")

@@ -1,0 +1,128 @@
+"""Names of sessions: in the names of their files, and for those that nobody named."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Ids
+from planck.store.store import SessionError
+
+if TYPE_CHECKING:
+    from planck.store.library import Entry
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+BEGINNING = 4
+"""So many characters of an id at least: fewer would be a random one's by chance."""
+CANDIDATES = 5
+"""Named where it is not clear which session is meant."""
+_TRIES = 8
+"""Random names that may be taken, before longer ones are tried."""
+
+_ADJECTIVES = (
+    "able amber ample apt arctic autumn azure bold brave bright brisk bronze calm candid clear clever "
+    "coastal copper coral cosmic crisp daring deep eager early easy even fair fast fine firm fleet fond "
+    "frank free fresh gentle glad golden grand great green happy hardy honest humble ivory jolly keen "
+    "kind late lean level light lively loyal lucid lunar major mellow merry mild misty modest neat nimble "
+    "noble north open patient plain polar prime proud quick quiet rapid rare ready robust rosy round "
+    "royal rustic sage silent silver simple sleek smooth solar solid sound south spare spry steady still "
+    "stout sturdy subtle summer sunny sure swift tidy tranquil true vast vivid warm wise young"
+)
+
+_NOUNS = (
+    "acorn alder anchor apple arbor ash aspen aurora badger bamboo basin bay beacon birch bison bloom "
+    "breeze bridge brook canyon cedar cherry cliff cloud clover comet cove crane creek dawn delta dove "
+    "dune eagle ember falcon fern field finch fjord flint forest fox garden glacier grove harbor hawk "
+    "hazel heron hill horizon iris island ivy jay juniper kelp lagoon lake lark laurel leaf lily linden "
+    "lotus lynx maple marsh meadow mesa mist moon moss mountain nova oak oasis ocean olive orbit orchid "
+    "otter owl panda pebble pine planet plum pond poplar prairie quail quartz rain raven reef ridge river "
+    "robin rock rose sail salmon seal shore sparrow spring spruce star stone stream summit swan thistle "
+    "tide trail tulip valley violet walnut wave willow wind wren"
+)
+
+
+def new_name(ids: Ids) -> str:
+    """`<adjective>-<noun>`; about 14,000 of them, so the caller checks whether it is taken."""
+    number = int(ids.new(), 16)
+    adjectives, nouns = _ADJECTIVES.split(), _NOUNS.split()
+    return f"{adjectives[number % len(adjectives)]}-{nouns[number // 1009 % len(nouns)]}"
+
+
+def name_in(path: Path) -> str:
+    """Returns the session's name as its file name has it, which is what finds it."""
+    return path.stem.partition("_")[2]
+
+
+def id_in(path: Path) -> str:
+    """Returns the session's id as its file name has it."""
+    return path.name.partition("_")[0]
+
+
+def new_names(ids: Ids) -> Iterator[str]:
+    """Yields names without an end; once so many are taken that a pair of words is no name, longer ones."""
+    for _ in range(_TRIES):
+        yield new_name(ids)
+    while True:
+        yield f"{new_name(ids)}-{ids.new()[-4:]}"
+
+
+def is_valid_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def check_name(wanted: str) -> None:
+    if not is_valid_name(wanted):
+        raise SessionError(
+            ErrorKind.INVALID_ARGS,
+            f"{wanted!r} can't be a session's name; use letters, digits, '.', '_' and '-', at most 64",
+        )
+
+
+def refuse_taken(name: str) -> SessionError:
+    return SessionError(
+        ErrorKind.NOT_UNIQUE, f"a session named {name!r} already exists; resume it with -r {name}"
+    )
+
+
+def refuse_unknown(id_or_name: str) -> SessionError:
+    return SessionError(
+        ErrorKind.NOT_FOUND, f"no session {id_or_name!r} here; `planck sessions list --all` shows them"
+    )
+
+
+def refuse_unclear(text: str, found: Sequence[tuple[str, str]]) -> SessionError:
+    """`found`: the ids and names that it may be, no more than `CANDIDATES`."""
+    named = ", ".join(f"{name} ({id})" for id, name in found)
+    more = " and more" if len(found) == CANDIDATES else ""
+    return SessionError(
+        ErrorKind.NOT_UNIQUE,
+        f"{text!r} may be {named}{more}; type more of the name or the id",
+        {"candidates": [id for id, _ in found]},
+    )
+
+
+def choose_among(id_or_name: str, workspace: str, entries: "Sequence[Entry]") -> "Entry":
+    """Returns what is meant, of sessions that have begun: see `Library.find`."""
+    if is_valid_name(id_or_name):
+        own = [entry for entry in entries if is_same_place(entry.workspace, Path(workspace))]
+        exact = [entry for entry in entries if entry.id == id_or_name]
+        named = exact or [entry for entry in own if entry.name == id_or_name]
+        if named:
+            return max(named, key=lambda entry: entry.created)
+        by_id = [entry for entry in entries if entry.id.startswith(id_or_name)]
+        begun = by_id if len(id_or_name) >= BEGINNING else []
+        begun += [entry for entry in own if entry.name.startswith(id_or_name) and entry not in begun]
+        if len(begun) == 1:
+            return begun[0]
+        if begun:
+            raise refuse_unclear(id_or_name, [(entry.id, entry.name) for entry in begun[:CANDIDATES]])
+    raise refuse_unknown(id_or_name)
+
+
+def is_same_place(recorded: str, workspace: Path) -> bool:
+    """True whatever link either was reached by."""
+    return bool(recorded) and (
+        recorded == str(workspace) or os.path.realpath(recorded) == os.path.realpath(workspace)
+    )
