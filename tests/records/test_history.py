@@ -234,6 +234,26 @@ def test_a_checkpoint_stands_for_everything_before_it() -> None:
     assert told.tokens() == later.tokens() < 100
 
 
+CHECKPOINT = Compacted(messages=(user_text("go"),), tokens_before=9, tokens_after=1, turn_at=1, how="digest")
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(before=st.lists(FACT, max_size=14), after=st.lists(FACT, max_size=6))
+def test_what_stands_before_a_checkpoint_can_be_skipped(before: list[View], after: list[View]) -> None:
+    applied, skipped = History(), History()
+    for fact in before:
+        applied.apply(fact)
+        skipped.skip(fact)
+    for fact in [CHECKPOINT, *after]:
+        applied.apply(fact)
+        skipped.apply(fact)
+        assert _describe(applied) == _describe(skipped)
+
+
+def _describe(told: History) -> tuple[object, ...]:
+    return told.messages, told.unread, told.turn_at, told.in_turn, told.open_calls, told.tokens()
+
+
 def test_a_rewind_shows_what_was_there_then() -> None:
     told = History()
     _prompt(told, "one")

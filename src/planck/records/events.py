@@ -468,6 +468,9 @@ DELTAS: frozenset[str] = frozenset(
     {"text_delta", "thinking_delta", "tool_progress", "usage_delta", "compacting", "status"}
 )
 
+decode_event = msgspec.json.Decoder(Event).decode
+"""Raises `ValueError`, and `RecursionError` for what is nested too deeply."""
+
 _VIEWS: dict[str, msgspec.json.Decoder[View]] = {
     view.type: msgspec.json.Decoder(view) for view in View.__subclasses__()
 }

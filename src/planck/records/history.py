@@ -108,13 +108,13 @@ class History:
                 ran = fact.error is None
                 shown = f"{fact.output}\n{fact.notice}" if fact.notice else fact.output
                 self._finish(ToolResult(fact.id, "", fact.name, ran, shown, fact.images))
+            case TurnEnd():
+                self.in_turn = False
+                self.close_open_calls()
             case PermissionRequest():
                 self._mark(fact.call_id, asked=fact.id)
             case PermissionDecision():
                 self._mark(fact.call_id, denied=fact.reason if fact.decision == "deny" else "")
-            case TurnEnd():
-                self.in_turn = False
-                self.close_open_calls()
             case Compacted():
                 self._replace(fact.messages)
                 self.turn_at = fact.turn_at
@@ -122,6 +122,19 @@ class History:
                 self._replace(fact.messages)
             case _:
                 pass
+
+    def skip(self, fact: View) -> None:
+        """Takes in one from before a `compacted`, which stands for all but mail and where a turn ends."""
+        match fact:
+            case Envelope():
+                self.unread[fact.id] = fact
+            case Delivery():
+                for id in fact.ids:
+                    self.unread.pop(id, None)
+            case TurnStart():
+                self.in_turn = True
+            case TurnEnd():
+                self.in_turn = False
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:

@@ -75,14 +75,15 @@ class Ledger:
 
     def _spend(self, agent_id: str, used: UsageSpent, ts: str) -> None:
         self.costs.add(agent_id, used.model, used.usage, used.cost_usd)
-        answered = used.outcome is UNSET
-        taken = [count_micro(used.cost_usd or 0.0), used.usage.context_tokens, 0, int(answered), 0]
+        usd = count_micro(used.cost_usd) if used.cost_usd else 0
+        tokens, answers = used.usage.context_tokens, int(used.outcome is UNSET)
         payer = agent_id if used.account is UNSET else used.account
-        account = self.accounts.setdefault(payer, AccountRow("run"))
+        account = self.accounts.get(payer) or self.accounts.setdefault(payer, AccountRow("run"))
         account.since, account.until = account.since or ts, ts
-        for unit, value in enumerate(taken):
-            account.spent[unit] += value
-            self.before[unit] += value
+        for sums in (account.spent, self.before):
+            sums[0] += usd
+            sums[1] += tokens
+            sums[3] += answers
 
     def _note(self, fact: BudgetSpent) -> None:
         if fact.limit_usd is not None:

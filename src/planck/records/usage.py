@@ -1,7 +1,6 @@
 from collections.abc import Iterable
 
 import msgspec
-from msgspec.structs import replace
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -81,7 +80,14 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
     def add(self, usage: Usage, cost_usd: float | None) -> "Spent":
         total = None if self.cost_usd is None or cost_usd is None else self.cost_usd + cost_usd
-        return replace(self, calls=self.calls + 1, usage=self.usage + usage, cost_usd=total)
+        return Spent(
+            agent_id=self.agent_id,
+            agent=self.agent,
+            model=self.model,
+            calls=self.calls + 1,
+            usage=self.usage + usage,
+            cost_usd=total,
+        )
 
 
 class ModelCost(msgspec.Struct, frozen=True):

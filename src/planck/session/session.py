@@ -9,10 +9,8 @@ from msgspec.structs import replace
 from planck.records.events import (
     AgentEnded,
     AgentStarted,
-    Compacted,
     ErrorEvent,
     Event,
-    FileChanged,
     ModeChanged,
     Rewound,
     SessionOptions,
@@ -163,15 +161,17 @@ def _read_facts(store: Store) -> tuple[dict[str, list[View]], SessionOptions | N
     settled: dict[str, list[Event]] = defaultdict(list)
     active: dict[str, list[Event]] = defaultdict(list)
     for event in store.read():
-        ledger.add(event)
-        if event.agent_id is None:
+        agent_id, type = event.agent_id, event.type
+        if type in Ledger.TYPES:
+            ledger.add(event)
+        if agent_id is None:
             options = _follow_options(options, event)
             continue
-        if event.type == FileChanged.type:  # whole files, which only an undo needs
+        if type == "file_changed":  # whole files, which only an undo needs
             continue
-        events = active[event.agent_id]
-        if event.type == Compacted.type:
-            settled[event.agent_id] += [e for e in events if e.type not in _BEHIND_A_CHECKPOINT]
+        events = active[agent_id]
+        if type == "compacted":
+            settled[agent_id] += [e for e in events if e.type not in _BEHIND_A_CHECKPOINT]
             events.clear()
         events.append(event)
     facts = {

@@ -7,6 +7,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ class SqliteReader:
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
         try:  # not by `_verify`: a generator less is 0.1 us of 2.7 for each event that a resume reads
-            for event, _ in verified(self._pages(after), after, self._hash_at(after)):
+            for event, _ in verified(self._stored(after), after, self._hash_at(after)):
                 if agent_id is None or event.agent_id == agent_id:
                     yield event
         except BrokenChain as e:
@@ -80,7 +81,7 @@ class SqliteReader:
 
     def raw(self) -> Iterator[bytes]:
         """Yields the bytes that were stored, for a copy that is the same to the last one."""
-        for _, data in self._verify(self._pages(0), 0):
+        for _, data in self._verify(self._stored(0), 0):
             yield data
 
     def read_back(self, before: int | None = None, limit: int = PAGE) -> list[Event]:
@@ -154,9 +155,12 @@ class SqliteReader:
         except BrokenChain as e:
             raise self._note_damage(e.seq, e.why) from e
 
-    def _pages(self, after: int) -> Iterator[Row]:
+    def _stored(self, after: int) -> Iterator[Row]:
+        return chain.from_iterable(self._pages(after))
+
+    def _pages(self, after: int) -> Iterator[list[Row]]:
         while rows := self._rows(after + 1):
-            yield from rows
+            yield rows
             after = rows[-1][0]
 
     def _rows(self, first: int, limit: int = PAGE) -> list[Row]:

@@ -45,18 +45,23 @@ def restore_agent(
     spec: AgentSpec, facts: Iterable[View], journal: Journal, build: BuildAgent
 ) -> RestoredAgent:
     """Returns the agent as its facts leave it: its history, turn number, usage and unread mail."""
-    facts = list(facts)
-    for fact in facts:
+    facts, checkpoint = list(facts), 0
+    for at, fact in enumerate(facts):
         if isinstance(fact, ModelChanged):
             spec = replace(spec, model=fact.model)
-        elif isinstance(fact, Compacted) and 0 < fact.window < spec.model.context_window:
-            # The model once refused what should have fitted: it need not do so again.
-            spec = replace(spec, model=replace(spec.model, context_window=fact.window))
+        elif isinstance(fact, Compacted):
+            checkpoint = at
+            if 0 < fact.window < spec.model.context_window:
+                # The model once refused what should have fitted: it need not do so again.
+                spec = replace(spec, model=replace(spec.model, context_window=fact.window))
     agent = build(spec, journal)
     envelopes: dict[str, Envelope] = {}
     opening: Envelope | None = None
-    for fact in facts:
-        agent.history.apply(fact)
+    take = agent.history.skip
+    for at, fact in enumerate(facts):
+        if at == checkpoint:
+            take = agent.history.apply
+        take(fact)
         match fact:
             case Envelope():
                 envelopes[fact.id] = fact
