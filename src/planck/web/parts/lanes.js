@@ -1,0 +1,202 @@
+// The team over time: a row for each agent, bars for what it does, arrows for what is said between them.
+
+import {html, useEffect, useLayoutEffect, useMemo, useRef, useState} from '../vendor/preact.js';
+import {brief, moment, seen, span, t, time} from '../words.js';
+import {AgentState, Badge, Name, moveFocus} from './common.js';
+import {describeAgent, hueOf, isBusy, nameOf} from './status.js';
+import {ARROWS, countOlder, makeScale, traceLanes} from './trace.js';
+
+const AXIS = 24;
+const PAST = 72;
+const EDGE = 14;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400].map((s) => s * 1000);
+
+// Those who work first, where there are many; else in the order of their start.
+export function orderRows(board) {
+  if (board.agents.length <= 8) return board.agents;
+  const rank = (row) => (board.questions.some((one) => one.agent_id === row.id) ? 0 : isBusy(row) ? 1 : row.status === 'ended' ? 3 : 2);
+  return board.agents.map((row, at) => [rank(row), at, row]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((one) => one[2]);
+}
+
+export function Lanes({board, events, tick, now, until, selected, select, jump, dark}) {
+  const rows = orderRows(board);
+  const dense = rows.length > 10;
+  const height = dense ? 32 : 44;
+  const box = useRef(null);
+  const [width, setWidth] = useState(720);
+  const [view, setView] = useState({from: 0, to: 1});
+  const [told, setTold] = useState('');
+  useLayoutEffect(() => {
+    const measure = () => box.current && setWidth(Math.max(160, box.current.clientWidth));
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  const order = rows.map((row) => row.id).join();
+  const drawing = useMemo(() => draw({board, events, rows, height, width, view, until}), [tick, order, width, view, until, height]);
+  useEffect(() => setView({from: 0, to: 1}), [board.id]);
+
+  const zoom = (event) => {
+    const {from, to} = view;
+    const size = to - from;
+    const change = {
+      ArrowLeft: [-size / 4, -size / 4], ArrowRight: [size / 4, size / 4], '+': [size / 4, 0], '=': [size / 4, 0],
+      '-': [-size / 2, 0], 0: [-1, 1],
+    }[event.key];
+    if (!change || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const wanted = Math.min(1, Math.max(0.02, size + change[1] - change[0]));
+    const right = Math.min(1, Math.max(wanted, to + change[1]));
+    setView({from: Math.max(0, right - wanted), to: right});
+  };
+  const point = (event) => {
+    const {left, top} = event.currentTarget.getBoundingClientRect();
+    setTold(drawing.tell(event.clientX - left, event.clientY - top - AXIS));
+  };
+  return html`<div class=${`lanes${dense ? ' dense' : ''}`}>
+    <div class="lanes-scroll">
+      <div class="lanes-names" role="group" aria-label=${t('team.agents')} onKeyDown=${moveFocus}>
+        <div class="axis" aria-hidden="true"></div>
+        ${rows.map((row, at) => html`<button key=${row.id} data-stop class=${`lane-name${selected === row.id ? ' on' : ''}${row.status === 'ended' ? ' over' : ''}`}
+          aria-pressed=${selected === row.id} tabindex=${selected === row.id || (!selected && at === 0) ? 0 : -1} onClick=${() => select(row.id)}>
+          <${Badge} board=${board} id=${row.id} /><span class="lane-words"><${Name} board=${board} id=${row.id} length=${dense ? 18 : 24} />
+          <${AgentState} board=${board} row=${row} now=${now} /></span></button>`)}
+      </div>
+      <div class="lanes-box" ref=${box} tabindex="0" role="group" aria-label=${t('lanes.label')} onKeyDown=${zoom}
+        onPointerMove=${point} onPointerLeave=${() => setTold('')} onClick=${() => drawing.seq && jump?.(drawing.seq)}>
+        ${drawing.svg}
+      </div>
+    </div>
+    <div class="lanes-foot muted"><span class="lanes-told" aria-hidden="true">${told || t('lanes.hint')}</span>
+      <span class="legend" aria-hidden="true">
+        <span class="key work"></span>${t('lanes.model')} <span class="key tool"></span>${t('lanes.tool')}
+        <span class="key waits"></span>${t('lanes.wait')} <span class="key asks"></span>${t('lanes.asks')}
+        ${['ask', 'task', 'response'].map((kind) => html`<svg class=${`arrow ${kind}`} width="24" height="8" key=${kind}><path d="M0 4H23" /></svg>${t(`mail.${kind}`)} `)}
+      </span></div>
+    <${Words} board=${board} rows=${rows} now=${now} arrows=${drawing.arrows} />
+  </div>`;
+}
+
+// The same in words, for those who do not see the drawing.
+function Words({board, rows, now, arrows}) {
+  return html`<div class="hidden"><table><caption>${t('lanes.table')}</caption>
+    <thead><tr><th scope="col">${t('agent')}</th><th scope="col">${t('state')}</th><th scope="col">${t('since')}</th></tr></thead>
+    <tbody>${rows.map((row) => {
+      const state = describeAgent(board, row);
+      return html`<tr key=${row.id}><th scope="row">${seen(row.name)}</th><td>${state.word}</td><td>${span(now - Date.parse(state.since))}</td></tr>`;
+    })}</tbody></table>
+    <table><caption>${t('lanes.mail')}</caption><thead><tr><th scope="col">${t('time')}</th><th scope="col">${t('from')}</th><th scope="col">${t('to')}</th><th scope="col">${t('kind')}</th></tr></thead>
+    <tbody>${arrows.slice(-20).map((one) => html`<tr key=${one.seq}><td>${time(one.at)}</td><td>${seen(nameOf(board, one.from))}</td><td>${seen(nameOf(board, one.to))}</td><td>${seen(one.kind)}</td></tr>`)}</tbody></table></div>`;
+}
+
+function draw({board, events, rows, height, width, view, until}) {
+  const {lanes, arrows: all, start, end} = traceLanes(events);
+  const arrows = all.slice(-ARROWS);
+  const cut = all.length > ARROWS ? arrows[0].at : start;
+  const older = cut > start || events[0]?.seq > 1 ? countOlder(events, cut) : null;
+  const past = older ? PAST : 0;
+  const last = Math.max(until || 0, end, cut + 1);
+  const scale = makeScale(events, cut, last);
+  const room = width - past - EDGE * 2;
+  const x = (at) => past + EDGE + ((scale.place(at) - view.from) / (view.to - view.from)) * room;
+  const y = new Map(rows.map((row, at) => [row.id, at * height]));
+  const middle = (id) => y.get(id) + height / 2;
+  const clip = (value) => Math.min(Math.max(value, past), width);
+  const bars = [];
+  const spots = [];
+  const tall = height >= 40 ? 18 : 14;
+
+  rows.forEach((row) => {
+    const lane = lanes.get(row.id);
+    if (!lane) return;
+    const open = [lane.open, ...lane.overs].filter(Boolean).map((one) => ({...one, to: last, open: true}));
+    const paths = {work: '', tool: '', waits: '', asks: ''};
+    let ticks = '';
+    for (const bar of [...lane.bars, ...open]) {
+      if (bar.to < cut) continue;
+      const left = clip(x(Math.max(bar.from, cut)));
+      const right = clip(x(bar.to));
+      if (right <= past || left >= width) continue;
+      const wide = Math.max(right - left, 1.5);
+      const top = AXIS + middle(row.id) - tall / 2;
+      paths[bar.kind] += `M${left.toFixed(1)} ${top}h${wide.toFixed(1)}v${tall}h-${wide.toFixed(1)}z`;
+      if (bar.until && bar.open && bar.until <= last) ticks += `M${clip(x(bar.until)).toFixed(1)} ${top - 3}v${tall + 6}`;
+      spots.push({left, right: left + wide, row, bar});
+    }
+    const hue = `hue-${hueOf(board, row.id)}`;
+    bars.push(html`<g class=${`lane ${hue}`} key=${row.id}>
+      ${paths.work && html`<path class="work" d=${paths.work} />`}${paths.tool && html`<path class="tool" d=${paths.tool} />`}
+      ${paths.waits && html`<path class="paper" d=${paths.waits} /><path class="waits" d=${paths.waits} fill="url(#hatch)" />`}
+      ${paths.asks && html`<path class="paper" d=${paths.asks} /><path class="asks" d=${paths.asks} />`}
+      ${ticks && html`<path class="deadline" d=${ticks} />`}
+      ${lane.marks.filter((one) => one.at >= cut && x(one.at) > past).map((one) => {
+        const at = x(one.at), mid = AXIS + middle(row.id);
+        return html`<path class=${`cross ${one.kind}`} key=${one.seq} d=${`M${at - 3} ${mid - 3}l6 6m0-6l-6 6`} />`;
+      })}
+      ${older?.rows.get(row.id)?.map((count, at) => count && html`<rect class="density" key=${at} x=${at * (PAST - 8) / older.buckets} width=${(PAST - 8) / older.buckets - 0.5}
+        y=${AXIS + middle(row.id) + tall / 2 - Math.max(2, (count / older.most) * tall)} height=${Math.max(2, (count / older.most) * tall)} />`)}
+    </g>`);
+  });
+
+  const drawn = arrows.filter((one) => x(one.at) >= past && x(one.at) <= width).map((one) => {
+    const at = x(one.at);
+    const to = y.has(one.to) ? AXIS + middle(one.to) : null;
+    if (to === null) return null;
+    const from = one.from === 'user' ? AXIS + 2 : y.has(one.from) ? AXIS + middle(one.from) : null;
+    if (from === null) return null;
+    const down = to > from ? 1 : -1;
+    const stop = to - down * (tall / 2);
+    const begin = one.from === 'user' ? from : from + down * (tall / 2);
+    return html`<g class=${`arrow ${one.from === 'user' ? 'prompt' : one.kind}`} key=${one.seq}><path d=${`M${at.toFixed(1)} ${begin}V${stop - down * 5}`} />
+      <path class="head" d=${`M${(at - 3.5).toFixed(1)} ${stop - down * 6}h7l-3.5 ${down * 6}z`} /></g>`;
+  });
+
+  const ticks = makeTicks(scale, view, x, past, width);
+  const total = AXIS + rows.length * height;
+  const svg = html`<svg class="lanes-svg" width=${width} height=${total} viewBox=${`0 0 ${width} ${total}`} aria-hidden="true">
+    <defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V6" /></pattern></defs>
+    ${rows.map((row, at) => html`<path class="rule" key=${row.id} d=${`M0 ${AXIS + at * height + 0.5}H${width}`} />`)}
+    ${ticks.map((one) => html`<g key=${one.at}><path class="tick" d=${`M${one.x.toFixed(1)} ${AXIS - 4}V${total}`} /><text x=${one.x + 4} y="15">${one.word}</text></g>`)}
+    ${older && html`<path class="past" d=${`M${PAST - 4}.5 ${AXIS}V${total}`} /><text x="2" y="15">${t('lanes.older')}</text>`}
+    ${bars}${drawn}
+  </svg>`;
+
+  const tell = (px, py) => {
+    const row = rows[Math.floor(py / height)];
+    if (!row || py < 0) return '';
+    const hits = spots.filter((one) => one.row === row && px >= one.left - 2 && px <= one.right + 2);
+    const hit = hits[hits.length - 1];
+    const at = moment(new Date(scale.moment(view.from + ((px - past - EDGE) / room) * (view.to - view.from))).toISOString());
+    if (!hit) return `${brief(row.name, 40)} · ${at}`;
+    const {bar} = hit;
+    const word = bar.kind === 'waits' ? t('state.waits', {name: brief(nameOf(board, bar.word), 40)})
+      : bar.kind === 'asks' ? `${t('state.asks')} ${brief(bar.word, 40)}` : bar.kind === 'work' ? t('state.thinking') : brief(bar.word, 40);
+    return `${brief(row.name, 40)} · ${word} · ${span(bar.to - bar.from)} · ${at}`;
+  };
+  return {svg, arrows, tell, seq: 0};
+}
+
+function makeTicks(scale, view, x, past, width) {
+  const from = scale.moment(view.from), to = scale.moment(view.to);
+  const found = [];
+  if (!(to > from)) return found;
+  const step = STEPS.find((one) => (to - from) / one <= 400) || (to - from) / 10;
+  const seconds = to - from < 300_000;
+  let free = past - 1;
+  // Round moments first, so that a long gap does not leave odd ones.
+  for (const size of STEPS.filter((one) => one >= step)) {
+    if ((to - from) / size > 8) continue;
+    for (let at = Math.ceil(from / size) * size; at <= to; at += size) {
+      const place = x(at);
+      if (place <= free || place > width - 60) continue;
+      const date = new Date(at);
+      found.push({at, x: place, word: seconds ? `${time(date)}:${String(date.getSeconds()).padStart(2, '0')}` : time(date)});
+      free = place + 84;
+    }
+    break;
+  }
+  const end = x(to);
+  if (end > free - 30 && end <= width) found.push({at: to + 1, x: Math.min(end, width - 40) - 0, word: ''});
+  return found;
+}

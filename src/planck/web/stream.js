@@ -1,0 +1,80 @@
+// A stream of server-sent events that comes back: after silence, on wake, when the network is there again.
+
+import {PREFIX} from './api.js';
+
+const SILENCE = 40_000;
+const FIRST_RETRY = 500;
+const LAST_RETRY = 10_000;
+
+export class Stream {
+  // `path()` is asked at each connection, so that it can say where to go on; `on` has a function for each
+  // named event, `message` for the others, and `state('live' | 'lost' | 'ended')`.
+  constructor(path, on) {
+    this.path = path;
+    this.on = on;
+    this.retry = FIRST_RETRY;
+    this.closed = false;
+    this.wake = () => { if (document.visibilityState === 'visible' && this.isSilent()) this.open(); };
+    this.back = () => this.open();
+    document.addEventListener('visibilitychange', this.wake);
+    addEventListener('online', this.back);
+    this.watch = setInterval(() => { if (this.source && this.isSilent()) this.fail(); }, 5000);
+    this.open();
+  }
+
+  isSilent() { return Date.now() - this.heard > SILENCE; }
+
+  open() {
+    if (this.closed) return;
+    this.drop();
+    this.heard = Date.now();
+    const source = new EventSource(PREFIX + this.path());
+    this.source = source;
+    const heard = () => {
+      this.heard = Date.now();
+      this.retry = FIRST_RETRY;
+    };
+    source.onopen = () => {
+      heard();
+      this.on.state('live');
+    };
+    source.onerror = () => { if (this.source === source) this.fail(); };
+    source.onmessage = (event) => {
+      heard();
+      this.on.message?.(JSON.parse(event.data));
+    };
+    source.addEventListener('ping', heard);
+    for (const name of Object.keys(this.on)) {
+      if (name === 'state' || name === 'message') continue;
+      source.addEventListener(name, (event) => {
+        heard();
+        this.on[name](JSON.parse(event.data));
+      });
+    }
+    source.addEventListener('end', () => {
+      this.close();
+      this.on.state('ended');
+    });
+  }
+
+  fail() {
+    this.drop();
+    this.on.state('lost');
+    this.timer = setTimeout(() => this.open(), this.retry);
+    this.retry = Math.min(this.retry * 2, LAST_RETRY);
+  }
+
+  drop() {
+    clearTimeout(this.timer);
+    this.source?.close();
+    this.source = null;
+  }
+
+  close() {
+    this.closed = true;
+    this.drop();
+    clearInterval(this.watch);
+    document.removeEventListener('visibilitychange', this.wake);
+    removeEventListener('online', this.back);
+  }
+}

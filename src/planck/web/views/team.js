@@ -1,0 +1,63 @@
+// The team: who works, who waits for whom, who asks you, what it costs, what changed.
+
+import {html, useState} from '../vendor/preact.js';
+import {exact, seen, t} from '../words.js';
+import {AgentCard, Plan} from '../parts/card.js';
+import {Badge, Empty, Name, Problem, Skeleton} from '../parts/common.js';
+import {Lanes} from '../parts/lanes.js';
+import {Scrubber} from '../parts/scrubber.js';
+import {explainWait, isBusy} from '../parts/status.js';
+
+// `room` is what store.js makes of a log; without `act` nothing can be changed, as in an exported file.
+export function TeamView({room, now, act, models, selected, base = '', tick, words, replaySeq}) {
+  const [chosen, setChosen] = useState(selected || '');
+  if (room.status === 'loading') return html`<div class="pad"><${Skeleton} lines=${6} /></div>`;
+  if (room.status === 'error') return html`<div class="pad"><${Problem} problem=${room.problem} retry=${act && (() => act.reopen())} /></div>`;
+  const {replay} = room;
+  const board = replay ? replay.board : room.board;
+  const events = replay ? replay.events : room.events;
+  const at = replay ? replay.seq : room.board.seq;
+  const moving = !replay && !room.offline && board.agents.some(isBusy);
+  const ends = Date.parse(board.updated) || 0;
+  const clock = moving ? now : ends;
+  const row = board.agents.find((one) => one.id === chosen);
+  const first = board.agents[0];
+  if (!board.agents.length) return html`<${Empty} words=${t('team.empty')} />`;
+  return html`<div class=${`team${row ? ' has-card' : ''}`}>
+    <section class="team-main" aria-label=${t('team.label')}>
+      <${Why} board=${board} act=${act} now=${clock} />
+      ${replay && html`<p class="replay-bar" role="status">${t('replay.shown', {seq: at})}</p>`}
+      <${Lanes} board=${board} events=${events} tick=${tick} now=${clock} until=${0} selected=${chosen} select=${(id) => setChosen(id === chosen ? '' : id)} />
+      <div class="team-strip">
+        ${first?.plan.length > 0 && html`<section class="strip-plan" aria-label=${t('plan')}><h2>${t('plan')}</h2><${Plan} steps=${first.plan} /></section>`}
+        <${Counts} board=${board} base=${base} act=${act} />
+      </div>
+      <${Scrubber} head=${room.board.seq} at=${at} ts=${board.updated} live=${!replay} show=${(seq) => room.show(seq)} />
+    </section>
+    ${row && html`<${AgentCard} key=${row.id} board=${board} row=${row} now=${clock} act=${replay ? null : act} models=${models} base=${base} close=${() => setChosen('')} />`}
+  </div>`;
+}
+
+function Why({board, act}) {
+  const chain = explainWait(board);
+  if (!chain.length) return null;
+  const ask = chain[chain.length - 1] === 'user';
+  const question = ask && board.questions.find((one) => one.agent_id === chain[chain.length - 2]);
+  return html`<div class=${`why${ask ? ' asks' : ''}`} role="status"><span class="why-words">${t('why')}</span>
+    <span class="why-chain">${chain.map((id, at) => html`<span class="row" key=${at}>${at > 0 && html`<span class="muted" aria-hidden="true">→</span><span class="hidden">${t('why.on')}</span>`}
+      ${id !== 'user' && html`<${Badge} board=${board} id=${id} />`}<${Name} board=${board} id=${id} length=${20} /></span>`)}
+      ${question && html`<span class="code muted clip">${seen(question.tool)}</span>`}</span>
+    ${ask && act && html`<a class="button ask" href="#/inbox">${t('answer')}</a>`}</div>`;
+}
+
+function Counts({board, base, act}) {
+  const {counts} = board;
+  const cells = [
+    ['mail', counts.messages, 'conversation'], ['calls', counts.calls, 'conversation'], ['failedCalls', counts.failed_calls, 'conversation'],
+    ['files', board.files.length, 'changes'], ['errors', counts.errors, 'conversation'], ['denials', counts.denials, 'conversation'],
+  ].filter(([key, value]) => value || ['mail', 'calls', 'files'].includes(key));
+  return html`<ul class="counts">${cells.map(([key, value, screen]) => {
+    const words = html`<span class="num">${exact(value)}</span> ${t(`count.${key}`, {n: value})}`;
+    return html`<li key=${key} class=${key === 'errors' || key === 'failedCalls' ? 'bad' : ''}>${act && base ? html`<a href=${`${base}/${screen}`}>${words}</a>` : html`<span>${words}</span>`}</li>`;
+  })}</ul>`;
+}
