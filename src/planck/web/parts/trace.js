@@ -3,6 +3,7 @@
 export const ARROWS = 150;
 const CALM = 20_000; // a gap longer than this, in ms, is drawn shorter than it was
 const BUCKETS = 24;
+const MIDDLE = new Set(['assistant_message', 'tool_start', 'tool_end', 'turn_end', 'wait', 'permission_request', 'file_changed', 'usage']);
 
 class Lane {
   constructor(id) {
@@ -37,6 +38,7 @@ export function traceLanes(events) {
   const arrows = [];
   const start = events.length ? Date.parse(events[0].ts) : 0;
   let at = start;
+  const cut = events.length > 0 && events[0].seq > 1;
   const laneOf = (id) => {
     if (!lanes.has(id)) lanes.set(id, new Lane(id));
     return lanes.get(id);
@@ -52,7 +54,10 @@ export function traceLanes(events) {
     if (!agent) continue;
     const lane = laneOf(agent);
     // A window of the log may begin in the middle of a turn.
-    if (event.turn > 0 && !lane.open && !lane.turn && type !== 'turn_start' && type !== 'turn_end' && type !== 'message') lane.begin('work', start);
+    if (cut && !lane.at && MIDDLE.has(type)) {
+      lane.turn = event.turn;
+      lane.begin('work', start);
+    }
     follow(lane, event, at);
     lane.at = at;
   }
