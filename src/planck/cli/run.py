@@ -139,13 +139,14 @@ _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
 async def _on_terminal(
     session: OpenSession, options: argparse.Namespace, prompt: str, person: "Person | None", stops: "_Stops"
 ) -> int:
-    from planck.cli.talk.figures import summarise
+    from planck.cli.talk.figures import say_evidence, summarise
     from planck.cli.talk.reporter import Reporter
     from planck.cli.terminal import Terminal
 
     terminal = person.terminal if person else Terminal()
     screen = Reporter(terminal, session)
     watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
+    head = session.head
     result = await stops.run(session, prompt, options.timeout)
     await watch.finish()
     screen.done()
@@ -153,6 +154,8 @@ async def _on_terminal(
         terminal.answer(result.text)
     code = _report(options, result, answered=True)
     terminal.line(summarise(result), "dim", wrap=True)
+    if evidence := session.evidence(head):
+        terminal.line(*say_evidence(evidence), wrap=True)
     return code
 
 

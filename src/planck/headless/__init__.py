@@ -34,6 +34,7 @@ _NAMES = {
     "planck.session.bus": "LiveText",
     "planck.session.costs": "CostReport",
     "planck.store.store": "SessionError",
+    "planck.session.evidence": "Evidence",
     "planck.session.listing": "SessionInfo Summary",
     "planck.session.result": "Exit RunResult make_failure",
     "planck.session.stats": "Figures Stats",

@@ -54,6 +54,7 @@ from planck.session.archive import Archive as Archive
 from planck.session.archive import SessionDetail as SessionDetail
 from planck.session.bus import LiveText as LiveText
 from planck.session.costs import CostReport as CostReport
+from planck.session.evidence import Evidence as Evidence
 from planck.session.listing import SessionInfo as SessionInfo
 from planck.session.listing import Summary as Summary
 from planck.session.result import Exit as Exit

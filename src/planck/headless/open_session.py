@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from planck.headless.window import WindowUse
     from planck.records.board import Board
     from planck.session.costs import CostReport
+    from planck.session.evidence import Evidence
     from planck.session.undo import FileDiff, Selection
     from planck.session.undo import Plan as UndoPlan
 
@@ -358,6 +359,12 @@ class OpenSession:
             duration_ms=duration_ms,
         )
 
+    def evidence(self, after: int) -> "Evidence | None":
+        """The newest run of tests after a number, and whether it is of the files as they are."""
+        from planck.session.evidence import find_evidence
+
+        return find_evidence(self._session.store.read(after))
+
     def costs(self) -> "CostReport":
         """What each agent used of which model, of which budget, and when that is used up: now."""
         from planck.records.ledger import Ledger
@@ -403,9 +410,8 @@ class OpenSession:
     async def compact(self, *, focus: str = "") -> Compacted | None:
         """Make the orchestrator's history about half as long; None where nothing can be taken out.
 
-        `focus`: what a summary keeps above all.
-
-        Not within a turn, nor if one began meanwhile: what is open then would be lost.
+        `focus`: what a summary keeps above all. Not within a turn, nor if one began meanwhile: what is open
+        then would be lost.
         """
         actor = self._session.team.orchestrator.actor
         agent, turn = actor.agent, actor.agent.turn

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.serial
 FULL = ("--permission-mode", "full")
 KEYS = "n e o"
 """Of the row below a question: from now on they count, and not before."""
+EDIT = ("edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
 PNG = b"\x89PNG\r\n\x1a\n" + zlib.compress(b"x" * 100)
 
 
@@ -62,6 +63,35 @@ async def test_an_edit_is_approved_by_one_key_and_its_diff_is_shown(tmp_path: Pa
         at = await run.until("completed · 2 steps", at)
         await leave(run, at)
     assert (bench.work / "a.py").read_text() == "x = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ([EDIT, ("bash", {"command": "python3 -m unittest"})], "tests ran after the last edit: exit 0"),
+        (
+            [EDIT, ("bash", {"command": "node --test || true"})],
+            "! tests ran after the last edit: exit unknown",
+        ),
+        (
+            [("bash", {"command": "python3 -m unittest"}), EDIT],
+            "! the last test run was before the last edit",
+        ),
+    ],
+)
+async def test_the_end_of_a_turn_says_whether_tests_ran_after_the_last_edit(
+    tmp_path: Path, calls: list[tuple[str, Any]], said: str
+) -> None:
+    replies = [*(chat.calls(call) for call in calls), chat.text("I ran all tests")]
+    async with WireServer([*replies, *replies]) as server:
+        bench = Bench(tmp_path, server.url)
+        for command in (("go", *FULL), ("run", "go", *FULL)):
+            (bench.work / "a.py").write_text("x = 1\n")
+            run = await on_terminal(*command, home=bench.home, work=bench.work)
+            at = await run.until("I ran all tests")
+            await run.until(said, at)
+            run.process.kill()
+            await run.end()
 
 
 async def test_a_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
@@ -317,6 +347,50 @@ async def test_a_plan_is_made_without_rights_and_carried_out_once_it_is_accepted
         await leave(run, at)
     assert (bench.work / "new.txt").exists()
     assert "Go on with the plan." in str(server.asked[2].json["messages"][-1])
+
+
+async def test_a_plan_is_changed_by_words_and_accepted_by_one_key(tmp_path: Path) -> None:
+    write = chat.calls(("write", {"path": "new.txt", "content": "text"}))
+    replies = [
+        chat.text("1. write it"),
+        chat.text("1. write it, 2. test it"),
+        write,
+        chat.text("all written"),
+    ]
+    async with WireServer(replies) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, *FULL)
+        run.type("/plan make new.txt\r")
+        at = await run.until("y goes on with it, or write what to change")
+        run.type("you forgot the tests\r")  # begins with the key, and is none
+        at = await run.until("2. test it", at)
+        at = await run.until("y goes on with it, or write what to change", at)
+        run.type("\x1b[200~y\x1b[201~")
+        at = await run.until("what is pasted is no answer", at)
+        run.type("\x03")  # away with it
+        assert len(server.asked) == 2
+        at = await run.until("? keys", at)
+        run.type("y")
+        at = await run.until("all written", at)
+        at = await run.until("completed", at)
+        await leave(run, at)
+    assert "you forgot the tests" in str(server.asked[1].json["messages"][-1])
+    assert "Go on with the plan." in str(server.asked[2].json["messages"][-1])
+    assert (bench.work / "new.txt").exists()
+
+
+async def test_a_plan_that_is_not_accepted_stays_a_plan(tmp_path: Path) -> None:
+    async with WireServer([chat.text("1. write it")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, *FULL)
+        run.type("/plan make new.txt\r")
+        at = await run.until("y goes on with it")
+        run.type("n")
+        at = await run.until("not accepted", at)
+        run.type("/mode\r")
+        at = await run.until("→ plan", at)
+        await leave(run, at)
+    assert len(server.asked) == 1
 
 
 async def test_an_undo_and_a_redo_say_what_is_entered_here_to_take_them_back(tmp_path: Path) -> None:

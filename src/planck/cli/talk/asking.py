@@ -1,6 +1,7 @@
 """Questions of the agents to the person at the screen: each in a box, answered by one key, in any order."""
 
 import asyncio
+from collections.abc import Collection
 
 from planck.cli.screen.screen import Screen
 from planck.cli.talk.blocks import Told
@@ -35,6 +36,35 @@ class Asking:
         self._again = asyncio.Event()
         self._reason_for: Pending | None = None
         self._own = False
+        self._one = asyncio.Lock()
+        """Held while keys are asked for: one question at a time."""
+        self._offer = ""
+
+    async def confirm(self, offer: str, keys: Collection[str]) -> str:
+        """One of the keys, for something that no agent asks; what one asks meanwhile goes first."""
+        self._offer = offer
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                seen = self._inbox.changes
+                waiting = {loop.create_task(self._inbox.wait_for_change(seen))}
+                pressed = None if self.open else loop.create_task(self._ask_for(keys))
+                try:
+                    tasks = waiting | ({pressed} if pressed else set())
+                    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for task in tasks:
+                        task.cancel()
+                    await asyncio.wait(tasks)
+                if pressed and not pressed.cancelled():
+                    return pressed.result()
+        finally:
+            self._offer = ""
+            self._screen.touch()
+
+    async def _ask_for(self, keys: Collection[str]) -> str:
+        async with self._one:
+            return await self._screen.ask(keys)
 
     @property
     def open(self) -> tuple[Pending, ...]:
@@ -70,7 +100,7 @@ class Asking:
         """The line that says, below the conversation, that somebody waits."""
         pending = self.open
         if not pending:
-            return None
+            return ((f"▲ {self._offer}", "yellow bold"),) if self._offer and self._screen.asking else None
         if self._reason_for:
             who = fit_line(self._reason_for.agent, 40)
             return ((f"▲ why not? Enter sends it to {who}; Esc: no, without a reason", "yellow bold"),)
@@ -112,7 +142,7 @@ class Asking:
         if question.wider:
             keys.append("w")
         loop = asyncio.get_running_loop()
-        pressed = loop.create_task(self._screen.ask(["esc", "c-c"] if self._reason_for else keys))
+        pressed = loop.create_task(self._ask_for(["esc", "c-c"] if self._reason_for else keys))
         others = {
             loop.create_task(self._inbox.wait_for_change(changes)),
             loop.create_task(self._wait_for_push()),

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from planck.cli.screen.bindings import ACTIONS
 from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
@@ -43,6 +44,8 @@ class Conversation:
         self._last: Block | None = None
         self._lines: asyncio.Queue[Submitted] = asyncio.Queue()  # what one person enters
         self._acting: asyncio.Task[None] | None = None
+        self._offering: asyncio.Task[None] | None = None
+        """Waits for the key that accepts a plan."""
         self.talk = Talk(planck_, options, self, self)
         self._asking = Asking(inbox, self, screen)
         self.talk.open(session)
@@ -70,9 +73,11 @@ class Conversation:
         finally:
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)
-            for task in {leaving, *tasks, *({self._acting} if self._acting else ())}:
-                task.cancel()
-            await asyncio.wait({leaving, *tasks})
+            ending: set[asyncio.Task[Any]] = {leaving, *tasks}
+            ending |= {task for task in (self._acting, self._offering) if task}
+            for one in ending:
+                one.cancel()
+            await asyncio.wait(ending)
             await talk.aclose()
         name = talk.session.name
         say(self, f"planck: session {name}; go on with: planck -r {name}")
@@ -155,6 +160,27 @@ class Conversation:
         self._screen.queued = self._team.queued = len(self.talk.queued)
         self._screen.touch()
 
+    def planned(self) -> None:
+        self._withdraw_plan()
+        self._offering = asyncio.get_running_loop().create_task(self._offer_plan())
+
+    def _withdraw_plan(self) -> None:
+        if self._offering:
+            self._offering.cancel()
+            self._offering = None
+
+    async def _offer_plan(self) -> None:
+        """One key accepts it; what is written instead is a word against it, and goes the way of any other."""
+        await self.talk.wait()
+        self._screen.notify(f"planck: {self.talk.session.name} has a plan for you")
+        key = await self._asking.confirm(
+            "the plan: y goes on with it, or write what to change", ("y", "n", "esc")
+        )
+        if key == "y":
+            self._lines.put_nowait(Submitted("/plan accept"))
+        elif key:
+            self._screen.hint("not accepted: write what to change")
+
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
@@ -166,6 +192,7 @@ class Conversation:
             happened: Input = await self._screen.next()
             match happened:
                 case Submitted():
+                    self._withdraw_plan()
                     if not self._asking.take_reason(happened.text):
                         self._lines.put_nowait(happened)
                 case Pressed():

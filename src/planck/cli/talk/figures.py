@@ -1,6 +1,6 @@
 """Numbers for a person: tokens, money and time, short."""
 
-from planck.headless import RunResult
+from planck.headless import Evidence, RunResult
 
 
 def format_count(number: int) -> str:
@@ -38,3 +38,14 @@ def summarise(result: RunResult) -> str:
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
     tokens = f"{format_count(read)} + {format_count(usage.output_tokens)} tokens"
     return f"{steps} · {tokens} · {format_money(result.cost_usd)} · {format_time(result.duration_ms / 1000)}"
+
+
+def say_evidence(evidence: Evidence) -> tuple[str, str]:
+    """What the log says of the tests, and its style; what is no good news begins with a mark."""
+    if not evidence.fresh:
+        return "! the last test run was before the last edit", "yellow"
+    when = " after the last edit" if evidence.edited else ""
+    code = "unknown" if evidence.exit_code is None else evidence.exit_code
+    since = "; other commands ran since" if evidence.followed else ""
+    good = evidence.exit_code == 0 and not evidence.followed
+    return f"{'' if good else '! '}tests ran{when}: exit {code}{since}", "dim" if good else "yellow"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from planck.cli.doings import Doings
 from planck.cli.run import Watch
 from planck.cli.talk.blocks import Answer, Told, fold
-from planck.cli.talk.figures import summarise
+from planck.cli.talk.figures import say_evidence, summarise
 from planck.cli.talk.intent import read_intent
 from planck.cli.talk.now import Now
 from planck.cli.talk.stage import Stage, say
@@ -39,6 +39,9 @@ class Listener(Protocol):
 
     def changed(self) -> None:
         """Work began or ended, or what is queued is another."""
+
+    def planned(self) -> None:
+        """There is a plan to be accepted."""
 
 
 class Talk:
@@ -325,8 +328,12 @@ class Talk:
         row = self._find_row(agent) if agent else None
         status = row.last_turn.replace("_", " ") if row else result.status
         say(self.stage, f"{status} · {summarise(result)}", "dim")
-        if self.mode == "plan" and status == TurnStatus.COMPLETED and not agent:
+        if evidence := self.session.evidence(head):
+            say(self.stage, *say_evidence(evidence))
+        if self.mode == "plan" and status == TurnStatus.COMPLETED and not agent and not self.queued:
             say(self.stage, "that is the plan: /plan accept goes on with it; or say what to change", "bold")
+            if self._listener:
+                self._listener.planned()
         if not self.stage.live:  # a script learns how its last line went
             self.code = Exit(result.exit_code)
         return status == TurnStatus.COMPLETED
