@@ -55,22 +55,27 @@ def selection_of(words: Sequence[str]) -> Selection:
 
 
 def preview(plan: Plan) -> str:
+    changed = [step.diff for step in plan.steps if not step.conflict and step.now != step.then]
+    return make_plain("\n".join([*changed, *list_obstacles(plan)]))
+
+
+def list_obstacles(plan: Plan) -> list[str]:
+    """What is not taken back, and why."""
     lines = []
     for step in plan.steps:
         if step.conflict:
             lines.append(f"{step.path} stays as it is: {step.conflict}  (written by {step.by})")
         elif step.now == step.then:
             lines.append(f"{step.path} is already as it was  (written by {step.by})")
-        else:
-            lines.append(step.diff)
-    lines += [f"not undoable: {command}" for command in plan.commands]
-    return make_plain("\n".join(lines))
+    return [*lines, *(f"not undoable: {command}" for command in plan.commands)]
 
 
 def report(plan: Plan, back: str) -> str:
     """`back`: what is entered to take that back."""
-    done = [step.path for step in plan.steps if not step.conflict and step.now != step.then]
+    done = [step for step in plan.steps if not step.conflict and step.now != step.then]
     if not done:
         return "Nothing was changed."
+    again = all(call.startswith("undo-") for step in done for call in step.calls)
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
-    return make_plain(f"Undone in {files}: {', '.join(done)}. Take that back with: {back}")
+    names = ", ".join(step.path for step in done)
+    return make_plain(f"{'Redone' if again else 'Undone'} in {files}: {names}. Take that back with: {back}")

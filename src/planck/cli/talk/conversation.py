@@ -15,7 +15,7 @@ from planck.cli.talk.asking import Asking
 from planck.cli.talk.blocks import Answer, Block
 from planck.cli.talk.completers import make_completers
 from planck.cli.talk.markdown import render_markdown
-from planck.cli.talk.pager import Page, Picker
+from planck.cli.talk.pager import Browser, Page, Picker
 from planck.cli.talk.rows import LiveRows
 from planck.cli.talk.stage import say
 from planck.cli.talk.styled import INDENT, Line, make_line, make_lines, wrap_all
@@ -120,6 +120,13 @@ class Conversation:
                 overlay.show(picker.view(width, height))
                 picker.press(await overlay.key(), max(height - 3, 1))
         return picker.chosen
+
+    async def browse(self, browser: Browser, about: Callable[[int], Sequence[Line]]) -> None:
+        async with self._screen.overlay() as overlay:
+            while not browser.left:
+                width, height = overlay.size
+                overlay.show(browser.view(width, height, about(browser.at)))
+                browser.press(await overlay.key(), height)
 
     def edit(self, text: str) -> None:
         self._screen.edit(text)

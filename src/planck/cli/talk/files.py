@@ -1,15 +1,18 @@
 """Commands about files: what was changed, taking it back, writing the conversation down."""
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planck.cli.talk.blocks import Told
 from planck.cli.talk.diffs import draw_diff
+from planck.cli.talk.pager import Browser
 from planck.cli.talk.past import list_calls_after
 from planck.cli.talk.stage import say
 from planck.cli.talk.styled import Line, make_line
-from planck.cli.undo import preview, report, selection_of
+from planck.cli.undo import list_obstacles, report, selection_of
 from planck.headless import FileDiff, Selection, UndoError
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -20,18 +23,56 @@ _MAX_DIFF = 2_000
 
 
 async def show_diff(talk: "Talk", rest: str) -> None:
-    changes = talk.session.changes(selection_of(rest.split()))
-    if not changes:
+    selection = selection_of(rest.split())
+    changes = talk.session.changes(selection)
+    if not any(not one.undoes for one in changes):
         say(talk.stage, "no file was changed")
-        return
-    lines = draw_changes(changes)
-    if talk.stage.live and len(lines) > 30:
-        await talk.stage.page("changes; /undo takes them back", lines)
+    elif talk.stage.live:
+        await _browse_changes(talk, selection)
     else:
-        talk.stage.show(Told(tuple(lines)))
+        talk.stage.show(Told(tuple(draw_changes(changes))))
 
 
-def draw_changes(changes: tuple[FileDiff, ...]) -> list[Line]:
+async def _browse_changes(talk: "Talk", selection: Selection) -> None:
+    """What agents did, the newest first; one is taken back, or taken up again, where it stands."""
+    at, note = 0, ""
+    while True:
+        changes = [one for one in talk.session.changes(selection)[::-1] if not one.undoes]
+        rows = [
+            f"{one.path}  +{one.added} -{one.removed}  {one.agent} · turn {one.turn}{'  undone' * one.undone}"
+            for one in changes
+        ]
+        count = "1 change" if len(rows) == 1 else f"{len(rows)} changes"
+        browser = Browser(f"{count}, the newest first", rows, {"u": "takes it back, or up again"}, at)
+        browser.note = note
+        await talk.stage.browse(browser, partial(_draw_change, changes))
+        if not browser.key:
+            return
+        at, note = browser.at, await _take_back(talk, changes[browser.at])
+
+
+def _draw_change(changes: Sequence[FileDiff], at: int) -> list[Line]:
+    return draw_changes(changes[at : at + 1])
+
+
+async def _take_back(talk: "Talk", change: FileDiff) -> str:
+    """What an undo took back is had again by undoing that; what came of it is said in a line."""
+    if talk.busy:
+        return "it is at work; when its turn has ended, u takes it back"
+    undo = ""
+    if change.undone:
+        undone = [one.call_id for one in talk.session.changes() if change.call_id in one.undoes]
+        undo = undone[-1] if undone else ""
+    try:
+        plan = talk.session.undo_plan(Selection(call=undo or change.call_id))
+        call = await talk.session.undo(plan)
+    except PlanckError as failure:
+        return failure.err.message
+    talk.last_undo = "" if undo else call
+    return "; ".join([report(plan, "u"), *list_obstacles(plan)])
+
+
+def draw_changes(changes: Sequence[FileDiff]) -> list[Line]:
     lines: list[Line] = []
     for one in changes:
         state = "  undone" if one.undone else ""
@@ -61,7 +102,13 @@ async def redo(talk: "Talk", rest: str) -> None:
 async def _undo(talk: "Talk", selection: Selection, *, back: str = "") -> str:
     """Returns the call of the undo; `back`: what takes it back, where that is shorter than naming it."""
     plan = talk.session.undo_plan(selection)
-    talk.stage.show(Told(tuple(draw_diff(preview(plan), _MAX_DIFF, "  "))))
+    lines: list[Line] = []
+    for step in plan.steps:
+        if step.conflict or step.now == step.then:
+            continue
+        lines += [make_line(f"  {step.path}", "bold"), *draw_diff(step.diff, _MAX_DIFF)]
+    lines += [make_line(f"  {note}", "yellow") for note in list_obstacles(plan)]
+    talk.stage.show(Told(tuple(lines)))
     call = await talk.session.undo(plan)
     say(talk.stage, report(plan, back or f"/undo --call {call}"))
     return call

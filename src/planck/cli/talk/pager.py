@@ -1,6 +1,6 @@
 """A page of lines that is scrolled and searched, and a list of which one is chosen: keys in, lines out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planck.cli.talk.styled import Line, as_text, cut
 
@@ -85,6 +85,51 @@ class Page:
         if not self._words or self._typing or self._words.lower() not in as_text(line).lower():
             return line
         return tuple((text, f"{style} reverse".strip()) for text, style in line)
+
+
+class Browser:
+    """Rows of which one is marked, and below them what there is to say of it; some keys act on that one."""
+
+    def __init__(self, title: str, rows: Sequence[str], keys: Mapping[str, str], at: int = 0) -> None:
+        """`keys`: what each of them does, in a word or two; it is left by them, and by Esc."""
+        self.title = title
+        self.note = ""
+        self.left = False
+        self.key = ""
+        """The one that was pressed; empty: none."""
+        self.at = max(0, min(at, len(rows) - 1))
+        self._rows = rows
+        self._keys = keys
+        self._down = 0
+
+    def press(self, key: str, room: int) -> None:
+        if key in self._keys and self._rows:
+            self.key, self.left = key, True
+        elif key in _LEAVE:
+            self.left = True
+        elif key in _STEPS:
+            self.at = max(0, min(self.at + _STEPS[key], len(self._rows) - 1))
+            self._down = 0
+        elif key in ("pagedown", " ", "pageup", "b"):
+            self._down = max(0, self._down + (room // 2 if key in ("pagedown", " ") else -room // 2))
+
+    def view(self, width: int, rows: int, about: Sequence[Line]) -> list[Line]:
+        """The title, the rows around the marked one, `about` it, and what can be pressed."""
+        most = max(min(len(self._rows), (rows - 3) // 3), 1)
+        first = max(0, min(self.at - most // 2, len(self._rows) - most))
+        listed: list[Line] = [
+            ((("→ " if number == self.at else "  ") + row, "bold" if number == self.at else ""),)
+            for number, row in enumerate(self._rows[first : first + most], first)
+        ]
+        room = max(rows - 3 - len(listed), 1)
+        self._down = max(0, min(self._down, len(about) - room))
+        below = [*about[self._down : self._down + room]]
+        below += [()] * (room - len(below))
+        more = " · Space more of it" if len(about) > room else ""
+        acts = "".join(f" · {key} {words}" for key, words in self._keys.items())
+        footer: Line = ((f"↑↓ choose{acts}{more} · Esc leaves", "dim"),)
+        shown = [((self.title, "bold"),), *listed, ((self.note, "yellow"),), *below, footer]
+        return [cut(line, width) for line in shown]
 
 
 class Picker:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.talk.blocks import Block, Told
+from planck.cli.talk.pager import Browser
 from planck.cli.talk.stage import say
 from planck.cli.talk.styled import Line
 from planck.cli.talk.talk import Talk
@@ -86,6 +87,9 @@ class Script:
 
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         return None
+
+    async def browse(self, browser: Browser, about: Callable[[int], Sequence[Line]]) -> None:
+        """Nobody moves about in lines that were written."""
 
     def edit(self, text: str) -> None:
         say(self, "there is no input to edit here: say it again as it should be", "dim")

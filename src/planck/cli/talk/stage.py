@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from planck.cli.talk.blocks import Block, Told
+from planck.cli.talk.pager import Browser
 from planck.cli.talk.styled import Line, make_line, make_lines
 
 
@@ -23,6 +24,9 @@ class Stage(Shows, Protocol):
 
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         """The number of a row; None: none of them."""
+
+    async def browse(self, browser: Browser, about: Callable[[int], Sequence[Line]]) -> None:
+        """Until it is left; `about`: what is shown below the rows of the one with that number."""
 
     def edit(self, text: str) -> None:
         """Puts a text into the input."""

@@ -168,15 +168,22 @@ class Teller:
         return [draw_said(prefix, data["text"])]
 
     def _echo(self, data: dict[str, Any]) -> list[Block]:
+        text = data["text"]
+        if data.get("origin") == "planck" and text.startswith("[planck: "):  # said to each, told once
+            told = text.removeprefix("[planck: ").removesuffix("]")
+            return [self._note(None, f"told to the agents: {told}")] if self._is_lead(data["to"]) else []
         whose = {"planck": "planck", "hook": "a hook"}.get(data.get("origin") or "user", "")
-        to = "" if data["to"] in ("", self._orchestrator) else f"@{self.name(data['to'])} "
+        to = "" if self._is_lead(data["to"]) else f"@{self.name(data['to'])} "
         prefix: list[Span] = [
             ("> ", "bold"),
             (f"{whose}: " if whose else "", "dim"),
             (to, self.style(data["to"])),
         ]
-        told = draw_said(prefix, data["text"], "dim" if whose else "bold")
-        return [Told(((("", ""),), *told.lines), told.title, told.rest)]
+        said = draw_said(prefix, text, "dim" if whose else "bold")
+        return [Told(((("", ""),), *said.lines), said.title, said.rest)]
+
+    def _is_lead(self, id: str) -> bool:
+        return id in ("", self._orchestrator)
 
     def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["decision"] != "deny":
