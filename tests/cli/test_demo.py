@@ -1,11 +1,16 @@
 """`planck demo`, as `make demo` runs it: everything real but the model."""
 
+import asyncio
 import json
 import re
+import signal
 import sqlite3
 from pathlib import Path
 
-from tests.command import Bench
+import pytest
+
+from planck.client import Client
+from tests.command import WAIT, Bench, finish
 
 
 async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path) -> None:
@@ -50,3 +55,34 @@ async def test_a_demo_whose_work_fails_says_so_and_fails(tmp_path: Path) -> None
     assert done.code == 1
     assert "command_failed: the demo's team did not do its work: the tests do not pass" in done.err
     assert "With a model of yours" not in done.out
+
+
+@pytest.mark.serial
+async def test_the_page_shows_the_team_at_work_until_ctrl_c(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    process = await bench.start("demo", "--web", "--json", env={"TMPDIR": str(tmp_path)})
+    assert process.stdout
+    async with asyncio.timeout(WAIT):
+        line = await process.stdout.readline()
+    page = json.loads(line)["page"]
+    async with Client.from_ready(line) as client:
+        (row,) = [row async for row in client.sessions()]
+        assert (row["name"], row["team"]) == ("demo", "demo")
+        assert page.endswith(f"&to=/s/{row['id']}/team")
+        async for event in client.session(row["id"]).events():  # it goes on without anybody's word
+            if event["type"] == "tool_end":
+                break
+    process.send_signal(signal.SIGINT)
+    done = await finish(process)
+    assert (done.code, done.out, done.err) == (130, "", "")
+
+
+@pytest.mark.serial
+async def test_without_the_server_the_page_is_refused_and_the_extra_named(tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "uvicorn.py").write_text("raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')")
+    env = {"PYTHONPATH": str(hidden), "TMPDIR": str(tmp_path)}
+    done = await Bench(tmp_path, "http://127.0.0.1:9").run("demo", "--web", env=env)
+    assert (done.code, "planck-agents[server]" in done.err) == (2, True)
+    assert not [*tmp_path.glob("planck-demo-*")]

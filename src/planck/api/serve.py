@@ -56,6 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     patience: float = 10.0
     """Seconds for a request to arrive as a whole."""
     streams: StreamLimits = StreamLimits()
+    opening: tuple[str, str] | None = None
+    """Name and prompt of a session to begin with: the page opens on it."""
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -97,7 +99,8 @@ async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Call
                 server = Server(planck, inbox, access, port, settings, log)
                 own = await find_own(settings.host, port)
                 public = find_public(settings.names, proxied=settings.proxied)
-                page = f"{own or public}#code={access.make_code()}"
+                shown = f"&to=/s/{await server.begin(*settings.opening)}/team" if settings.opening else ""
+                page = f"{own or public}#code={access.make_code()}{shown}"
                 phone = f"{public}#code={access.make_code()}" if public else ""
                 ready = Ready(url, record.token_file, record.pid, page, phone=phone)
                 with _hearing_signals(server):
@@ -121,6 +124,7 @@ class Server:
         streams = Streams(self._keeper, self._metrics, settings.streams)
         requests = Requests(self._keeper)
         sessions = SessionHandlers(self._keeper, streams, requests)
+        self.begin = sessions.begin
         groups = (
             ServerHandlers(access, str(planck.workspace), secure=settings.proxied),
             sessions,

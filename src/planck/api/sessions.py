@@ -71,6 +71,13 @@ class SessionHandlers:
             row = await self.describe(id)
         return Reply(201, codec.encode(row), headers={"location": f"{PREFIX}/sessions/{id}"})
 
+    async def begin(self, name: str, prompt: str) -> str:
+        """Starts a session that no client asked for; returns its id once the prompt is durable."""
+        id = (await self._keeper.start(name=name)).session.id
+        async with self._keeper.using(id) as kept:
+            await self._prompt(kept, prompt)
+        return id
+
     async def read_session(self, call: Call) -> shapes.SessionDetails:
         row = await self.describe(call.id)
         detail = await asyncio.to_thread(self._keeper.archive.detail, call.id)

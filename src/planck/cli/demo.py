@@ -10,12 +10,30 @@ from planck.cli.run import Watch
 from planck.cli.talk.figures import summarise
 from planck.cli.talk.reporter import Reporter
 from planck.cli.terminal import Terminal
-from planck.headless import find_failure, open_demo
+from planck.headless import Inbox, find_failure, open_demo
 from planck.records.outcome import ErrorKind, PlanckError
 
 
 def run(options: argparse.Namespace) -> int:
-    return asyncio.run(_demo())
+    return _show(options) if options.web else asyncio.run(_demo())
+
+
+def _show(options: argparse.Namespace) -> int:
+    """Plays it slowly behind the page, until Ctrl+C."""
+    from planck.cli.serve import Announcement, load_server  # not where no server is wanted
+
+    frontend = load_server("planck demo --web")
+    inbox = Inbox()
+    planck, task = open_demo(Path(tempfile.mkdtemp(prefix="planck-demo-")), approver=inbox, slowly=True)
+    settings = frontend.Settings(port=0, opening=("demo", task))
+    title = (
+        f"A team mends {planck.workspace} with an offline model that follows a script; Ctrl+C ends it.\nIt is"
+    )
+    announce = Announcement(title=title, as_json=options.json, in_browser=not options.json)
+    try:
+        return int(asyncio.run(frontend.serve(planck, inbox, settings, announce)))
+    finally:
+        announce.clean_up()
 
 
 async def _demo() -> int:

@@ -151,9 +151,10 @@ def _above_zero(value: float, what: str) -> float:
     return value
 
 
-@_command("planck demo")
+@_command("planck demo --web")
 def _demo(parser: argparse.ArgumentParser) -> None:
-    """It takes nothing."""
+    parser.add_argument("--web", action="store_true", help="slowly, and in the page, until Ctrl+C")
+    parser.add_argument("--json", action="store_true", help="with --web: print where it is, open no browser")
 
 
 @_command("planck setup")

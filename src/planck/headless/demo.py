@@ -1,12 +1,16 @@
 """The demo: a small project with a failing test, and a team on an offline model that mends it."""
 
+import asyncio
 import json
 import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
-from planck.llm.provider import Request
+from planck.llm.provider import Item, Provider, Request
+from planck.permissions.approver import Approver
 from planck.records.messages import AssistantMessage, ToolMessage
 from planck.testing.scripted import Say, ScriptedProvider
 
@@ -69,7 +73,11 @@ _RUN_TESTS = "python3 -B -m unittest -q 2>&1"
 _OLD, _NEW = "sum(prices) - discount", "sum(prices) * (100 - discount) / 100"
 
 
-def open_demo(folder: Path) -> tuple[Planck, str]:
+_THOUGHT, _WORD = 1.6, 0.07
+"""Seconds before an answer and between its words, for somebody who watches."""
+
+
+def open_demo(folder: Path, *, approver: Approver | None = None, slowly: bool = False) -> tuple[Planck, str]:
     """Returns Planck on the demo's project, its home and team in the same folder, and the task for it."""
     team = folder / "home" / "teams" / "demo"
     team.mkdir(parents=True)
@@ -78,13 +86,29 @@ def open_demo(folder: Path) -> tuple[Planck, str]:
     project.mkdir()
     for name, text in _PROJECT.items():
         (project / name).write_text(text)
+    model: Provider = ScriptedProvider(_answer)
     planck = Planck(
         home=folder / "home",
         workspace=project,
-        providers={"offline": ScriptedProvider(_answer)},
+        approver=approver,
+        providers={"offline": _Slow(model) if slowly else model},
         flags={"default_model": "offline/demo", "default_team": "demo", "permissions": {"mode": "full"}},
     )
     return planck, _TASK
+
+
+class _Slow:
+    """A provider at the pace of a person who follows it."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+        await asyncio.sleep(_THOUGHT)
+        async with aclosing(self._provider.stream(request)) as items:
+            async for item in items:
+                yield item
+                await asyncio.sleep(_WORD)
 
 
 async def find_failure(session: OpenSession) -> str:
