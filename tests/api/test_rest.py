@@ -91,6 +91,7 @@ async def test_a_session_is_renamed_remodelled_rewound_exported_and_deleted(tmp_
         assert b"write it" in await session.ask("GET", "/export", format="md")
         page = await server.send("GET", f"/api/v1/sessions/{session.id}/export?format=html")
         assert page.headers["content-security-policy"] == "default-src 'none'; sandbox"
+        assert b'id="planck-events"' in page.body
         await session.delete()
         assert await refusal(session, "GET") == (404, ErrorKind.NOT_FOUND)
 

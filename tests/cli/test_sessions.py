@@ -59,6 +59,37 @@ async def test_export_and_import_through_files_and_pipes(tmp_path: Path) -> None
     assert "## User to orchestrator (prompt)\n\nlook around" in page
 
 
+async def test_a_page_is_exported_and_proven_and_a_changed_one_is_not(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    id = await _session(bench, "first-one")
+    made = await bench.run("sessions", "export", "first-one", "--format", "html")
+    assert (made.code, made.err, made.out[:15]) == (0, "", "<!doctype html>")
+    assert (await bench.run("sessions", "export", id, "--format", "html")).out == made.out
+    file = tmp_path / "page.html"
+    file.write_text(made.out)
+    proven = await bench.run("sessions", "verify", str(file))
+    assert (proven.code, proven.out.startswith("proven by the session"), proven.err) == (0, True, "")
+    file.write_text(made.out.replace("look around", "look aside!"))
+    changed = await bench.run("sessions", "verify", str(file), "--json")
+    assert (changed.code, changed.out) == (1, "")
+    assert "corrupt_log_line: this file is not proven: from event" in changed.err
+    for wrong in (
+        ("export", id, "--redact", "words", "--format", "html"),
+        ("export", id, "--redact", "paths", "--with-log", "--format", "html"),
+        ("export", id, "--redact", "paths"),
+        ("export", id, "--max-mb", "0", "--format", "html"),
+        ("verify", str(tmp_path / "nothing.html")),
+    ):
+        assert (await bench.run("sessions", *wrong)).code == 2, wrong
+    hidden = await bench.run("sessions", "export", id, "--format", "html", "--redact", "args, outputs")
+    assert (hidden.code, "Hidden by its owner: outputs, args." in hidden.out) == (0, True)
+    packed = await bench.run("sessions", "export", id, "--format", "html", "--with-log")
+    file.write_text(packed.out)
+    await bench.run("sessions", "delete", id, "--yes")
+    alone = json.loads((await bench.run("sessions", "verify", str(file), "--json")).out)
+    assert (alone["id"], alone["by"]) == (id, ["log"])
+
+
 def files(folder: Path) -> set[Path]:
     """All but the lock that is held while a name is chosen."""
     return {path for path in folder.rglob("*") if path.name != ".naming"}

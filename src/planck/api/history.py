@@ -1,7 +1,6 @@
 """The handlers of what a session did: agents, outputs, changes to files and taking them back, copies."""
 
 import asyncio
-import html
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import closing
 
@@ -107,14 +106,15 @@ class HistoryHandlers:
     async def export(self, call: Call) -> Streamed:
         query: shapes.Export = call.query
         await self._sessions.check_own(call.id)
-        pieces = {"ndjson": self._list_lines, "md": self._write_markdown, "html": self._write_page}
+        if query.format == "html":
+            pieces = iter([await asyncio.to_thread(self._keeper.planck.export_page, call.id)])
+        else:
+            pieces = self._list_lines(call.id) if query.format == "ndjson" else self._write_markdown(call.id)
         headers = {
             "content-disposition": f'attachment; filename="{call.id}.{query.format}"',
             "content-security-policy": "default-src 'none'; sandbox",
         }
-        return Streamed(
-            _in_turns(pieces[query.format](call.id)), _KINDS[query.format], patience=60.0, headers=headers
-        )
+        return Streamed(_in_turns(pieces), _KINDS[query.format], patience=60.0, headers=headers)
 
     async def list_changes(self, call: Call) -> shapes.ChangePage:
         query: shapes.SelectChanges = call.query
@@ -172,13 +172,6 @@ class HistoryHandlers:
 
     def _write_markdown(self, id: str) -> Iterator[bytes]:
         return (piece.encode(errors="replace") for piece in self._keeper.archive.render_markdown(id))
-
-    def _write_page(self, id: str) -> Iterator[bytes]:
-        """The same as text: nothing in it can act."""
-        yield b'<!doctype html><meta charset="utf-8"><title>Session</title><pre style="white-space:pre-wrap">'
-        for piece in self._keeper.archive.render_markdown(id):
-            yield html.escape(piece).encode(errors="replace")
-        yield b"</pre>\n"
 
 
 async def _in_turns(pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:

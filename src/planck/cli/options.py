@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 SIDECAR = ".planck/sidecar"
-_SESSIONS = ("list", "show", "export", "import", "rename", "delete", "fork", "tree", "search")
+_SESSIONS = ("list", "show", "export", "verify", "import", "rename", "delete", "fork", "tree", "search")
 
 PICK = "?"
 """What `-r` without a name asks for: no session has this name."""
@@ -197,8 +197,19 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", type=int, metavar="SEQ", help="fork: after this event (default: the last)")
     parser.add_argument("--name", default="", help="fork: the new session's name")
     parser.add_argument(
-        "--format", choices=("ndjson", "md", "markdown"), default="ndjson", help="export: as what"
+        "--format", choices=("ndjson", "md", "markdown", "html"), default="ndjson", help="export: as what"
     )
+    parser.add_argument(
+        "--redact", default="", metavar="L", help="export html: hide any of outputs,args,diffs,paths"
+    )
+    parser.add_argument(
+        "--max-mb",
+        type=_amount,
+        default=10.0,
+        metavar="N",
+        help="export html: at most so large, default 10",
+    )
+    parser.add_argument("--with-log", action="store_true", help="export html: with the log that proves it")
     parser.add_argument(
         "--limit", type=_positive, default=50, metavar="N", help="at most so many, the newest"
     )

@@ -22,7 +22,8 @@ from planck.records.visible import fit_line, make_plain
 def run(options: argparse.Namespace) -> int:
     if options.action == "replay":
         raise UsageError(ErrorKind.NOT_FOUND, "`planck sessions replay` is not built yet; try `show`")
-    archive = Planck(workspace=find_place(options)).archive
+    planck = Planck(workspace=find_place(options))
+    archive = planck.archive
     if options.action not in ("list", "tree") and not options.what:
         raise UsageError(
             ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} calm-fox"
@@ -41,7 +42,9 @@ def run(options: argparse.Namespace) -> int:
             detail = archive.detail(options.what)
             _print(detail, _tell(detail, archive.transcript(options.what)), options.json)
         case "export":
-            _export(archive, options.what, options.format)
+            _export(planck, options)
+        case "verify":
+            _verify(planck, options)
         case "import":
             _done("imported", asyncio.run(_import(archive, options.what)), options.json)
         case "fork":
@@ -143,15 +146,37 @@ def _describe(detail: SessionDetail) -> Iterator[str]:
     yield f"  {usage.input_tokens} tokens in, {usage.output_tokens} out, {cached} from the cache · {cost}"
 
 
-def _export(archive: Archive, what: str, format: str) -> None:
-    out = sys.stdout.buffer
-    if format in ("md", "markdown"):
-        for piece in archive.render_markdown(what):
+def _export(planck: Planck, options: argparse.Namespace) -> None:
+    chosen = [one.strip() for one in options.redact.split(",") if one.strip()]
+    if (chosen or options.with_log) and options.format != "html":
+        raise UsageError(ErrorKind.INVALID_ARGS, "--redact and --with-log are for a page; add --format html")
+    archive, out = planck.archive, sys.stdout.buffer
+    if options.format == "html":
+        out.write(
+            planck.export_page(options.what, hide=chosen, max_mb=options.max_mb, with_log=options.with_log)
+        )
+    elif options.format in ("md", "markdown"):
+        for piece in archive.render_markdown(options.what):
             out.write(piece.encode(errors="replace"))
     else:
-        for line in archive.events(what):
+        for line in archive.events(options.what):
             out.write(line)
     out.flush()
+
+
+def _verify(planck: Planck, options: argparse.Namespace) -> None:
+    file = Path(options.what)
+    if not file.is_file():
+        raise UsageError(
+            ErrorKind.NOT_FOUND,
+            f"no file {options.what!r}; `planck sessions export NAME --format html` makes one",
+        )
+    proof = planck.verify_page(file)
+    by = " and ".join(
+        {"log": "the log in it", "session": "the session that is stored here"}[one] for one in proof.by
+    )
+    said = f"proven by {by}: {fit_line(proof.name, 64)}, {proof.events} events, hash {make_plain(proof.hash)}"
+    _print(proof, [said], options.json)
 
 
 async def _import(archive: Archive, what: str) -> SessionInfo:

@@ -36,6 +36,7 @@ from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.session.archive import Archive
+    from planck.session.proof import Proof
     from planck.session.undo import FileDiff, Selection
 
 
@@ -264,6 +265,19 @@ class Planck:
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
         return self.archive.changes(id_or_name, selection, self._providers.keyring.redactor())
+
+    def export_page(
+        self, id_or_name: str, *, hide: Sequence[str] = (), max_mb: float = 10.0, with_log: bool = False
+    ) -> bytes:
+        """Returns a session as one file that a browser opens without a server; no known key is in it."""
+        from planck.session.page_file import choose_options  # few are exported
+
+        options = choose_options(hide, max_mb, with_log=with_log)
+        return self.archive.render_file(id_or_name, options, self._providers.keyring.redactor())
+
+    def verify_page(self, file: Path) -> "Proof":
+        """Proves that such a file shows what the log says; raises what is wrong with it."""
+        return self.archive.verify_file(file, self._providers.keyring.redactor())
 
     def hold(self, id_or_name: str) -> AbstractAsyncContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""

@@ -34,6 +34,8 @@ from planck.toolkit.clock import RandomIds, SystemClock
 
 if TYPE_CHECKING:
     from planck.session.costs import CostReport
+    from planck.session.page_file import PageOptions
+    from planck.session.proof import Proof
     from planck.session.search import Hit
     from planck.session.stats import Stats
     from planck.session.transcript import Transcript
@@ -193,6 +195,26 @@ class Archive:
             from planck.session.markdown import render_page
 
             yield from render_page(store)
+
+    def render_file(self, id_or_name: str, options: "PageOptions", redactor: Redactor) -> bytes:
+        """Returns the session as one file for a browser; the same log gives the same bytes."""
+        from planck.session.page_file import render_file
+        from planck.session.proof import StoredLog
+
+        with self._reading(id_or_name) as store:
+            return render_file(StoredLog(store), options, redactor)
+
+    def verify_file(self, file: Path, redactor: Redactor) -> "Proof":
+        """Proves what such a file shows, by the log in it and by the session, where it is stored here."""
+        from planck.session.proof import read_facts, verify_file
+
+        id = read_facts(file.read_bytes()).id
+        try:
+            reading = self._reading(id)
+        except PlanckError:
+            return verify_file(file, None, redactor)
+        with reading as store:
+            return verify_file(file, store if store.meta.get("id") == id else None, redactor)
 
     async def import_session(self, file: Path) -> SessionInfo:
         """Takes in what `events` wrote; refused as a whole where it does not add up."""
