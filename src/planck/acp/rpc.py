@@ -101,13 +101,15 @@ class _Failure(msgspec.Struct, frozen=True):
 class Peer:
     """One connection. `run` must be running for anything to be answered."""
 
-    def __init__(self, stream: Duplex, handler: Handler) -> None:
+    def __init__(self, stream: Duplex, handler: Handler, *, bad_lines: int = MAX_BAD_LINES) -> None:
+        """`bad_lines` in a row that are no JSON-RPC end the connection."""
         self.stream = stream
         self._handler = handler
         self._asked: dict[int, asyncio.Future[Raw | Err]] = {}
         self._last_id = 0
         self._answering: dict[int | str | None, asyncio.Task[None]] = {}
         self._bad_lines = 0
+        self._most_bad_lines = bad_lines
         self._over = False
 
     async def run(self) -> None:
@@ -192,7 +194,7 @@ class Peer:
         self._bad_lines += 1
         kind = ErrorKind.LIMIT_EXCEEDED if not line else ErrorKind.PEER_PROTOCOL
         await self._send(_Failure(None, RpcError(code, why, _describe(Err(kind, why)))))
-        if self._bad_lines >= MAX_BAD_LINES:
+        if self._bad_lines >= self._most_bad_lines:
             said = f"it sent {self._bad_lines} lines that are no JSON-RPC, the last {line[:80]!r}"
             self.stream.end(said, ErrorKind.PEER_PROTOCOL)
 

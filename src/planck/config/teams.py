@@ -1,11 +1,16 @@
 """Team templates: TEAM.json, found by alias or path, loaded and checked."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+import os
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.context.compaction import BUILT_IN
 from planck.records import codec
@@ -13,7 +18,7 @@ from planck.records.amounts import Allowance
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import FOREIGN, AgentSpec, ForeignSpec, ModelSpec
 from planck.workspace.regular import read_regular
 
 _MAX_BYTES = 4 << 20
@@ -42,6 +47,8 @@ class MemberEntry(msgspec.Struct, frozen=True):
     compactor: str = ""
     base_prompt: bool = True
     budget: Allowance | None = None
+    acp: ForeignSpec | None = None
+    """Another program that speaks ACP, with a model and tools of its own."""
 
 
 class TeamFile(msgspec.Struct, frozen=True):
@@ -98,20 +105,18 @@ def load_team(
     ids: Ids,
     *,
     lead: ModelSpec | None = None,
-    may_set_addresses: bool = True,
+    trusted: bool = True,
 ) -> list[AgentSpec]:
-    """Returns its members, the orchestrator first, prompts read; an untrusted team sets no address.
+    """Returns its members, the orchestrator first, prompts read.
+
+    A team that is not trusted sets no address and starts no program.
 
     `lead` is the orchestrator's model, whatever its entry says.
     """
     file = _decode(path, TeamFile)
     problems = _check_members(file)
-    if any(entry.base_url for entry in file.members) and not may_set_addresses:
-        raise TeamFileError(
-            ErrorKind.PERMISSION_DENIED,
-            f"{path} sends prompts to an address of its own, and this folder is not trusted; "
-            "look at it, then pass --trust",
-        )
+    if not trusted:
+        _refuse_untrusted(path, file)
     if problems:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
     entries = sorted(file.members, key=lambda entry: entry.type != "orchestrator")
@@ -134,9 +139,29 @@ def load_team(
             team=file.name or path.parent.name,
             base_prompt=entry.base_prompt,
             budget=entry.budget,
+            acp=replace(entry.acp, source=os.path.realpath(path)) if entry.acp else None,
         )
         for entry, model in members
     ]
+
+
+def _refuse_untrusted(path: Path, file: TeamFile) -> None:
+    if any(entry.base_url for entry in file.members):
+        does = "sends prompts to an address of its own"
+    elif foreign := next((entry.acp for entry in file.members if entry.acp), None):
+        does = f"starts a program of its own, {shlex.join(foreign.command)!r}"
+    else:
+        return
+    raise TeamFileError(
+        ErrorKind.PERMISSION_DENIED,
+        f"{path} {does}, and this folder is not trusted; look at it, then pass --trust",
+    )
+
+
+def find_foreign(path: Path) -> dict[str, ForeignSpec]:
+    """By name: the members of a team that are other programs."""
+    members = _decode(path, TeamFile).members
+    return {entry.name or entry.type: entry.acp for entry in members if entry.acp}
 
 
 def _check_members(file: TeamFile) -> list[str]:
@@ -155,7 +180,22 @@ def _check_members(file: TeamFile) -> list[str]:
             problems.append(f"{who}: provider and model_id go together; give both, or neither")
         elif entry.base_url and not entry.provider:
             problems.append(f"{who}: a base_url needs a provider and a model_id")
+        if entry.acp:
+            problems += [f"{who}: {problem}" for problem in _check_foreign(entry, entry.acp)]
     return problems
+
+
+def _check_foreign(entry: MemberEntry, foreign: ForeignSpec) -> Iterator[str]:
+    own = {"provider": entry.provider, "tools": entry.tools, "skills": entry.skills, "opts": entry.opts}
+    if given := [name for name, value in own.items() if value]:
+        yield f"`acp` brings a model and tools of its own; leave out {', '.join(given)}"
+    if entry.type == "orchestrator":
+        yield "the orchestrator can't be another program; make it a worker"
+    if not foreign.command or not foreign.command[0]:
+        yield 'acp.command is empty; give the program and its arguments, like ["goose", "acp"]'
+    for name in foreign.env:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            yield f"acp.env has names of variables, whose values are yours; {name!r} is none"
 
 
 def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
@@ -169,7 +209,7 @@ def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
             ErrorKind.OUTSIDE_WORKSPACE, f"the prompt {text!r} of {entry.type!r} lies outside {folder}"
         )
     try:
-        return msgspec.structs.replace(entry, system_prompt=read_regular(path, _MAX_BYTES).decode().strip())
+        return replace(entry, system_prompt=read_regular(path, _MAX_BYTES).decode().strip())
     except (OSError, UnicodeDecodeError) as failure:
         raise TeamFileError(
             ErrorKind.READ_FAILED, f"cannot read the prompt {text!r} of {entry.type!r}: {failure}"
@@ -181,9 +221,20 @@ def _resolve_own(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
 
 
 def _resolve_model(entry: MemberEntry, resolve: ResolveMember, lead: ModelSpec) -> ModelSpec:
+    if entry.acp:  # which one it uses, and at what price, is not known
+        return ModelSpec(FOREIGN, Path(entry.acp.command[0]).name)
     inherits = entry.type == "orchestrator" or not entry.provider
     model = lead if inherits else _resolve_own(entry, resolve)
-    return msgspec.structs.replace(model, params={**model.params, **entry.opts}) if entry.opts else model
+    return replace(model, params={**model.params, **entry.opts}) if entry.opts else model
+
+
+def list_foreign(dirs: Sequence[Path]) -> list[ForeignSpec]:
+    """Returns every other program that a team of the directories names."""
+    found: list[ForeignSpec] = []
+    for path in (path for folder in dirs for path in sorted(folder.glob("*/TEAM.json"))):
+        with suppress(TeamFileError):
+            found += find_foreign(path).values()
+    return found
 
 
 class TeamRow(msgspec.Struct, frozen=True):
@@ -236,7 +287,8 @@ def check_team(
         window = 0
         named = entry if entry.provider else head
         try:
-            model = _resolve_own(named, resolve) if named.provider and named.model_id else lead
+            own = named.provider and named.model_id and not entry.acp
+            model = _resolve_own(named, resolve) if own else lead
             window = model.context_window if model else 0
         except PlanckError as failure:
             if named is entry:

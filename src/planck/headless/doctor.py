@@ -73,6 +73,11 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
         Check("tool", "warning", f"{problem.path}: {problem.error.message}", "correct or remove it")
         for problem in tools.problems
     )
+    from planck.headless.foreign_check import find_installed
+
+    agents = find_installed(planck_.project.environ.get("PATH", ""))
+    listed = ", ".join(f"{name} (`{command}`)" for name, command in agents.items())
+    yield Check("agents that speak ACP", "ok", listed or "none; any of them could be a member of a team")
     yield Check("hooks", "ok", ", ".join(hooks.parse(planck_.config.hooks)[0]) or "none")
     for confined in _find_confined(planck_):
         yield Check("notice", "warning", confined)

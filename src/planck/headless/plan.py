@@ -66,6 +66,8 @@ class SessionPlan:
         self.runtime = runtime
         self.session_id = session_id
         self.options = options
+        self.spill = spill
+        """The folder of what is kept beside the log."""
         self.tools = SessionTools(project, spill, options.tools)
         mode = _read_mode(mode) if mode else config.permissions.mode
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)

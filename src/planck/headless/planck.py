@@ -1,12 +1,13 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 import planck
 from planck.config import models, teams
@@ -159,11 +160,24 @@ class Planck:
                 compactors={name for report in reports for name in report.compactors},
             )
 
-        if not (found := problems([])) or not self.peers.plan.select():
-            return found
-        self.peers.start()  # what is unknown so far may be one of theirs
-        await self.peers.settle()
-        return problems(self.peers.report())
+        found = problems([])
+        if found and self.peers.plan.select():
+            self.peers.start()  # what is unknown so far may be one of theirs
+            await self.peers.settle()
+            found = problems(self.peers.report())
+        return found + await self._try_foreign(path)
+
+    async def _try_foreign(self, path: Path) -> list[str]:
+        """Starts each member that is another program, and greets it."""
+        if not (members := teams.find_foreign(path)):
+            return []
+        from planck.headless.foreign_check import try_member
+
+        own = path.resolve().is_relative_to(self.workspace.resolve())
+        if own and not self.trust.holds:
+            return [f"{name}: not tried, since this folder is not trusted; pass --trust" for name in members]
+        tried = [await try_member(self.project, foreign) for foreign in members.values()]
+        return [f"{name}: {problem}" for name, problem in zip(members, tried, strict=True) if problem]
 
     def report_peers(self) -> list[PeerReport]:
         """Returns what became of the sidecars and servers, and which of their tools agents would have."""
@@ -252,8 +266,19 @@ class Planck:
         return opened
 
     def _refuse_stranger(self, log: SessionLog) -> None:
-        """Raises where agents of an imported log would go to an address that only its author named."""
+        """Raises where agents of an imported log would go to an address, or start a program, that only its
+        author named."""
         from planck.config.addresses import find_stranger
+
+        known = {replace(one, source="") for one in teams.list_foreign(self._trusted_team_dirs())}
+        for one in log.foreign():
+            if replace(one, source="") not in known:
+                raise SessionError(
+                    ErrorKind.PERMISSION_DENIED,
+                    f"an agent of this imported session is the program {shlex.join(one.command)!r}, which no "
+                    "team of yours names; add it to a TEAM.json if you know it, or only read it: "
+                    f"planck sessions show {log.name}",
+                )
 
         if stranger := find_stranger(self.config, log.models()):
             raise SessionError(
@@ -284,6 +309,13 @@ class Planck:
         self._check_open()
         return self._logs.hold(id_or_name, self.project.added)
 
+    def _trusted_team_dirs(self) -> list[Path]:
+        workspace = self.workspace.resolve()
+        every = self.resources.team_dirs()
+        return [
+            folder for folder in every if self.trust.holds or not folder.resolve().is_relative_to(workspace)
+        ]
+
     async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
         """Returns the members a new session begins with; a model that is named is for the orchestrator."""
         team = team or self.config.default_team
@@ -292,9 +324,9 @@ class Planck:
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
             named = await self.model(model) if model or teams.needs_default(path) else None
             resolve = self._providers.resolve_member
-            members = teams.load_team(path, resolve, self._ids, lead=named, may_set_addresses=not foreign)
+            members = teams.load_team(path, resolve, self._ids, lead=named, trusted=not foreign)
             lead, *others = members
-            lead = msgspec.structs.replace(
+            lead = replace(
                 lead,
                 model=named if model and named else lead.model,  # the flag's, without the entry's `opts`
                 tools=tuple(dict.fromkeys((*lead.tools, *plan.tools.own))),

@@ -1,6 +1,7 @@
 """Builds the agents of one session: each room gets what it needs from the others."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,6 +27,9 @@ from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
+
+if TYPE_CHECKING:
+    from planck.headless.foreign import Foreigners
 
 
 class SessionWiring:
@@ -54,6 +58,7 @@ class SessionWiring:
         self._names: dict[str, str] = {}
         self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
+        self._foreign: Foreigners | None = None
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
@@ -71,7 +76,7 @@ class SessionWiring:
             limits=runtime.project.config.limits,
             build=self.build,
         )
-        self.team.hear_end = plan.tools.end
+        self.team.hear_end = self._forget
         self.team.accounts = plan.accounts
         wait_s = runtime.project.config.limits.wait_s
         self.seats = Seats(runtime.providers, runtime.peers, Briefing(self.team), scribe, wait_s=wait_s)
@@ -121,6 +126,8 @@ class SessionWiring:
         await self.hooks.session_end("other")
         self._runtime.peers.leave(self._journal)
         by_id.forget(self.team)
+        if self._foreign is not None:
+            await self._foreign.aclose()
         await self._plan.tools.aclose()
 
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
@@ -146,9 +153,24 @@ class SessionWiring:
             purse = Purse(plan.accounts, plan.accounts.of(spec), keeps=spec.role == "orchestrator")
             self._purses[spec.id] = purse
         purse.end()  # it may be built anew in the middle of a turn, after a crash
-        seat = self.seats.seat_for(spec.model, spec.compactor, purse)
+        if spec.acp:
+            seat = self._foreigners().seat(spec, gate, kit, scribe, purse)
+        else:
+            seat = self.seats.seat_for(spec.model, spec.compactor, purse)
         runtime.peers.attach(tools, spec.tools, scribe)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
+
+    def _foreigners(self) -> "Foreigners":
+        if self._foreign is None:
+            from planck.headless.foreign import Foreigners  # few teams have other programs in them
+
+            self._foreign = Foreigners(self._plan)
+        return self._foreign
+
+    def _forget(self, agent_id: str) -> None:
+        self._plan.tools.end(agent_id)
+        if self._foreign is not None:
+            self._foreign.end(agent_id)
 
     def change_tool(self, agent_id: str, name: str, tool: Tool | None) -> None:
         """Keeps that a program gave an agent a tool, or (None) took one away."""

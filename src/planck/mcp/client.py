@@ -3,8 +3,7 @@
 import hashlib
 import os
 import re
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
+from planck.workspace.programs import list_parts
 
 _TIMEOUT_MS = 300_000
 
@@ -88,7 +88,7 @@ class ServerLaunch(Launch):
             cwd=cwd,
             environment=environment,
             confinement=confinement,
-            made_of=_made_of(argv, environment["PATH"]) if confinement else (),
+            made_of=list_parts(argv, environment["PATH"]) if confinement else (),
         )
 
     @property
@@ -115,15 +115,6 @@ class ServerLaunch(Launch):
         if not found:
             environment = {**environment, "PATH": outside_path(environment["PATH"], roots)}
         return cwd, environment, found
-
-
-def _made_of(argv: Sequence[str], path: str) -> tuple[str | Path, ...]:
-    """Returns the program's own installation, and what it is started with."""
-    program = Path(shutil.which(argv[0], path=path) or argv[0])
-    folder = program.parent.parent
-    installed = (folder,) if (folder / "pyvenv.cfg").is_file() else ()
-    words = (word for word in argv[1:] if os.path.isabs(word))
-    return (program, os.path.realpath(program), *installed, *words)
 
 
 def tool_prefix(server: str) -> str:

@@ -219,6 +219,8 @@ class ToolStart(View, frozen=True, kw_only=True):
     name: str
     args: Any
     """The parsed arguments; the raw text where it could not be parsed."""
+    foreign: bool = False
+    """A call of an agent that is another program; no answer of a model stands before it."""
 
 
 class ErrorData(msgspec.Struct, frozen=True):
@@ -239,6 +241,7 @@ class ToolEnd(View, frozen=True, kw_only=True):
     images: tuple[Image, ...] = ()
     notice: str = ""
     """What the runtime tells the model beside the output: that it goes in circles."""
+    foreign: bool = False
 
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):
@@ -343,6 +346,8 @@ class FileChanged(View, frozen=True, kw_only=True, omit_defaults=False):
     """What stands in `before` for a key that was taken out, in order."""
     request: RequestKey | msgspec.UnsetType = msgspec.UNSET
     """Of the first change of an undo that a client asked for."""
+    undoable: bool | msgspec.UnsetType = msgspec.UNSET
+    """False: another program changed it, and what it says was there before is not what the disk had."""
 
 
 class Compacted(View, frozen=True, kw_only=True):

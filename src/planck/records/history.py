@@ -23,6 +23,7 @@ from planck.records.events import (
     PermissionRequest,
     Rewound,
     ToolEnd,
+    ToolStart,
     TurnEnd,
     TurnStart,
     View,
@@ -30,6 +31,7 @@ from planck.records.events import (
 from planck.records.messages import (
     AssistantMessage,
     Message,
+    StopReason,
     ToolCall,
     ToolMessage,
     ToolResult,
@@ -38,6 +40,7 @@ from planck.records.messages import (
     user_text,
 )
 from planck.records.outcome import Err, ErrorKind
+from planck.records.specs import FOREIGN
 
 BYTES_PER_TOKEN = 3
 """Low for English, about right for code and other scripts: an estimate that errs towards compacting early."""
@@ -103,6 +106,8 @@ class History:
                 self.turn_at = len(self.messages)
             case AssistantSaid():
                 self._add_answer(fact.message)
+            case ToolStart(foreign=True):
+                self._add_foreign_call(fact)
             case ToolEnd():
                 # A command that ran and exited nonzero is no error: the model reads its output and decides.
                 ran = fact.error is None
@@ -147,7 +152,7 @@ class History:
             if entry.result is None:
                 if entry.asked:
                     facts.append(_withdraw_question(entry))
-                facts.append(_end_call(entry.call, entry.cut_short))
+                facts.append(_end_call(entry))
         return facts
 
     @property
@@ -195,6 +200,23 @@ class History:
         if message.usage.context_tokens:
             self._counted, self._uncounted_bytes = message.usage.context_tokens, 0
             self._counted_bytes = self._bytes
+
+    def _add_foreign_call(self, start: ToolStart) -> None:
+        """Another program tells of its calls one by one: each joins the answer that it has begun."""
+        call = ToolCall(start.id, "", start.name, codec.encode_str(start.args))
+        call = replace(call, provider_id=self._unique(call))
+        begun = self.messages[-1] if self.messages else None
+        if isinstance(begun, AssistantMessage):
+            message = replace(begun, parts=(*begun.parts, call), stop=StopReason.TOOL_CALLS)
+            self.messages[-1] = message
+            taken = size(message) - size(begun)
+            self._bytes += taken
+            self._uncounted_bytes += taken
+            for done in self._wire.values():
+                del done[len(self.messages) - 1 :]
+        else:
+            self._add(AssistantMessage((call,), FOREIGN, "", StopReason.TOOL_CALLS))
+        self._open.append(_Open(call, foreign=True))
 
     def _mark(self, call_id: str, *, asked: str = "", denied: str = "") -> None:
         for entry in self._open:
@@ -249,10 +271,11 @@ class History:
 
 
 class _Open:
-    __slots__ = ("asked", "call", "denied", "result")
+    __slots__ = ("asked", "call", "denied", "foreign", "result")
 
-    def __init__(self, call: ToolCall) -> None:
+    def __init__(self, call: ToolCall, *, foreign: bool = False) -> None:
         self.call = call
+        self.foreign = foreign
         self.result: ToolResult | None = None
         self.asked = ""
         """The question that it waits for; so long it does not run."""
@@ -314,9 +337,17 @@ def is_news(envelope: Envelope) -> bool:
     return (envelope.sender, envelope.kind, envelope.origin) == (USER, Kind.RESPONSE, Origin.PLANCK)
 
 
-def _end_call(call: ToolCall, why: Err) -> ToolEnd:
-    error = ErrorData(why.kind, why.message, {})
-    return ToolEnd(id=call.id, name=call.name, ok=False, output=str(why), error=error, duration_ms=0)
+def _end_call(entry: "_Open") -> ToolEnd:
+    call, why = entry.call, entry.cut_short
+    return ToolEnd(
+        id=call.id,
+        name=call.name,
+        ok=False,
+        output=str(why),
+        error=ErrorData(why.kind, why.message, {}),
+        duration_ms=0,
+        foreign=entry.foreign,
+    )
 
 
 def _withdraw_question(entry: _Open) -> PermissionDecision:

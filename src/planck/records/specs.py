@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from planck.records.amounts import Allowance
-from planck.records.authority import Authority
+from planck.records.authority import Authority, Mode
 
 
 class ToolSpec(msgspec.Struct, frozen=True, gc=False):
@@ -50,6 +50,24 @@ EVERY_TOOL = "*"
 """Among the tools of a spec: all there are, also those that come later."""
 
 
+class ForeignSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Another program, which speaks ACP and works in the place of a model and of our tools."""
+
+    command: tuple[str, ...]
+    env: tuple[str, ...] = ()
+    """Names of our variables that it is given, beside a minimum."""
+    mode: Mode | None = None
+    """What it may do at most; None: what the session may."""
+    network: bool = True
+    """Whether its sandbox has the network: its own model is there."""
+    source: str = ""
+    """The file that names it."""
+
+
+FOREIGN = "acp"
+"""In the place of a provider: the model of a foreign agent is its own business."""
+
+
 class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     type: str
@@ -74,6 +92,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """What it was told of itself, the others and the place when it started: kept, and never made again."""
     budget: Allowance | None = None
     """What it was lent when it started; None: it draws on what whoever started it has."""
+    acp: ForeignSpec | None = None
+    """None: one of ours."""
 
 
 _Count = Annotated[int, Meta(ge=1)]

@@ -17,7 +17,7 @@ from planck.records.events import (
 )
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
-from planck.records.specs import ModelSpec
+from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.store.database import Durability
@@ -55,6 +55,13 @@ class SessionLog:
                     yield agent.model
                 case ModelChanged(model=model):
                     yield model
+
+    def foreign(self) -> Iterator[ForeignSpec]:
+        """Every agent of it that is another program."""
+        for event in self.store.read():
+            match view(event):
+                case AgentStarted(agent=AgentSpec(acp=ForeignSpec() as acp)):
+                    yield acp
 
     async def rename(self, name: str) -> None:
         """Gives it another name, recorded now."""

@@ -30,7 +30,10 @@ from planck.workspace.paths import Root, WorkspaceError
 _MAX_FILE = 64 << 20
 _NAMED = 20
 """Files that agents are told by name."""
-_QUIET = frozenset({"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"})
+_QUIET = frozenset(
+    {"read", "glob", "grep", "list_dir", "load_skill", "list_skills", "update_plan"}
+    | {"acp_read", "acp_search", "acp_think"}
+)
 """Tools that change nothing outside the log."""
 
 
@@ -210,7 +213,11 @@ class _Story:
 
     def select(self, selection: Selection) -> list[Change]:
         """Returns the changes asked for that are not undone yet, in order."""
-        live = [change for change in self.changes if not self.is_undone(change)]
+        live = [
+            change
+            for change in self.changes
+            if not self.is_undone(change) and change.fact.undoable is not False
+        ]
         own = [change for change in live if not change.fact.undoes]
         if selection.call:
             found = [change for change in live if change.fact.call_id == selection.call]
@@ -223,7 +230,9 @@ class _Story:
             found = [change for change in own if change.turn == turn]
         if not found:
             raise UndoError(
-                ErrorKind.NOT_FOUND, "nothing to undo: no file was written there, or it is undone"
+                ErrorKind.NOT_FOUND,
+                "nothing to undo: no file was written there, or it is undone, or another program wrote it "
+                "and nobody knows what was there before",
             )
         return found
 

@@ -350,3 +350,14 @@ def _first_line(path: str) -> list[str]:
     except OSError:
         return []
     return os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
+
+
+def list_parts(argv: Sequence[str], path: str) -> tuple[str, ...]:
+    """Returns the program's own installation, and what it is started with: what a sandbox must show of it."""
+    program = shutil.which(argv[0], path=path) or argv[0]
+    real = os.path.realpath(program)
+    folder = os.path.dirname(os.path.dirname(program))
+    installed = [folder] if os.path.isfile(os.path.join(folder, "pyvenv.cfg")) else []
+    package, below, _ = real.partition("/node_modules/")
+    installed += [package + below.rstrip("/")] if below else []
+    return (program, real, *installed, *(word for word in argv[1:] if os.path.isabs(word)))

@@ -1,0 +1,88 @@
+"""Whether another agent's program is here and answers: for `planck teams check` and `planck doctor`."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
+
+from planck.acp.client import Launch, open_client
+from planck.acp.methods import Cancelled, PermissionRequest, PermissionResponse
+from planck.acp.schema import SessionUpdate
+from planck.config.project import Project
+from planck.config.rules import replaceable_rights
+from planck.records.authority import Mode
+from planck.records.outcome import PlanckError
+from planck.records.specs import ForeignSpec
+from planck.workspace import sandbox
+from planck.workspace.process import allowed
+from planck.workspace.programs import list_parts
+
+KNOWN = {
+    "goose": ("goose", "acp"),
+    "opencode": ("opencode", "acp"),
+    "Claude Code": ("claude-agent-acp",),
+    "Codex": ("codex-acp",),
+    "Gemini CLI": ("gemini", "--acp"),
+    "Mistral Vibe": ("vibe-acp",),
+    "Qwen Code": ("qwen", "--acp"),
+}
+"""Agents that speak ACP, and how each is started for it."""
+
+_OWN_PLACES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "VIRTUAL_ENV", "TMPDIR")
+"""Of our environment: where a confined process has places of its own."""
+
+
+def find_installed(path: str) -> dict[str, str]:
+    """By name: which of the known agents are here, and the command that starts each."""
+    return {name: " ".join(words) for name, words in KNOWN.items() if shutil.which(words[0], path=path)}
+
+
+def make_environment(foreign: ForeignSpec, environ: Mapping[str, str], *, confined: bool) -> dict[str, str]:
+    """A minimum, and the variables that its file names: no key of ours reaches it by itself."""
+    least = allowed(environ)
+    if confined:
+        least = {name: value for name, value in least.items() if name not in _OWN_PLACES}
+    return {**least, **{name: environ[name] for name in foreign.env if name in environ}}
+
+
+async def try_member(project: Project, foreign: ForeignSpec) -> str:
+    """Starts it where it can change nothing, greets it and begins a session; returns what went wrong."""
+    full = project.config.permissions.mode is Mode.FULL
+    found = sandbox.find()
+    if not full and (found.sandbox is None or not found.sandbox.writes):
+        return "not tried: it would run outside a sandbox, and none works here; see `planck doctor`"
+    with TemporaryDirectory(prefix="planck-member-", ignore_cleanup_errors=True) as folder:
+        home = os.path.realpath(folder)
+        environment = make_environment(foreign, project.environ, confined=not full)
+        confinement = None
+        if not full:
+            environment["HOME"] = home
+            confinement = replace(
+                replaceable_rights(project),
+                mode=Mode.READ_ONLY,
+                roots=(*project.roots, home),
+                writable=(home,),
+                seen=list_parts(foreign.command, environment["PATH"]),
+                network=foreign.network,
+            )
+        launch = Launch(foreign.command, project.workspace, environment, confinement)
+        try:
+            client = await open_client(launch, _Deaf())
+            try:
+                await client.begin(Path(project.workspace), ())
+            finally:
+                await client.aclose()
+        except PlanckError as failure:
+            return failure.err.full_message
+    return ""
+
+
+class _Deaf:
+    async def hear(self, session_id: str, update: SessionUpdate) -> None:
+        pass
+
+    async def permit(self, request: PermissionRequest) -> PermissionResponse:
+        return PermissionResponse(outcome=Cancelled())

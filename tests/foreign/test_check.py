@@ -1,0 +1,102 @@
+"""Before a team starts: `teams check` tries its foreign members, `doctor` says which there could be."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.records.outcome import PlanckError
+from tests.command import Bench
+from tests.foreign.crew import crew, foreign, open_place, outputs, plain
+from tests.teams import Brains, ask, write_team
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+LEAD = {"type": "orchestrator", "name": "lead"}
+
+
+async def _check(folder: Path, *members: dict[str, Any], **options: Any) -> list[str]:
+    async with open_place(folder, "http://127.0.0.1:9", **options) as planck:
+        return await planck.check_team(write_team(folder / "team", LEAD, *members))
+
+
+async def test_a_member_that_answers_has_nothing_wrong_with_it(tmp_path: Path) -> None:
+    assert await _check(tmp_path, plain()) == []
+
+
+async def test_each_member_that_does_not_answer_says_why(tmp_path: Path) -> None:
+    silent, wrong = foreign("no-such-program", name="a"), foreign("/bin/echo", "hi", name="b")
+    found = await _check(tmp_path, silent, wrong, plain("version=7", name="c"), plain(name="d"))
+    assert [one.partition(":")[0] for one in found] == ["a", "b", "c"]
+    assert "there is no program 'no-such-program'" in found[0]
+    assert "no JSON-RPC" in found[1]
+    assert "version 7 of ACP" in found[2]
+
+
+async def test_an_entry_that_makes_no_sense_is_told_and_nothing_is_started(tmp_path: Path) -> None:
+    wrong = {**plain(env=["A=B"]), "tools": ["read"]}
+    orchestrator = {**plain(), "type": "orchestrator"}
+    async with open_place(tmp_path, "http://127.0.0.1:9") as planck:
+        with pytest.raises(PlanckError) as refused:
+            await planck.start(team=write_team(tmp_path / "team", LEAD, wrong))
+        assert "`acp` brings a model and tools of its own; leave out tools" in refused.value.err.message
+        assert "'A=B' is none" in refused.value.err.message
+        with pytest.raises(PlanckError, match="can't be another program"):
+            await planck.start(team=write_team(tmp_path / "team", orchestrator))
+        with pytest.raises(PlanckError, match="mode"):
+            await planck.start(team=write_team(tmp_path / "team", LEAD, plain(mode="reckless")))
+
+
+async def test_an_untrusted_team_is_not_even_tried(tmp_path: Path) -> None:
+    async with open_place(tmp_path, "http://127.0.0.1:9") as planck:
+        write_team(tmp_path / "work" / ".planck" / "teams" / "crew", LEAD, plain())
+        [found] = await planck.check_team("crew")
+        assert "not trusted" in found
+
+
+async def test_doctor_names_the_agents_that_are_installed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "goose").write_text("#!/bin/sh\n")
+    (folder / "goose").chmod(0o755)
+    done = await bench.run("doctor", env={"PATH": f"{folder}:/usr/bin:/bin"})
+    assert "goose (`goose acp`)" in done.out
+
+
+async def test_its_model_is_its_own(tmp_path: Path) -> None:
+    lead = [chat.calls(ask("guest", "!say hi")), chat.text("done")]
+    async with crew(tmp_path, {"lead": lead}, plain("usage=1")) as session:
+        with pytest.raises(PlanckError, match="whose model is its own"):
+            await session.change_model("local/m", agent="guest")
+        result = await session.run("go")
+        assert result.cost_usd is None
+        assert await outputs(session) == ["hi"]
+        guest = next(one for one in result.agents if one.name == "guest")
+        assert (guest.usage.input_tokens, guest.usage.output_tokens, guest.cost_usd) == (12, 5, None)
+
+
+async def test_what_it_says_that_it_cost_is_its_cost(tmp_path: Path) -> None:
+    lead = [chat.calls(ask("guest", "!cost 0.25")), chat.calls(ask("guest", "!cost 0.75")), chat.text("done")]
+    async with crew(tmp_path, {"lead": lead}, plain()) as session:
+        result = await session.run("go")
+        guest = next(one for one in result.agents if one.name == "guest")
+        assert guest.cost_usd == 0.75
+
+
+async def test_an_imported_session_starts_no_program_that_only_its_author_named(tmp_path: Path) -> None:
+    lead = [chat.calls(ask("guest", "!say hi")), chat.text("done")]
+    async with WireServer(Brains({"lead": lead})) as server:
+        async with open_place(tmp_path, server.url) as planck:
+            team = write_team(tmp_path / "team", LEAD, plain())
+            session = await planck.start(team=team, name="one")
+            await session.run("go")
+        file = tmp_path / "session.ndjson"
+        file.write_bytes(b"".join(planck.archive.events(session.id)))
+        planck.archive.delete(session.id)
+        await planck.archive.import_session(file)
+        async with open_place(tmp_path, server.url) as planck:
+            with pytest.raises(PlanckError) as refused:
+                await planck.resume(session.id)
+            assert refused.value.err.kind == "permission_denied"
+            assert "which no team of yours names" in refused.value.err.message
