@@ -29,3 +29,21 @@ def own_signals() -> Iterator[None]:
     for number, handler in before.items():
         if signal.getsignal(number) is not handler:
             signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL that all workers share."""
+    from tests.postgres import shared_server
+
+    base = tmp_path_factory.getbasetemp()
+    with shared_server(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as url:
+        yield url
+
+
+@pytest.fixture
+def database(postgres: str) -> str:
+    """The address of an empty database."""
+    from tests.postgres import make_database
+
+    return make_database(postgres)

@@ -1,7 +1,7 @@
 """One suite for every `Library`: files, memory, PostgreSQL."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import msgspec
@@ -13,6 +13,7 @@ from planck.store.files import FileLibrary
 from planck.store.library import Library
 from planck.store.memory import MemoryStore
 from planck.store.memory_library import MemoryLibrary
+from planck.store.postgres.library import PostgresLibrary
 from planck.store.store import Store
 from planck.toolkit.clock import RandomIds
 
@@ -31,12 +32,36 @@ Make = Callable[[str], Placed]
 """Makes the library of a workspace; all of one test see the same sessions."""
 
 
-@pytest.fixture(params=["files", "memory"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
-    if request.param == "memory":
-        shelf: dict[str, MemoryStore] = {}
-        return lambda place: Placed(MemoryLibrary(tmp_path / place, shelf), tmp_path / place)
-    return lambda place: Placed(FileLibrary(tmp_path / "sessions", tmp_path / place), tmp_path / place)
+@pytest.fixture(params=["files", "memory", "postgres"])
+async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Make, None]:
+    places = _make_places(request, tmp_path)
+    yield places
+    for library in places.made:
+        await library.aclose()
+
+
+class Places:
+    """Libraries of several workspaces that see the same sessions."""
+
+    def __init__(self, make: Callable[[Path], Library], root: Path) -> None:
+        self._make = make
+        self._root = root
+        self.made: list[Library] = []
+
+    def __call__(self, place: str) -> Placed:
+        self.made.append(self._make(self._root / place))
+        return Placed(self.made[-1], self._root / place)
+
+
+def _make_places(request: pytest.FixtureRequest, root: Path) -> Places:
+    match request.param:
+        case "memory":
+            shelf: dict[str, MemoryStore] = {}
+            return Places(lambda place: MemoryLibrary(place, shelf), root)
+        case "postgres":
+            url = request.getfixturevalue("database")
+            return Places(lambda place: PostgresLibrary(url, root / "copies", place), root)
+    return Places(lambda place: FileLibrary(root / "sessions", place), root)
 
 
 async def begin(at: Placed, id: str, name: str = "", *, created: str = "1") -> Store:

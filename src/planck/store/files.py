@@ -240,6 +240,9 @@ class FileLibrary:
         if isinstance(store, SqliteStore) and name_in(store.path) != name:
             await finish_blocking(self._move, store, id, name)
 
+    async def aclose(self) -> None:
+        pass  # between two calls it holds nothing
+
     async def discard(self, store: Store) -> None:
         if isinstance(store, SqliteStore):
             await finish_blocking(self._discard, store)

@@ -65,6 +65,9 @@ class Library(Protocol):
     async def close(self, store: Store, id: str, name: str) -> None:
         """Closes a log that this library opened; from here on it is found by that name."""
 
+    async def aclose(self) -> None:
+        """Lets go of what the library itself holds; its sessions are closed before."""
+
     async def discard(self, store: Store) -> None:
         """Leaves nothing of a session that never began: its name is free again."""
 

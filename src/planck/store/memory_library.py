@@ -82,6 +82,9 @@ class MemoryLibrary:
     async def close(self, store: Store, id: str, name: str) -> None:
         await store.aclose()
 
+    async def aclose(self) -> None:
+        pass
+
     async def discard(self, store: Store) -> None:
         await store.aclose()
         self._shelf.pop(store.meta["id"], None)

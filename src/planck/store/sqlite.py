@@ -177,6 +177,16 @@ class SqliteStore(SqliteReader):
                 raise write_failure(self.path, e) from e
             self.head, self.head_hash = seq, previous
 
+    def take_rows(self, rows: Sequence[Row], blobs: Mapping[bytes, bytes]) -> None:
+        """Takes what another log committed as it is, blobs by their digests: the caller checked the chain."""
+        self._check_writable()
+        try:
+            self._epoch.add_events(rows, blobs)
+        except sqlite3.Error as e:
+            raise write_failure(self.path, e) from e
+        if rows:
+            self.head, self.head_hash = rows[-1][0], rows[-1][2]
+
     def adopt_blobs(self, blobs: Iterable[bytes]) -> None:
         """Takes another log's, for the events that are adopted next."""
         self._check_writable()

@@ -1,0 +1,215 @@
+"""How PostgreSQL is reached, and what its errors mean; needs the extra `postgres`."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from planck.records.outcome import ErrorKind
+from planck.store.store import StoreError
+
+if TYPE_CHECKING:
+    import asyncpg
+
+_CONNECT = 10.0
+"""Seconds that a connection may take to be made."""
+_ANSWER = 10.0
+"""Seconds that a statement may take. A link that is cut without a word would hold it for minutes; what is
+given up here is asked about on the next connection."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+"""Seconds between two tries to connect again; each is twice the one before."""
+
+
+class Lost(Exception):
+    """The connection is gone, and with it the answer: whether the statement was done is not known."""
+
+
+class Database:
+    """One connection, made when it is needed and made again after it was lost. One statement at a time."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: asyncpg.Connection | None = None
+        self._busy = asyncio.Lock()
+        self._connecting = asyncio.Lock()
+        self._closed = False
+
+    @property
+    def place(self) -> str:
+        """The address without what nobody else should read."""
+        return hide_password(self._url)
+
+    async def connect(self) -> "asyncpg.Connection":
+        """Returns the connection; raises what stands in the way of a new one."""
+        async with self._connecting:
+            if self._closed:
+                raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"the store at {self.place} is closed")
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await open_connection(self._url)
+            return self._connection
+
+    async def ask(self, sql: str, *values: object, timeout: float = _ANSWER) -> list[Any]:
+        """Runs one statement. `Lost` where nobody can say whether it was done; else its error, as ours."""
+        import asyncpg
+
+        async with self._busy:
+            connection = await self.connect()
+            try:
+                async with asyncio.timeout(timeout):
+                    return list(await connection.fetch(sql, *values))
+            except asyncpg.PostgresError as e:
+                if _is_lost(e):
+                    self._drop()
+                    raise Lost(str(e)) from e
+                raise
+            except (OSError, TimeoutError, asyncpg.InterfaceError) as e:
+                self._drop()
+                raise Lost(str(e) or type(e).__name__) from e
+            except asyncio.CancelledError:
+                self._drop()  # its answer would come to whoever asks next
+                raise
+
+    async def read(self, sql: str, *values: object, patience: float = 10.0) -> list[Any]:
+        """Runs what may be run twice, again and again where the connection is lost, as long as that."""
+        give_up = asyncio.get_running_loop().time() + patience
+        pauses = Pauses()
+        while True:
+            try:
+                return await self.ask(sql, *values)
+            except Lost as lost:
+                problem: Exception = StoreError(
+                    ErrorKind.NETWORK, f"the store at {self.place} does not answer: {lost}; try again later"
+                )
+            except StoreError as failure:
+                if failure.err.kind is not ErrorKind.NETWORK:
+                    raise
+                problem = failure
+            except Exception as e:  # of the server; asyncpg is not imported by who only has files
+                raise as_store_error(self.place, e) from e
+            if asyncio.get_running_loop().time() > give_up:
+                raise problem
+            await asyncio.sleep(pauses.next())
+
+    def drop(self) -> None:
+        """Ends the connection now, also under a statement on its way."""
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def close(self) -> None:
+        self._closed = True
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.is_closed():
+            try:
+                await connection.close(timeout=2.0)
+            except Exception:  # it was to be closed, whatever its end says
+                connection.terminate()
+
+
+class Pauses:
+    """How long to wait before each try to connect again."""
+
+    def __init__(self) -> None:
+        self._next = _FIRST_PAUSE
+
+    def next(self) -> float:
+        now, self._next = self._next, min(self._next * 2, _LONGEST_PAUSE)
+        return now
+
+
+async def open_connection(url: str) -> "asyncpg.Connection":
+    """Connects, or raises a `StoreError` whose kind says what to mend: `network`, `not_authenticated`…"""
+    try:
+        import asyncpg
+    except ImportError as problem:
+        raise StoreError(
+            ErrorKind.NOT_FOUND,
+            f"a store in PostgreSQL needs the extra `postgres` ({problem}): "
+            "pip install 'planck-agents[postgres]'",
+        ) from None
+    place = hide_password(url)
+    try:
+        # Sixty seconds are asyncpg's own limit; a node that waits so long has lost its lease.
+        connection = await asyncpg.connect(
+            url, timeout=_CONNECT, statement_cache_size=64, server_settings={"application_name": "planck"}
+        )
+        # Off or local would acknowledge what a crash, or a failover, takes back.
+        if await connection.fetchval("SHOW synchronous_commit", timeout=_ANSWER) in ("off", "local"):
+            await connection.execute("SET synchronous_commit = on", timeout=_ANSWER)
+        return connection
+    except asyncpg.PostgresError as e:
+        raise as_store_error(place, e) from e
+    except (TimeoutError, OSError) as e:
+        raise _describe_unreachable(place, e) from e
+    except (ValueError, asyncpg.InterfaceError) as e:
+        raise StoreError(
+            ErrorKind.INVALID_ARGS,
+            f"`store` is no address of a PostgreSQL: {e}; write it as "
+            "postgresql://user:password@host:5432/database",
+        ) from e
+
+
+def _describe_unreachable(place: str, e: Exception) -> StoreError:
+    import ssl
+
+    cause: BaseException | None = e
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return StoreError(
+                ErrorKind.NOT_AUTHENTICATED,
+                f"the certificate of {place} does not match ({cause.verify_message}); connect by the name "
+                "that is in it, or set sslrootcert to the one that signed it",
+            )
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(e, FileNotFoundError):
+        return StoreError(ErrorKind.INVALID_ARGS, f"a file that the address of {place} names is missing: {e}")
+    return StoreError(
+        ErrorKind.NETWORK,
+        f"can't reach the store at {place}: {str(e) or 'no answer in time'}; is it running, and is the "
+        "address right? `planck store check` tells",
+    )
+
+
+def as_store_error(place: str, e: Exception) -> Exception:
+    """Returns what PostgreSQL says as a `StoreError`, and every other exception as it is."""
+    import asyncpg
+
+    if isinstance(e, StoreError | asyncio.CancelledError) or not isinstance(
+        e, asyncpg.PostgresError | asyncpg.InterfaceError
+    ):
+        return e
+    state = getattr(e, "sqlstate", "") or ""
+    if state[:2] == "28":
+        kind, advice = ErrorKind.NOT_AUTHENTICATED, "check user and password of `store`"
+    elif state == "3D000":
+        kind, advice = ErrorKind.NOT_FOUND, "make the database first: createdb"
+    elif state[:2] == "53" or state == "25006":
+        kind, advice = (
+            ErrorKind.LOG_WRITE_FAILED,
+            "free some space there; nothing that was acknowledged is lost",
+        )
+    elif state == "42501":
+        kind, advice = ErrorKind.PERMISSION_DENIED, "run `planck store init` as a role that may make tables"
+    elif state[:2] in ("57", "08"):
+        kind, advice = ErrorKind.NETWORK, "it is starting, stopping or out of reach; try again"
+    else:
+        kind, advice = ErrorKind.LOG_WRITE_FAILED, "look into the server's own log"
+    return StoreError(kind, f"the store at {place} says: {e}; {advice}", {"sqlstate": state})
+
+
+def _is_lost(e: Exception) -> bool:
+    """Whether the server ends connections, or this one: 57P01 to 57P05, 08xxx, and 25006 of a standby."""
+    state = getattr(e, "sqlstate", "") or ""
+    return state[:2] == "08" or state[:4] == "57P0"
+
+
+def hide_password(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        user = f"{parts.username}@" if parts.username else ""
+        port = f":{parts.port}" if parts.port else ""
+        return urlunsplit((parts.scheme, f"{user}{parts.hostname or ''}{port}", parts.path, "", ""))
+    except ValueError:
+        return "an address that can't be read"

@@ -1,0 +1,293 @@
+"""The one flusher of a process: all that waits, of every session, goes to PostgreSQL as one statement.
+
+The statement is the fence: a session's events are inserted only if its epoch and head are as its writer
+thinks. An answer that was lost is asked for on the next connection: the hash says whether it was done.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from planck.records.outcome import ErrorKind
+from planck.store.chain import Row
+from planck.store.postgres.connection import Database, Lost, Pauses, as_store_error
+from planck.store.postgres.schema import prepare
+from planck.store.store import StoreError
+
+log = logging.getLogger(__name__)
+
+_MOST_BYTES = 16 << 20
+"""In one statement: PostgreSQL takes a GiB, but all the others wait for it."""
+
+_APPEND = """
+WITH wanted AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
+        AS w(id, epoch, head, new_head, new_hash)
+), moved AS (
+    UPDATE sessions s SET head = w.new_head, hash = w.new_hash FROM wanted w
+        WHERE s.id = w.id AND s.epoch = w.epoch AND s.head = w.head RETURNING s.id
+), kept AS (
+    INSERT INTO blobs SELECT b.session, b.hash, b.bytes
+        FROM unnest($6::text[], $7::bytea[], $8::bytea[]) AS b(session, hash, bytes)
+        JOIN moved m ON m.id = b.session ON CONFLICT DO NOTHING
+), put AS (
+    INSERT INTO events SELECT e.session, e.seq, e.bytes, e.hash
+        FROM unnest($9::text[], $10::bigint[], $11::bytea[], $12::bytea[]) AS e(session, seq, bytes, hash)
+        JOIN moved m ON m.id = e.session
+)
+SELECT id FROM moved
+"""
+
+
+class Append(NamedTuple):
+    """What one session wants to have committed."""
+
+    writer: "Writer"
+    epoch: int
+    head: int
+    hash: bytes
+    rows: Sequence[Row]
+    blobs: Sequence[tuple[bytes, bytes]]
+
+    @property
+    def new_head(self) -> int:
+        return self.rows[-1][0] if self.rows else self.head
+
+    @property
+    def new_hash(self) -> bytes:
+        return self.rows[-1][2] if self.rows else self.hash
+
+    @property
+    def size(self) -> int:
+        return sum(len(row[1]) for row in self.rows) + sum(len(blob) for _, blob in self.blobs)
+
+
+class Writer(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    def take(self) -> Append | None:
+        """Returns what waits by now, once: until it is settled there is nothing more."""
+
+    def settle(self, append: Append, failure: StoreError | None) -> None:
+        """It is committed, or it is not and never will be."""
+
+    def abandon(self, why: StoreError) -> None:
+        """Gives up the log without another word to it: whoever waits hears why."""
+
+
+class Engine:
+    """Belongs to the loop on which it was started."""
+
+    def __init__(self, url: str, *, patience: float | None = None) -> None:
+        """`patience`: seconds without a connection after which every log is abandoned; None: somebody else
+        sees to it."""
+        self.database = Database(url)
+        """For the appends alone: nothing else makes them wait."""
+        self.queries = Database(url)
+        self._patience = patience
+        self._writers: dict[str, Writer] = {}
+        self._waiting: set[str] = set()
+        self._wake = asyncio.Event()
+        self._flusher: asyncio.Future[None] | None = None
+        self._starting = asyncio.Lock()
+        self._closed = False
+        self._lost_since: float | None = None
+        self.flushes = 0
+        """Statements sent so far."""
+
+    @property
+    def place(self) -> str:
+        return self.database.place
+
+    async def start(self) -> None:
+        """Connects and brings the tables to this version; a second call does nothing."""
+        async with self._starting:
+            if self._flusher is None:
+                await prepare(await self.database.connect(), self.place)
+                self._flusher = asyncio.ensure_future(self._flush_for_ever())
+
+    def enter(self, writer: Writer) -> None:
+        self._writers[writer.id] = writer
+
+    def leave(self, writer: Writer) -> None:
+        if self._writers.get(writer.id) is writer:
+            del self._writers[writer.id]
+
+    def wake(self, writer: Writer) -> None:
+        """Something of this writer waits."""
+        self._waiting.add(writer.id)
+        self._wake.set()
+
+    def fence(self, why: StoreError) -> None:
+        """Abandons every log that is open: from here on nothing of this process gets into them."""
+        writers, self._writers = self._writers, {}
+        self._waiting.clear()
+        for writer in writers.values():
+            writer.abandon(why)
+        self.database.drop()  # a statement on its way is not waited for
+
+    async def close(self) -> None:
+        self._closed = True
+        self._wake.set()
+        if self._flusher is not None:
+            await self._flusher
+        await self.database.close()
+        await self.queries.close()
+
+    async def _flush_for_ever(self) -> None:
+        while not self._closed or self._waiting:
+            await self._wake.wait()
+            self._wake.clear()
+            while batch := self._collect():
+                await self._flush(batch)
+            if self._closed:
+                return
+
+    def _collect(self) -> list[Append]:
+        """Takes what waits, sorted by id, so that two processes never wait for each other's rows."""
+        batch, size = list[Append](), 0
+        for id in sorted(self._waiting):
+            if size > _MOST_BYTES:
+                break
+            self._waiting.discard(id)
+            writer = self._writers.get(id)
+            if writer is not None and (append := writer.take()):
+                batch.append(append)
+                size += append.size
+        return batch
+
+    async def _flush(self, batch: list[Append]) -> None:
+        unsure = False
+        while batch := [append for append in batch if self._is_open(append)]:
+            try:
+                if unsure:
+                    batch = self._settle_known(batch, await self._look(batch))
+                    unsure = False
+                    continue
+                self.flushes += 1
+                done = {row["id"] for row in await self.database.ask(_APPEND, *_arrange(batch))}
+            except Lost as lost:
+                log.warning("the store at %s is gone: %s", self.place, lost)
+                unsure = True
+                await self._reconnect()
+            except StoreError as failure:  # no connection
+                if failure.err.kind is not ErrorKind.NETWORK:
+                    self._fail(batch, failure)
+                    return
+                await self._reconnect()
+            except Exception as e:  # the server's own, whatever it is: a flusher that ends takes all along
+                if getattr(e, "sqlstate", "") == "40P01":  # a deadlock with one that is fenced: once more
+                    continue
+                await self._part(batch, e)
+                return
+            else:
+                self._lost_since = None
+                for append in batch:
+                    if append.writer.id in done:
+                        append.writer.settle(append, None)
+                batch = [append for append in batch if append.writer.id not in done]
+                # Fenced; or the second try of one whose first was still at work when it was looked for.
+                unsure = bool(batch)
+                if unsure:
+                    self._settle_refused(batch, await self._look_patiently(batch))
+                    return
+
+    def _is_open(self, append: Append) -> bool:
+        return self._writers.get(append.writer.id) is append.writer
+
+    async def _part(self, batch: list[Append], e: Exception) -> None:
+        """One session's bytes must not keep the others' back; where the server has no room, nobody has."""
+        failure = as_store_error(self.place, e)
+        if not isinstance(failure, StoreError):
+            log.exception("an append failed")
+            failure = StoreError(ErrorKind.INTERNAL_ERROR, f"an append failed: {e}")
+        if len(batch) == 1 or str(failure.err.details.get("sqlstate", "")).startswith("53"):
+            self._fail(batch, failure)
+            return
+        for append in batch:
+            await self._flush([append])
+
+    def _fail(self, batch: list[Append], failure: StoreError) -> None:
+        for append in batch:
+            append.writer.settle(append, failure)
+
+    async def _look(self, batch: list[Append]) -> dict[str, tuple[int, int, bytes]]:
+        rows = await self.database.ask(
+            "SELECT id, epoch, head, hash FROM sessions WHERE id = ANY($1::text[])",
+            [append.writer.id for append in batch],
+        )
+        return {row["id"]: (row["epoch"], row["head"], row["hash"]) for row in rows}
+
+    async def _look_patiently(self, batch: list[Append]) -> dict[str, tuple[int, int, bytes]]:
+        while True:
+            try:
+                return await self._look(batch)
+            except (Lost, StoreError):
+                if not any(self._is_open(append) for append in batch):
+                    return {}
+                await self._reconnect()
+
+    def _settle_known(self, batch: list[Append], found: dict[str, tuple[int, int, bytes]]) -> list[Append]:
+        """New hash: it is in. Old: it is not, and is sent again. Neither: somebody else wrote."""
+        again = []
+        for append in batch:
+            epoch, head, hash = found.get(append.writer.id, (-1, -1, b""))
+            if hash == append.new_hash and head == append.new_head and append.rows:
+                append.writer.settle(append, None)
+            elif (epoch, head, hash) == (append.epoch, append.head, append.hash):
+                again.append(append)
+            else:
+                append.writer.settle(append, refuse_writer(append.writer.id))
+        return again
+
+    def _settle_refused(self, batch: list[Append], found: dict[str, tuple[int, int, bytes]]) -> None:
+        for append in batch:
+            _, head, hash = found.get(append.writer.id, (-1, -1, b""))
+            is_in = append.rows and (head, hash) == (append.new_head, append.new_hash)
+            append.writer.settle(append, None if is_in else refuse_writer(append.writer.id))
+
+    async def _reconnect(self) -> None:
+        """Returns once there is a connection, or nobody waits for one any more."""
+        loop, pauses = asyncio.get_running_loop(), Pauses()
+        self._lost_since = loop.time() if self._lost_since is None else self._lost_since
+        while self._writers and not self._closed:
+            try:
+                await self.database.connect()
+                return
+            except StoreError as failure:
+                if self._patience is not None and loop.time() - self._lost_since > self._patience:
+                    self.fence(failure)
+                    return
+            await asyncio.sleep(pauses.next())
+        if self._closed:
+            why = StoreError(ErrorKind.NETWORK, f"the store at {self.place} was gone when this one closed")
+            self.fence(why)
+
+
+def refuse_writer(id: str) -> StoreError:
+    return StoreError(
+        ErrorKind.WRITER_CONFLICT,
+        f"another node took over the session {id!r}; this one may only read it now",
+    )
+
+
+def _arrange(batch: Sequence[Append]) -> list[Any]:
+    """Returns the columns of the statement."""
+    blobs = [(append.writer.id, *blob) for append in batch for blob in append.blobs]
+    events = [(append.writer.id, *row) for append in batch for row in append.rows]
+    return [
+        [append.writer.id for append in batch],
+        [append.epoch for append in batch],
+        [append.head for append in batch],
+        [append.new_head for append in batch],
+        [append.new_hash for append in batch],
+        [blob[0] for blob in blobs],
+        [blob[1] for blob in blobs],
+        [blob[2] for blob in blobs],
+        [event[0] for event in events],
+        [event[1] for event in events],
+        [event[2] for event in events],
+        [event[3] for event in events],
+    ]

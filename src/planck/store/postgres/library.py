@@ -1,0 +1,291 @@
+"""The library over PostgreSQL: rows name the sessions, copies on this machine are what is read."""
+
+import asyncio
+import hashlib
+import os
+import socket
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Ids
+from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
+from planck.store.database import Durability
+from planck.store.directory import move_log, remove_log
+from planck.store.library import Contents, Entry, Shelf
+from planck.store.names import check_name, name_in, new_names, refuse_taken, refuse_unknown
+from planck.store.postgres import rows
+from planck.store.postgres.connection import Database
+from planck.store.postgres.engine import Engine
+from planck.store.postgres.line import Line
+from planck.store.postgres.mirror import PAGE, Mirror, fetch_mirror, find_file, name_file, open_mirror
+from planck.store.postgres.presence import Presence
+from planck.store.postgres.rows import SessionRow
+from planck.store.postgres.store import PostgresStore
+from planck.store.sqlite import SqliteStore
+from planck.store.store import SessionError, Store, StoreError
+from planck.store.threads import finish_blocking, run_blocking
+
+LEASE = 30.0
+"""Seconds after which an owner that was not seen has lost what it had; `cluster.lease_s`."""
+
+
+class PostgresLibrary:
+    """The sessions of a database, seen from one workspace; its engine is of the loop that first opens one."""
+
+    def __init__(
+        self, url: str, folder: Path, workspace: Path, *, owner: str = "", lease: float = LEASE
+    ) -> None:
+        """`folder` is for the copies. `owner` is the node that has joined; a process that is none is present
+        under a name of its own while it has sessions open."""
+        self._folder = folder
+        self._place = os.path.realpath(workspace)
+        self._lease = lease
+        self.engine = Engine(url, patience=None if owner else lease * 2 / 3)
+        self._line = Line(url)
+        name = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
+        self._presence = None if owner else Presence(self.engine, name, lease / 6)
+        self.owner = owner or name
+        self._open: set[str] = set()
+
+    @property
+    def indexed(self) -> bool:
+        return False
+
+    def find(self, id_or_name: str) -> Entry:
+        return self._line.run(partial(rows.find_row, project=self._place, what=id_or_name)).entry
+
+    def list_entries(self, *, everywhere: bool = False) -> list[Entry]:
+        project = None if everywhere else self._place
+        return [row.entry for row in self._line.run(partial(rows.list_rows, project=project))]
+
+    def choose_name(self, wanted: str, ids: Ids) -> str:
+        return self._line.run(partial(self._choose_name, wanted=wanted, ids=ids))
+
+    async def _choose_name(self, database: Database, wanted: str, ids: Ids) -> str:
+        if wanted:
+            check_name(wanted)
+        for name in (wanted,) if wanted else new_names(ids):
+            if not await rows.is_taken(database, self._place, name, self._lease):
+                return name
+        raise refuse_taken(wanted)
+
+    async def create(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
+    ) -> PostgresStore:
+        return await self._create(id, wanted, ids, meta, "running")
+
+    async def _create(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], state: str
+    ) -> PostgresStore:
+        if wanted:
+            check_name(wanted)
+        await self._start()
+        meta = {**meta, "workspace": os.path.realpath(meta["workspace"])} if "workspace" in meta else meta
+        for name in (wanted,) if wanted else new_names(ids):
+            made = await rows.create_row(self.engine.queries, id, name, meta, self.owner, self._lease, state)
+            if made:
+                return await self._open_new(id, {**meta, "id": id, "name": name})
+        raise refuse_taken(wanted)
+
+    async def _open_new(self, id: str, meta: Mapping[str, str]) -> PostgresStore:
+        self._open.add(id)
+        try:
+            mirror = Mirror(await run_blocking(SqliteStore.create, name_file(self._folder, meta), meta))
+        except BaseException:
+            self._open.discard(id)
+            await rows.discard_row(self.engine.queries, id, 1)
+            raise
+        return PostgresStore(self.engine, id, 1, mirror)
+
+    async def open(self, id_or_name: str, durability: Durability = "process") -> PostgresStore:
+        await self._start()
+        row = await rows.find_row(self.engine.queries, self._place, id_or_name)
+        if row.id in self._open:
+            raise rows.refuse_held(row._replace(owner=self.owner))
+        return await self._open_row(await rows.take_row(self.engine.queries, row.id, self.owner, self._lease))
+
+    async def open_claimed(self, id: str, epoch: int) -> PostgresStore:
+        """Opens what the roster claimed for this node; `writer_conflict` where that is over already."""
+        await self._start()
+        row = await rows.read_row(self.engine.queries, id)
+        if row is None:
+            raise refuse_unknown(id)
+        if (row.owner, row.epoch) != (self.owner, epoch):
+            raise rows.refuse_held(row)
+        return await self._open_row(row)
+
+    async def _open_row(self, row: SessionRow) -> PostgresStore:
+        self._open.add(row.id)
+        try:
+            mirror, damage = await open_mirror(
+                self.engine.queries, self._folder, row.meta, row.head, row.hash
+            )
+        except BaseException:
+            self._open.discard(row.id)
+            raise
+        store = PostgresStore(self.engine, row.id, row.epoch, mirror)
+        store.damage = damage
+        return store
+
+    @asynccontextmanager
+    async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
+        if not new:
+            raise SessionError(ErrorKind.INVALID_ARGS, "a session's new name is empty; use letters, digits")
+        check_name(new)
+        if not isinstance(store, PostgresStore):  # one without a log
+            if await rows.is_taken(self.engine.queries, self._place, new, self._lease):
+                raise refuse_taken(new)
+            yield
+            return
+        await self._change_name(store, new)
+        try:
+            yield
+        except BaseException:
+            await self._change_name(store, old)
+            raise
+        store.change_meta({"name": new})
+
+    async def _change_name(self, store: PostgresStore, name: str) -> None:
+        sql = (
+            "UPDATE sessions s SET name = $2 WHERE id = $1 AND epoch = $3 AND NOT EXISTS "
+            "(SELECT FROM sessions o WHERE o.project = s.project AND o.name = $2 AND o.id <> $1) RETURNING id"
+        )
+        try:
+            if not await self.engine.queries.read(sql, store.id, name, store.epoch):
+                raise refuse_taken(name)
+        except StoreError as failure:
+            if failure.err.details.get("sqlstate") == "23505":  # taken since
+                raise refuse_taken(name) from None
+            raise
+
+    async def close(self, store: Store, id: str, name: str) -> None:
+        try:
+            await store.aclose()
+        finally:
+            self._open.discard(id)
+        if isinstance(store, PostgresStore) and name_in(store.path) != name:
+            with suppress(StoreError):  # somebody reads it: `fetch` moves it the next time
+                await finish_blocking(move_log, store.path, store.path.with_name(f"{id}_{name}.db"))
+
+    async def discard(self, store: Store) -> None:
+        if not isinstance(store, PostgresStore):
+            return
+        why = StoreError(ErrorKind.LOG_WRITE_FAILED, "the session was not begun")
+        self.engine.leave(store)
+        store.abandon(why)
+        try:
+            await store.aclose()
+            await rows.discard_row(self.engine.queries, store.id, store.epoch)
+        finally:
+            self._open.discard(store.id)
+        await finish_blocking(remove_log, store.path)
+
+    async def copy(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: Contents
+    ) -> PostgresStore:
+        store = await self._create(id, wanted, ids, meta, "making")
+        try:
+            await self._fill(store, what)
+            await self.engine.queries.read("UPDATE sessions SET state = 'running' WHERE id = $1", id)
+        except BaseException:
+            await self.discard(store)
+            raise
+        return store
+
+    async def _fill(self, store: PostgresStore, what: Contents) -> None:
+        for blob in what.blobs:
+            await store.take_in((), {hashlib.sha256(blob).digest(): blob})
+        source, seq, previous = iter(what.events), 0, GENESIS
+        while page := list(islice(source, PAGE)):
+            batch: list[Row] = []
+            for data in page:
+                seq += 1
+                try:
+                    decoded(seq, data)
+                except BrokenChain as e:
+                    raise StoreError(ErrorKind.CORRUPT_LOG_LINE, f"event {seq}: {e.why}", {"seq": seq}) from e
+                previous = link(previous, data)
+                batch.append((seq, data, previous))
+            await store.take_in(batch, {})
+
+    async def take_in(self, id: str, meta: Mapping[str, str], what: Contents) -> Path:
+        store = await self.copy(id, meta["name"], _NoIds(), meta, what)
+        await self.close(store, id, meta["name"])
+        return store.path
+
+    def fetch(self, id_or_name: str) -> Path:
+        return self._line.run(partial(self._fetch, what=id_or_name))
+
+    async def _fetch(self, database: Database, what: str) -> Path:
+        return await self._fetch_row(database, await rows.find_row(database, self._place, what))
+
+    async def _fetch_row(self, database: Database, row: SessionRow) -> Path:
+        if row.id in self._open and (path := find_file(self._folder, row.id)):
+            return path
+        return await fetch_mirror(database, self._folder, row.meta, row.head, row.hash)
+
+    def fetch_own(self, id: str) -> Path:
+        return self._line.run(partial(self._fetch_own, id=id))
+
+    async def _fetch_own(self, database: Database, id: str) -> Path:
+        row = await rows.read_row(database, id)
+        if row is None or row.project != self._place or not row.head:
+            raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
+        return await self._fetch_row(database, row)
+
+    def has_id(self, id: str) -> bool:
+        return self._line.run(partial(rows.read_row, id=id)) is not None
+
+    def fetch_all(self, *, everywhere: bool = False, limit: int | None = None) -> None:
+        self._line.run(partial(self._fetch_all, project=None if everywhere else self._place, limit=limit))
+
+    async def _fetch_all(self, database: Database, project: str | None, limit: int | None) -> None:
+        for row in await rows.list_rows(database, project, limit):
+            with suppress(StoreError):  # a damaged one is told when it is opened
+                await self._fetch_row(database, row)
+        there = {row["id"] for row in await database.read("SELECT id FROM sessions")}
+        for path in self._folder.glob("*_*.db"):
+            if path.name.partition("_")[0] not in there:  # deleted elsewhere, or lost with a database
+                with suppress(StoreError, OSError):
+                    move_log(path, path.with_name(f"{path.name}.gone"))
+
+    def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
+        wanted = list(ids)
+        return self._line.run(partial(rows.find_owners, ids=wanted, lease=self._lease)) if wanted else {}
+
+    def check_free(self, id_or_name: str) -> None:
+        row = self._line.run(partial(rows.find_row, project=self._place, what=id_or_name))
+        if owner := self.find_owners([row.id]).get(row.id):
+            raise rows.refuse_held(row._replace(owner=owner))
+
+    def remove(self, id_or_name: str) -> None:
+        row = self._line.run(partial(rows.find_row, project=self._place, what=id_or_name))
+        if not self._line.run(partial(rows.remove_row, id=row.id, lease=self._lease)):
+            raise rows.refuse_held(row)
+        if path := find_file(self._folder, row.id):
+            remove_log(path)
+
+    async def aclose(self) -> None:
+        if self._presence is not None:
+            await self._presence.aclose()
+        await self.engine.close()
+        await asyncio.to_thread(self._line.close)
+
+    async def _start(self) -> None:
+        await self.engine.start()
+        if self._presence is not None:
+            await self._presence.begin()
+
+
+class _NoIds:
+    def new(self, cause: str = "") -> str:
+        raise AssertionError("what is taken in has a name")
+
+
+if TYPE_CHECKING:
+    _: type[Shelf] = PostgresLibrary

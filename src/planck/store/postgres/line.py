@@ -1,0 +1,45 @@
+"""A line to PostgreSQL for whoever can't await: a thread with a loop and a connection of its own."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from planck.store.postgres.connection import Database
+
+T = TypeVar("T")
+
+
+class Line:
+    """Begun when it is first used; any thread may wait here, also one whose loop has other connections."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._database: Database | None = None
+
+    def run(self, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+        """Returns what the work returns, and raises what it raises."""
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._database = Database(self._url)
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="planck-postgres", daemon=True
+                )
+                self._thread.start()
+        assert self._database is not None
+        return asyncio.run_coroutine_threadsafe(work(self._database), self._loop).result()
+
+    def close(self) -> None:
+        with self._starting:
+            loop, thread, database = self._loop, self._thread, self._database
+            self._loop = self._thread = self._database = None
+        if loop is None or thread is None or database is None:
+            return
+        asyncio.run_coroutine_threadsafe(database.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

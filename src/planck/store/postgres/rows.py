@@ -1,0 +1,160 @@
+"""The rows of sessions: how they are made, found and taken, as statements."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.store.library import Entry
+from planck.store.names import BEGINNING, CANDIDATES, is_valid_name, refuse_unclear, refuse_unknown
+from planck.store.postgres.connection import Database
+from planck.store.store import SessionError, StoreError
+
+_ALIVE = "EXISTS (SELECT FROM nodes n WHERE n.name = s.owner AND n.seen > now() - make_interval(secs => {}))"
+_BEGUN = "s.head > 0 AND s.state <> 'making'"
+_COLUMNS = "s.id, s.project, s.name, s.created, s.head, s.hash, s.epoch, s.owner, s.state, s.meta"
+
+
+class SessionRow(NamedTuple):
+    id: str
+    project: str
+    name: str
+    created: str
+    head: int
+    hash: bytes
+    epoch: int
+    owner: str | None
+    state: str
+    meta: dict[str, str]
+    """All that a log says of itself beside its events."""
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self.id, self.name, self.project, self.created)
+
+
+def _read(row: Any) -> SessionRow:
+    own = {"id": row["id"], "name": row["name"], "workspace": row["project"], "created": row["created"]}
+    meta = {**codec.decode_as(row["meta"].encode(), dict[str, str]), **own}
+    return SessionRow(**{**dict(row), "meta": meta})
+
+
+async def find_row(database: Database, project: str, what: str) -> SessionRow:
+    """See `Library.find`."""
+    if not is_valid_name(what):
+        raise refuse_unknown(what)
+    exact = (
+        f"SELECT {_COLUMNS} FROM sessions s WHERE {_BEGUN} AND "
+        "(s.id = $1 OR (s.project = $2 AND s.name = $1)) ORDER BY s.id = $1 DESC"
+    )
+    found = [_read(row) for row in await database.read(exact, what, project)]
+    if found:
+        return found[0]
+    begins = (
+        f"SELECT {_COLUMNS} FROM sessions s WHERE {_BEGUN} AND (($3 AND starts_with(s.id, $1)) "
+        "OR (s.project = $2 AND starts_with(s.name, $1))) ORDER BY s.id LIMIT $4"
+    )
+    rows = await database.read(begins, what, project, len(what) >= BEGINNING, CANDIDATES)
+    found = [_read(row) for row in rows]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise refuse_unclear(what, [(row.id, row.name) for row in found])
+    raise refuse_unknown(what)
+
+
+async def read_row(database: Database, id: str) -> SessionRow | None:
+    rows = await database.read(f"SELECT {_COLUMNS} FROM sessions s WHERE s.id = $1", id)
+    return _read(rows[0]) if rows else None
+
+
+async def list_rows(database: Database, project: str | None, limit: int | None = None) -> list[SessionRow]:
+    """Returns those that have begun, of one project or of all, newest first."""
+    sql = f"SELECT {_COLUMNS} FROM sessions s WHERE {_BEGUN} AND ($1::text IS NULL OR s.project = $1)"
+    rows = await database.read(f"{sql} ORDER BY s.created DESC, s.id DESC LIMIT $2", project, limit)
+    return [_read(row) for row in rows]
+
+
+async def is_taken(database: Database, project: str, name: str, lease: float) -> bool:
+    sql = f"SELECT FROM sessions s WHERE s.project = $1 AND s.name = $2 AND NOT ({_LEFT_BEHIND.format('$3')})"
+    return bool(await database.read(sql, project, name, lease))
+
+
+_LEFT_BEHIND = f"(s.head = 0 OR s.state = 'making') AND s.state <> 'queued' AND NOT {_ALIVE}"
+"""It never began, and nobody is about to begin it."""
+
+_CREATE = f"""
+WITH cleared AS (
+    DELETE FROM sessions s WHERE s.project = $2 AND s.name = $3 AND s.id <> $1 AND {_LEFT_BEHIND.format("$7")}
+)
+INSERT INTO sessions (id, project, name, created, meta, owner, epoch, state)
+    VALUES ($1, $2, $3, $4, $5, $6, 1, $8) ON CONFLICT DO NOTHING RETURNING id
+"""
+
+
+async def create_row(
+    database: Database, id: str, name: str, meta: Mapping[str, str], owner: str, lease: float, state: str
+) -> bool:
+    """Makes a session of this owner in its first epoch; False where the name is taken."""
+    project, created = meta.get("workspace", ""), meta.get("created", "")
+    values = (id, project, name, created, codec.encode(dict(meta)).decode(), owner, lease, state)
+    for _ in range(2):  # what was cleared in the first is gone only after it
+        if await database.read(_CREATE, *values):
+            return True
+        row = await read_row(database, id)
+        if row and row.owner == owner and row.head == 0:  # the answer to the first try was lost
+            return True
+        if row:
+            raise SessionError(ErrorKind.NOT_UNIQUE, f"session {id!r} is already here; delete it, or fork it")
+    return False
+
+
+async def take_row(database: Database, id: str, owner: str, lease: float) -> SessionRow:
+    """Becomes the writer in the next epoch; `writer_conflict` where a living node has the session."""
+    sql = (
+        "UPDATE sessions s SET owner = $2, epoch = s.epoch + 1, state = 'running' WHERE s.id = $1 "
+        f"AND (s.owner IS NULL OR s.owner = $2 OR NOT {_ALIVE.format('$3')}) RETURNING {_COLUMNS}"
+    )
+    rows = await database.read(sql, id, owner, lease)
+    if rows:
+        return _read(rows[0])
+    row = await read_row(database, id)
+    raise refuse_unknown(id) if row is None else refuse_held(row)
+
+
+def refuse_held(row: SessionRow) -> StoreError:
+    return StoreError(
+        ErrorKind.WRITER_CONFLICT,
+        f"the node {row.owner!r} has the session {row.name!r} open; close it there, or go on in a copy: "
+        f"planck sessions fork {row.name}",
+        {"node": row.owner},
+    )
+
+
+async def find_owners(database: Database, ids: list[str], lease: float) -> dict[str, str]:
+    """Returns the living owners by the sessions' ids."""
+    sql = f"SELECT s.id, s.owner FROM sessions s WHERE s.id = ANY($1::text[]) AND {_ALIVE.format('$2')}"
+    return {row["id"]: row["owner"] for row in await database.read(sql, ids, lease)}
+
+
+async def remove_row(database: Database, id: str, lease: float) -> bool:
+    """Removes a session with all that belongs to it, unless somebody has it."""
+    sql = (
+        f"WITH gone AS (DELETE FROM sessions s WHERE s.id = $1 AND NOT {_ALIVE.format('$2')} RETURNING s.id)"
+        ", "
+        "e AS (DELETE FROM events x USING gone WHERE x.session = gone.id), "
+        "b AS (DELETE FROM blobs x USING gone WHERE x.session = gone.id), "
+        "c AS (DELETE FROM commands x USING gone WHERE x.session = gone.id) SELECT id FROM gone"
+    )
+    return bool(await database.read(sql, id, lease))
+
+
+async def discard_row(database: Database, id: str, epoch: int) -> None:
+    """Removes what its own writer could not begin."""
+    await database.read(
+        "WITH gone AS (DELETE FROM sessions WHERE id = $1 AND epoch = $2 RETURNING id), "
+        "e AS (DELETE FROM events x USING gone WHERE x.session = gone.id) "
+        "DELETE FROM blobs x USING gone WHERE x.session = gone.id",
+        id,
+        epoch,
+    )
