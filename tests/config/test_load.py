@@ -94,11 +94,15 @@ async def test_a_key_is_had_by_all_but_ollama_and_llama_cpp(tmp_path: Path, comm
     assert without == {"open", "o", "l"}
 
 
-async def test_a_store_that_is_not_built_says_so(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, "http://127.0.0.1:9", store="postgresql://nobody@127.0.0.1/sessions")
-    for args in (("run", "hello"), ("run", "hello", "-r", "x")):
+@pytest.mark.parametrize(
+    ("store", "kind"),
+    [("mysql://127.0.0.1/x", "invalid_args"), ("postgresql://me:pw@127.0.0.1:9/x", "network")],
+)
+async def test_a_store_that_is_none_or_does_not_answer_says_so(tmp_path: Path, store: str, kind: str) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9", store=store)
+    for args in (("run", "hello"), ("run", "hello", "-r", "x"), ("sessions", "list")):
         done = await bench.run(*args)
-        assert (done.code, "not built yet" in done.err) == (2, True)
+        assert (done.code != 0, kind in done.err, "pw@" in done.err) == (True, True, False), done.err
     assert not (bench.home / "sessions").exists()
 
 

@@ -1,7 +1,7 @@
 """One suite for every `Store`."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,23 +10,32 @@ import pytest
 from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
 from planck.store.memory import MemoryStore
+from planck.store.postgres.library import PostgresLibrary
 from planck.store.sqlite import SqliteStore
 from planck.store.store import Store, StoreError
+from planck.toolkit.clock import RandomIds
 
 Make = Callable[[], Store]
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite-power"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture(params=["memory", "sqlite", "sqlite-power", "postgres"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store, None]:
     meta = {"id": "abc", "name": "calm-fox"}
     made: Store
     if request.param == "memory":
         made = MemoryStore(meta)
+    elif request.param == "postgres":
+        library = PostgresLibrary(request.getfixturevalue("database"), tmp_path / "copies", tmp_path)
+        made = await library.create("abc", "calm-fox", RandomIds(), {})
+        yield made
+        await made.aclose()
+        await library.aclose()
+        return
     else:
         durability = "power" if request.param == "sqlite-power" else "process"
         made = SqliteStore.create(tmp_path / "s" / "abc_calm-fox.db", meta, durability=durability)  # type: ignore[arg-type]  # a literal by construction
     yield made
-    made.close()
+    await made.aclose()
 
 
 def draft(text: str, agent_id: str | None = "a") -> Draft:

@@ -83,11 +83,12 @@ class Project:
         return real
 
     def check_store(self) -> None:
-        """Raises where the configuration names a store for sessions that there is no code for yet."""
-        if self.config.store:
+        """Raises where the configuration names a store for sessions that is none."""
+        store = self.config.store
+        if store and store != "dev" and not store.startswith(("postgresql://", "postgres://")):
             raise ConfigError(
                 ErrorKind.INVALID_ARGS,
-                "`store` is not built yet: sessions are files; leave it out, or choose a sessions_dir",
+                "`store` is a postgresql:// address, or `dev`; leave it out to have sessions as files",
             )
 
 

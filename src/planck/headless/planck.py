@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from planck.session.archive import Archive
     from planck.session.proof import Proof
     from planck.session.undo import FileDiff, Selection
+    from planck.store.library import Shelf
 
 
 class Planck:
@@ -90,10 +91,18 @@ class Planck:
             ids=self._ids,
         )
         keys = self._providers.keyring
-        library = FileLibrary(self.sessions_dir, self.workspace)
-        self._logs = SessionLogs(library, self.workspace, self._ids, self._clock, keys)
+        self.library = self._open_library()
+        self._logs = SessionLogs(self.library, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
         self._closed = False
+
+    def _open_library(self) -> "Shelf":
+        """Sessions are files, or in the database that `store` names: nothing is asked of it yet."""
+        if not self.config.store:
+            return FileLibrary(self.sessions_dir, self.workspace)
+        from planck.headless.store import open_library  # most users have files
+
+        return open_library(self.project)
 
     @property
     def config(self) -> Config:
@@ -117,7 +126,11 @@ class Planck:
         """The stored sessions: to list, look at, fork."""
         from planck.session.archive import Archive  # a run looks at no other session
 
-        return Archive(self.sessions_dir, self.workspace)
+        if isinstance(self.library, FileLibrary):
+            return Archive(self.sessions_dir, self.workspace, self.library)
+        from planck.headless.store import find_copies
+
+        return Archive(find_copies(self.project), self.workspace, self.library)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -128,6 +141,7 @@ class Planck:
         self._closed = True
         async with AsyncExitStack() as closing:  # one that fails to close leaves no other open
             closing.push_async_callback(self._runtime.aclose)
+            closing.push_async_callback(self.library.aclose)
             for session in self._open:
                 closing.push_async_callback(session.aclose)
 

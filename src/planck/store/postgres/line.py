@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from planck.store.postgres.connection import Database
+from planck.store.postgres.schema import prepare
 
 T = TypeVar("T")
 
@@ -19,6 +20,7 @@ class Line:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._database: Database | None = None
+        self._prepared = False
 
     def run(self, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
         """Returns what the work returns, and raises what it raises."""
@@ -31,7 +33,13 @@ class Line:
                 )
                 self._thread.start()
         assert self._database is not None
-        return asyncio.run_coroutine_threadsafe(work(self._database), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._begin(self._database, work), self._loop).result()
+
+    async def _begin(self, database: Database, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+        if not self._prepared:  # a database that nobody has used yet, or one that this planck does not know
+            await prepare(await database.connect(), database.place)
+            self._prepared = True
+        return await work(database)
 
     def close(self) -> None:
         with self._starting:
