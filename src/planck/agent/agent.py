@@ -427,6 +427,8 @@ class Agent:
 
     def _ready(self) -> list[Envelope]:
         """In order of arrival; what is held holds what came after it."""
+        if not self.history.unread:
+            return []
         unread = self.history.unread.values()
         return list(takewhile(lambda envelope: envelope.id not in self.held, unread))
 

@@ -25,7 +25,7 @@ from planck.llm.transport import Transport
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, add_seconds
-from planck.workspace.paths import Root, WorkspaceError
+from planck.workspace.paths import Root, WorkspaceError, stamp_file
 
 FILE = "credentials.json"
 _VARIABLES = {
@@ -83,11 +83,7 @@ class CredentialFile:
 
     def identity(self) -> object:
         """What is another after each change of the file; asked before every word that is written down."""
-        try:
-            now = os.stat(self._place)  # a `Path` takes three times as long
-        except OSError:
-            return None
-        return now.st_ino, now.st_mtime_ns, now.st_size
+        return stamp_file(self._place)  # of a `Path` it takes three times as long
 
     def put(self, provider: str, saved: Saved | None) -> None:
         """Save an entry, or with None forget it; the others stay, also against other processes."""

@@ -112,8 +112,9 @@ class Hooks:
         self.changed: dict[str, str] = {}
         """By call that is under way: with which arguments a hook had it run."""
 
-    def has(self, event: str) -> bool:
-        return event in self._settings()
+    def has(self, *events: str) -> bool:
+        """Whether there is one for any of them, by one look at the files."""
+        return not self._settings().keys().isdisjoint(events)
 
     def _settings(self) -> Mapping[str, Any]:
         return {} if self._off else self._resources.now.hooks
@@ -329,7 +330,7 @@ class Hooked:
         return msgspec.structs.replace(done, output=text)
 
     async def _past_hooks(self, done: Finished) -> Finished:
-        if not (self._hooks.has("PostToolUse") or self._hooks.has("PostToolUseFailure")):
+        if not self._hooks.has("PostToolUse", "PostToolUseFailure"):
             return done
         (read,) = read_calls(self._tools, [done.call])  # anew: a tool may have changed what it was given
         verdict = await self._hooks.after_tool(self._agent, done, read.shown)

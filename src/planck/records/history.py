@@ -194,9 +194,10 @@ class History:
         self.close_open_calls()
         if self.messages and isinstance(self.messages[-1], AssistantMessage):
             self._add(_CONTINUE)
-        message = self._with_unique_ids(message)
+        if message.tool_calls:
+            message = self._with_unique_ids(message)
+            self._open = [_Open(call) for call in message.tool_calls]
         self._add(message)
-        self._open = [_Open(call) for call in message.tool_calls]
         if message.usage.context_tokens:
             self._counted, self._uncounted_bytes = message.usage.context_tokens, 0
             self._counted_bytes = self._bytes
@@ -252,8 +253,6 @@ class History:
 
     def _with_unique_ids(self, message: AssistantMessage) -> AssistantMessage:
         """No vendor takes the same call id twice; servers without ids, and a compaction, could repeat one."""
-        if not message.tool_calls:
-            return message
         parts = tuple(
             replace(part, provider_id=self._unique(part)) if isinstance(part, ToolCall) else part
             for part in message.parts

@@ -436,6 +436,8 @@ class Slot:
 
 def stamp_file(path: Path | str) -> tuple[int, int, int] | None:
     """Returns what differs once the file was changed, came or went."""
+    if not os.access(path, os.F_OK):  # most of those that are looked for are not there: no exception for each
+        return None
     try:
         found = os.stat(path)
     except OSError:
