@@ -247,3 +247,21 @@ async def test_the_command_line_lists_scope_and_shadowing_and_shows_a_skill(tmp_
     assert shown.out.startswith("The text.")
     assert (await bench.run("skills", "show", "none", env=env)).code == 2
     assert "(shadowed)" in (await bench.run("skills", "list", env=env)).out
+
+
+def test_a_skill_with_a_display_name_is_loaded_by_its_folder(tmp_path: Path) -> None:
+    put(tmp_path, "pdf-forms").write_text("---\nname: PDF & Forms!\ndescription: d\n---\n")
+    assert list(discover([Place(tmp_path, "home")]).skills) == ["pdf-forms"]
+
+
+def test_a_list_that_takes_more_than_a_fiftieth_of_the_window_names_them_alone(tmp_path: Path) -> None:
+    for number in range(40):
+        put(tmp_path, f"skill-{number}").write_text(
+            f"---\nname: skill-{number}\ndescription: {'d' * 900}\n---\n"
+        )
+    found = list(discover([Place(tmp_path, "home")]).skills.values())
+    roomy, small = describe_skills(found, 1_000_000), describe_skills(found, 128_000)
+    assert "ddd" in roomy
+    assert "ddd" not in small
+    assert all(skill.name in small for skill in found)
+    assert len(small.encode()) < 1_000

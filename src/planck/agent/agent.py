@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from planck.agent.seat import Seat
+from planck.agent.seat import UNAVAILABLE, Seat
 from planck.context.compaction import hear_count
 from planck.context.fitting import ROOMY, ToolFit
 from planck.context.prompt import Prepared
@@ -191,6 +191,21 @@ class Agent:
         if made is None:
             return False
         await self.record_compaction(made, self.tally)
+        return True
+
+    async def recover(self, refused: Err) -> bool:
+        """Mend what a model call failed of: with less history, or another model; True: ask again."""
+        if refused.kind is ErrorKind.CONTEXT_OVERFLOW:
+            return await self.make_room(overflowed=True)
+        if self.seat.spare is None or refused.kind not in UNAVAILABLE:
+            return False
+        seat = self.seat.spare.make()
+        detail = f"{refused}; {seat.model.label} goes on in the place of {self.seat.model.label}"
+        self.scribe.publish(Status(component="model", state="fallback", detail=detail))
+        self.tally.cut()
+        if spent := self.settle(self.tally):  # at the price of the model that did not answer
+            await self.scribe.record(*spent)
+        await self.take_seat(seat)
         return True
 
     async def record_compaction(self, fact: Compacted, tally: Tally) -> None:

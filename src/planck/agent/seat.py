@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from planck.context.compaction import Compactor
 from planck.llm.provider import Provider, Request
 from planck.permissions.budget import Account
-from planck.records.outcome import Err
+from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
 
@@ -34,9 +34,9 @@ class Meter(Protocol):
         """Looks at what is left before a step."""
 
 
-class CountedSeat(Protocol):
+class SeatSource(Protocol):
     def make(self) -> "Seat":
-        """Returns the same seat with a meter."""
+        """Returns the seat to take instead."""
 
 
 class Seat(msgspec.Struct, frozen=True):
@@ -47,9 +47,24 @@ class Seat(msgspec.Struct, frozen=True):
     compactor: Compactor
     meter: "Meter | None" = None
     """None: nothing limits what it takes."""
-    counted: "CountedSeat | None" = None
+    counted: "SeatSource | None" = None
     """What makes the seat to take where something does after all."""
+    spare: "SeatSource | None" = None
+    """What makes the seat to take when this one's model can't answer."""
 
+
+UNAVAILABLE = frozenset(
+    {
+        ErrorKind.OVERLOADED,
+        ErrorKind.RATE_LIMITED,
+        ErrorKind.USAGE_LIMIT_REACHED,
+        ErrorKind.NETWORK,
+        ErrorKind.STREAM_CUT,
+        ErrorKind.MODEL_NOT_SUPPORTED,
+        ErrorKind.PROVIDER_HTTP_ERROR,
+    }
+)
+"""What another model may answer all the same. A key that is wrong is the user's to mend, and is said."""
 
 _MOST_OUTPUT = 32_000
 

@@ -37,15 +37,13 @@ async def run_turn(agent: Agent, opening: Envelope) -> str:
 
 
 async def _ask_within_window(agent: Agent) -> AssistantMessage:
-    """Compact before the call, and again when the model says that its window is smaller than we knew."""
+    """Compact before the call, and go on after what can be mended: a smaller window, a model that is gone."""
     await agent.make_room()
     for _ in range(_SMALLER_WINDOWS):
         try:
             return await _ask_model(agent)
         except ProviderError as refused:
-            if refused.err.kind is not ErrorKind.CONTEXT_OVERFLOW or not await agent.make_room(
-                overflowed=True
-            ):
+            if not await agent.recover(refused.err):
                 raise
     return await _ask_model(agent)
 

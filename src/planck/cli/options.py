@@ -77,6 +77,32 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", help="the task; text on standard input follows it")
     _session(parser)
     parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
+    parser.add_argument(
+        "--input-format",
+        choices=("text", "stream-json"),
+        default="text",
+        help="stream-json: messages on standard input, one JSON object a line",
+    )
+    parser.add_argument(
+        "--output-schema",
+        type=_given,
+        default=None,
+        metavar="FILE",
+        help="the answer is JSON that fits this JSON Schema; asked for once more where it is not",
+    )
+    parser.add_argument(
+        "-o", "--output", type=_given, default=None, metavar="FILE", help="also write the answer to a file"
+    )
+    parser.add_argument(
+        "-i",
+        "--image",
+        action="append",
+        default=[],
+        type=_given,
+        metavar="IMAGE",
+        help="show it to the model; can be repeated (so does @IMAGE in the prompt)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="tell on standard error what is done")
     parser.add_argument("--dry-run", action="store_true", help="plan every tool call, run none")
     parser.add_argument("--timeout", type=_seconds, default=None, metavar="SECONDS")
     parser.add_argument("--no-session", "--ephemeral", action="store_true", help="keep nothing on disk")
@@ -113,6 +139,7 @@ def _session(parser: argparse.ArgumentParser) -> None:
         const="full",
         help="the same as --permission-mode full: nothing is asked and nothing is confined",
     )
+    _manner(parser)
     parser.add_argument("--max-steps", "--max-turns", type=_positive, default=None, metavar="N")
     parser.add_argument(
         "--max-budget-usd", type=_amount, default=None, metavar="X", help="what this run may cost at most"
@@ -121,6 +148,46 @@ def _session(parser: argparse.ArgumentParser) -> None:
         "--max-tokens", type=_positive, default=None, metavar="N", help="what it may read and write at most"
     )
     parser.add_argument("--trust", action="store_true", help=_TRUST)
+
+
+def _manner(parser: argparse.ArgumentParser) -> None:
+    """Adds what one run says of its agent, its tools and its models; `cli/manner` reads it."""
+    parser.add_argument("--agent", type=_given, default=None, metavar="NAME", help="talk to this agent file")
+    for flag, other, text in (
+        ("--allowed-tools", "--allowedTools", "run these without a question: edit,Bash(git log:*)"),
+        ("--disallowed-tools", "--disallowedTools", "nobody has these: bash, or runs: Bash(rm:*)"),
+    ):
+        parser.add_argument(
+            flag,
+            other,
+            action="append",
+            default=[],
+            type=_given,
+            metavar="L",
+            help=f"{text}; can be repeated",
+        )
+    parser.add_argument(
+        "--mcp-config",
+        action="append",
+        default=[],
+        type=_given,
+        metavar="FILE|JSON",
+        help="MCP servers beside those of the configuration; can be repeated",
+    )
+    parser.add_argument(
+        "--system-prompt", default=None, metavar="TEXT", help="in the place of what Planck tells its agents"
+    )
+    parser.add_argument(
+        "--append-system-prompt", default="", metavar="TEXT", help="behind what the agent is told anyway"
+    )
+    parser.add_argument("--effort", choices=("low", "medium", "high"), default="", help="how much it thinks")
+    parser.add_argument(
+        "--fallback-model",
+        type=_given,
+        default=None,
+        metavar="MODEL",
+        help="goes on where a model can't answer",
+    )
 
 
 def _given(text: str) -> str:

@@ -14,8 +14,10 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
+from planck.cli.manner import check_output, make_input, read_flags, read_settings, write_output
 from planck.cli.options import PICK
 from planck.cli.place import find_place, name_place
+from planck.cli.work import Verbose, Work
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
 from planck.records.events import TurnStatus
@@ -33,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGINT, partial(_stop, Exit.SIGINT))
     signal.signal(signal.SIGTERM, partial(_stop, Exit.SIGTERM))
     try:
+        check_output(options)
         prompt = _prompt(options)
         return asyncio.run(_run(options, prompt))
     except PlanckError as failure:
@@ -81,6 +84,8 @@ def _report_unbegun(options: argparse.Namespace, result: RunResult) -> int:
 
 def _prompt(options: argparse.Namespace) -> str:
     """Returns what to say; nothing where a session is resumed, which may have something to go on with."""
+    if options.input_format == "stream-json":
+        return options.prompt or ""
     try:
         piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as failure:
@@ -103,13 +108,16 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
         person = find_person(options, stops.listen)
     async with open_planck(options, person.approver if person else None) as planck_:
         choose_session(planck_, options)
-        if not prompt:
+        streamed = options.input_format == "stream-json"
+        if not prompt and not streamed:
             _check_interrupted(planck_, options.resume)
+        said = make_input(planck_, options, prompt)
         asking = person.begin() if person else None
         try:
             session = await open_session(planck_, options)
+            work = Work(session, said, options)
             if options.output_format == "text" and sys.stderr.isatty():
-                return await _on_terminal(session, options, prompt, person, stops)
+                return await _on_terminal(work, options, person, stops)
             watch = None
             if options.output_format == "stream-json":
                 _write(encode_frame("init", _init(session, planck_), session.id))
@@ -117,9 +125,11 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
                 watch = Watch(session, lambda event: _write(event.frame()))
             elif options.output_format == "text":
                 watch = Watch(session, _tell_retry)
-            result = await stops.run(session, prompt, options.timeout)
-            if watch:
-                await watch.finish()
+            told = Watch(session, Verbose(session).tell) if options.verbose else None
+            result = await stops.run(work)
+            for one in (watch, told):
+                if one:
+                    await one.finish()
         finally:
             if asking:
                 asking.cancel()
@@ -137,31 +147,35 @@ _RETRIES = frozenset({"retrying", "discarded", "without_tools", "repeats"})
 
 
 async def _on_terminal(
-    session: OpenSession, options: argparse.Namespace, prompt: str, person: "Person | None", stops: "_Stops"
+    work: Work, options: argparse.Namespace, person: "Person | None", stops: "_Stops"
 ) -> int:
     from planck.cli.talk.figures import say_evidence, summarise
     from planck.cli.talk.reporter import Reporter
     from planck.cli.terminal import Terminal
 
     terminal = person.terminal if person else Terminal()
-    screen = Reporter(terminal, session)
-    watch = Watch(session, screen.show, also=screen.run if terminal.live else None)
-    head = session.head
-    result = await stops.run(session, prompt, options.timeout)
+    screen = Reporter(terminal, work.session)
+    watch = Watch(work.session, screen.show, also=screen.run if terminal.live else None)
+    head = work.session.head
+    result = await stops.run(work)
     await watch.finish()
     screen.done()
     if result.text and not screen.answered:
         terminal.answer(result.text)
     code = _report(options, result, answered=True)
     terminal.line(summarise(result), "dim", wrap=True)
-    if evidence := session.evidence(head):
+    if evidence := work.session.evidence(head):
         terminal.line(*say_evidence(evidence), wrap=True)
     return code
 
 
 def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox | None" = None) -> Planck:
     planck_ = Planck(
-        workspace=find_place(options), trust=options.trust, approver=approver, add_dirs=options.add_dir
+        workspace=find_place(options),
+        trust=options.trust,
+        approver=approver,
+        add_dirs=options.add_dir,
+        flags=read_flags(options),
     )
     for notice in planck_.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
@@ -198,8 +212,12 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
         )
     if options.fork and not resumed:
         raise UsageError(ErrorKind.INVALID_ARGS, "--fork needs a session to copy; add -c or -r ID|NAME")
-    if resumed and (options.team or (options.name and not options.fork)):
-        raise UsageError(ErrorKind.INVALID_ARGS, "--team and --name are for a new session, without -c and -r")
+    if resumed and (options.team or options.agent or (options.name and not options.fork)):
+        raise UsageError(
+            ErrorKind.INVALID_ARGS, "--team, --agent and --name are for a new session, without -c and -r"
+        )
+    if options.team and options.agent:
+        raise UsageError(ErrorKind.INVALID_ARGS, "--team has an orchestrator of its own; leave out --agent")
     if options.fork:
         if options.model:
             await planck_.model(options.model)  # a mistake is told before there is a copy
@@ -227,6 +245,7 @@ def limits(options: argparse.Namespace) -> dict[str, Any]:
         "max_budget_usd": options.max_budget_usd,
         "max_tokens": options.max_tokens,
         "dry_run": getattr(options, "dry_run", False),
+        **read_settings(options),
     }
 
 
@@ -234,17 +253,16 @@ class _Stops:
     """Ends the run's turn at a signal, which decides the exit code; the third leaves at once."""
 
     def __init__(self) -> None:
-        self._session: OpenSession | None = None
+        self._work: Work | None = None
         self._caught: list[Exit] = []
         self._stopping: set[asyncio.Task[None]] = set()
         self._ended = False
 
-    async def run(self, session: OpenSession, prompt: str, timeout: float | None) -> RunResult:
-        self._session = session
+    async def run(self, work: Work) -> RunResult:
+        self._work = work
         self.listen()
         try:
-            going = session.run(prompt, timeout=timeout) if prompt else session.go_on(timeout=timeout)
-            result = await going
+            result = await work.run()
         finally:
             self._ended = True
             if self._stopping:
@@ -259,7 +277,7 @@ class _Stops:
         A signal while it cleans up must not take the result along.
         """
         for number, code in ((signal.SIGINT, Exit.SIGINT), (signal.SIGTERM, Exit.SIGTERM)):
-            if self._session is None:
+            if self._work is None:
                 signal.signal(number, partial(_stop, code))
             else:
                 asyncio.get_running_loop().add_signal_handler(number, self._catch, code)
@@ -268,9 +286,8 @@ class _Stops:
         self._caught.append(code)
         if len(self._caught) > 2:
             os._exit(code)  # whatever hangs in the cleaning up must not hold the user
-        if self._session and not self._ended:
-            stop = self._session.stop(TurnStatus.INTERRUPTED)
-            self._stopping.add(asyncio.get_running_loop().create_task(stop))
+        if self._work and not self._ended:
+            self._stopping.add(asyncio.get_running_loop().create_task(self._work.stop()))
 
 
 class Watch:
@@ -328,11 +345,19 @@ def _init(session: OpenSession, planck_: Planck) -> dict[str, Any]:
         "tools": session.tools,
         "agents": [{"id": spec.id, "type": spec.type, "name": spec.name} for spec in session.members],
         "version": planck.__version__,
+        "mcp_servers": [
+            {"name": one.name, "state": one.state, "detail": one.detail, "tools": len(one.tools)}
+            for one in planck_.report_peers()
+            if one.component == "mcp"
+        ],
+        "errors": list(planck_.notices),
     }
 
 
 def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = False) -> int:
     """Print the answer or the result in the chosen format, and every error as one line."""
+    if getattr(options, "output", None):
+        write_output(options, result)
     match options.output_format:
         case "json":
             _write(codec.encode(result))

@@ -20,7 +20,7 @@ from planck.records.specs import Limits
 from planck.workspace.regular import read_regular
 
 _MAX_BYTES = 4 << 20
-MERGED = ("providers", "permissions", "limits")
+MERGED = ("providers", "permissions", "limits", "mcpServers")
 """Maps of which a higher layer replaces single entries; `models` concatenate; all else is replaced whole."""
 
 SPENDING = ("budget", "quotas")

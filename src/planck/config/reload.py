@@ -16,6 +16,7 @@ from planck.records.specs import EVERY_TOOL, AgentSpec
 from planck.workspace.paths import stamp_file
 
 if TYPE_CHECKING:
+    from planck.context.agent_files import AgentCatalog
     from planck.context.commands import CustomCommand
 
 log = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ class Resources:
     def build_system(self, spec: AgentSpec, known: Collection[Skill]) -> str:
         """Returns the system layer of an agent, by the files as they are and the last `refresh`."""
         told = self.instructions(spec.cwd).text
-        described = skills.describe_skills(list(known))
+        described = skills.describe_skills(list(known), spec.model.context_window)
         return build_system_prompt(spec.base, told, spec.system_prompt, described)
 
     def instructions(self, cwd: str = "") -> agents_md.Instructions:
@@ -117,15 +118,35 @@ class Resources:
         """The user's and the project's own commands, by name, as the files are now."""
         from planck.context.commands import CommandPlace, find_commands  # few sessions have any
 
+        return find_commands(
+            CommandPlace(root / "commands", "project", within)
+            if within
+            else CommandPlace(root / "commands", "home")
+            for root, within in self._list_roots()
+        )
+
+    def agents(self) -> "AgentCatalog":
+        """The user's and the project's own agents, by name, as the files are now."""
+        from planck.context.agent_files import find_agents  # few sessions have any
+        from planck.context.commands import CommandPlace
+
+        return find_agents(
+            CommandPlace(root / "agents", "project", within)
+            if within
+            else CommandPlace(root / "agents", "home")
+            for root, within in self._list_roots()
+            if (root / "agents").is_dir()
+        )
+
+    def has_agents(self) -> bool:
+        return any((root / "agents").is_dir() for root, _ in self._list_roots())
+
+    def _list_roots(self) -> list[tuple[Path, Path | None]]:
+        """The folders that hold commands and agents; those of the project must not lead out of it."""
         here = self.workspace
         roots = [*(here / name for name in (".planck", ".agents", ".claude")), self.home]
         roots += [self._user_home / name for name in (".agents", ".claude")]
-        return find_commands(
-            CommandPlace(root / "commands", "project", here)
-            if root.is_relative_to(here)
-            else CommandPlace(root / "commands", "home")
-            for root in roots
-        )
+        return [(root, here if root.is_relative_to(here) else None) for root in roots]
 
     def tool_dirs(self) -> list[Path]:
         """In order; those inside the project are the project's own: only for a folder that is trusted."""

@@ -2,8 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -41,8 +42,10 @@ _READABLE = ("tools", "skills", "teams", "sidecar", "cache")
 class RuleBook:
     """The rules of one session as they were when it began; what costs a look is looked at once."""
 
-    def __init__(self, project: Project) -> None:
-        self._rules = rules_in_force(project.resources.loaded, project.workspace)
+    def __init__(self, project: Project, flags: Sequence[Mapping[str, Any]] = ()) -> None:
+        """`flags` are rules of this run alone; they stand beside the others, and the strictest wins."""
+        own = rules_in_force(project.resources.loaded, project.workspace)
+        self._rules = (*own, *load(flags, "flags")) if flags else own
         self._workspace = project.workspace
         self._home = project.home
         self.place = str(project.home / "config.json")

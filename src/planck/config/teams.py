@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from planck.records.amounts import Allowance
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import FOREIGN, AgentSpec, ForeignSpec, ModelSpec
+from planck.records.specs import FOREIGN, AgentKind, AgentSpec, ForeignSpec, ModelSpec
 from planck.workspace.regular import read_regular
 
 _MAX_BYTES = 4 << 20
@@ -106,12 +106,14 @@ def load_team(
     *,
     lead: ModelSpec | None = None,
     trusted: bool = True,
+    kinds: Mapping[str, AgentKind] | None = None,
 ) -> list[AgentSpec]:
     """Returns its members, the orchestrator first, prompts read.
 
     A team that is not trusted sets no address and starts no program.
 
-    `lead` is the orchestrator's model, whatever its entry says.
+    `lead` is the orchestrator's model, whatever its entry says. A member whose type is one of the `kinds`,
+    and that has no prompt of its own, is one of those; what its entry says counts before the kind.
     """
     file = _decode(path, TeamFile)
     problems = _check_members(file)
@@ -121,7 +123,10 @@ def load_team(
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
     entries = sorted(file.members, key=lambda entry: entry.type != "orchestrator")
     lead = lead or _resolve_own(entries[0], resolve)
-    members = [(_read_prompt(entry, path.parent), _resolve_model(entry, resolve, lead)) for entry in entries]
+    members = [
+        (_take_kind(_read_prompt(entry, path.parent), kind), _resolve_model(entry, resolve, lead, kind))
+        for entry, kind in ((entry, _find_kind(entry, kinds or {})) for entry in entries)
+    ]
     orchestrator_id = ids.new()
     return [
         AgentSpec(
@@ -220,11 +225,29 @@ def _resolve_own(entry: MemberEntry, resolve: ResolveMember) -> ModelSpec:
     return resolve(entry.provider, entry.model_id, entry.base_url)
 
 
-def _resolve_model(entry: MemberEntry, resolve: ResolveMember, lead: ModelSpec) -> ModelSpec:
+def _find_kind(entry: MemberEntry, kinds: Mapping[str, AgentKind]) -> AgentKind | None:
+    return None if entry.system_prompt or entry.acp or entry.type == "orchestrator" else kinds.get(entry.type)
+
+
+def _take_kind(entry: MemberEntry, kind: AgentKind | None) -> MemberEntry:
+    if kind is None:
+        return entry
+    return replace(
+        entry,
+        description=entry.description or kind.description,
+        system_prompt=kind.system_prompt,
+        tools=entry.tools or [*kind.tools],
+        skills=entry.skills or [*kind.skills],
+    )
+
+
+def _resolve_model(
+    entry: MemberEntry, resolve: ResolveMember, lead: ModelSpec, kind: AgentKind | None = None
+) -> ModelSpec:
     if entry.acp:  # which one it uses, and at what price, is not known
         return ModelSpec(FOREIGN, Path(entry.acp.command[0]).name)
     inherits = entry.type == "orchestrator" or not entry.provider
-    model = lead if inherits else _resolve_own(entry, resolve)
+    model = ((kind and kind.model) or lead) if inherits else _resolve_own(entry, resolve)
     return replace(model, params={**model.params, **entry.opts}) if entry.opts else model
 
 

@@ -62,14 +62,15 @@ def find_commands(places: Iterable[CommandPlace]) -> dict[str, CustomCommand]:
     """Looks through the folders in order; the first of a name wins. What can't be read is left out."""
     found: dict[str, CustomCommand] = {}
     for place in places:
-        for file in _list_files(place):
+        for file in list_markdown(place):
             name = ":".join(file.relative_to(place.path).with_suffix("").parts)
             if name not in found and len(found) < _MAX_COMMANDS and (one := _read(place, file, name)):
                 found[name] = one
     return found
 
 
-def _list_files(place: CommandPlace) -> Iterator[Path]:
+def list_markdown(place: CommandPlace) -> Iterator[Path]:
+    """The Markdown files of a folder and of those in it, in order."""
     for folder, folders, files in os.walk(place.path):
         deep = len(Path(folder).relative_to(place.path).parts)
         folders[:] = sorted(n for n in folders if _NAME.fullmatch(n)) if deep + 1 < _DEPTH else []
@@ -78,7 +79,8 @@ def _list_files(place: CommandPlace) -> Iterator[Path]:
                 yield Path(folder) / name
 
 
-def _read(place: CommandPlace, file: Path, name: str) -> CustomCommand | None:
+def read_markdown(place: CommandPlace, file: Path) -> str | None:
+    """Returns the text, capped; None where it can't be read, or leads out of the project."""
     if place.within and not is_inside(os.path.realpath(file), [os.path.realpath(place.within)]):
         return None
     try:
@@ -87,11 +89,17 @@ def _read(place: CommandPlace, file: Path, name: str) -> CustomCommand | None:
     except OSError:
         return None
     try:
-        text = read_text(fd, MAX_BYTES)
+        return read_text(fd, MAX_BYTES)
     except OSError:
         return None
     finally:
         os.close(fd)
+
+
+def _read(place: CommandPlace, file: Path, name: str) -> CustomCommand | None:
+    text = read_markdown(place, file)
+    if text is None:
+        return None
     fields, body = frontmatter.split(text) or ({}, text)
     body = body.strip()
     if not body:

@@ -18,6 +18,8 @@ Scope = Literal["project", "home"]
 MAX_SKILLS = 512
 MAX_DESCRIPTION = 1024
 _MAX_RESOURCES = 100
+_SHARE = 50
+_TOKEN_BYTES = 4
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -82,13 +84,22 @@ def discover(places: Iterable[Place]) -> Catalog:
     return Catalog(skills, tuple(shadowed), tuple(problems))
 
 
-def describe_skills(skills: Sequence[Skill]) -> str:
-    """Returns what the system prompt says of them: enough to choose one, no more."""
+def describe_skills(skills: Sequence[Skill], window: int = 0) -> str:
+    """Returns what the system prompt says of them: enough to choose one, no more.
+
+    Where that would take more than a fiftieth of the window, in tokens, it is their names alone.
+    """
     if not skills:
         return ""
     rows = "\n".join(
         f"- {skill.name} ({skill.scope}): {' '.join(skill.description.split())}" for skill in skills
     )
+    if window and len(rows.encode()) // _TOKEN_BYTES > window // _SHARE:
+        rows = ", ".join(skill.name for skill in skills)
+        return (
+            "Skills: instructions for particular kinds of work. Before work that one may be about, call "
+            f"load_skill with its name and follow what it says; list_skills describes them. {rows}"
+        )
     return (
         "Skills: instructions for particular kinds of work. Before work that one describes, "
         f"call load_skill with its name and follow what it says.\n{rows}"
@@ -153,6 +164,10 @@ def _read_head(place: Place, folder: Path) -> Skill | str:
         return f"{folder / 'SKILL.md'}: no head between two lines of `---`; add one with name and description"
     fields = parsed[0]
     name = _join_words(fields, "name") or folder.name
+    if (
+        not _NAME.fullmatch(name) and "/" not in name
+    ):  # a display name: the folder's own is the one to load it by
+        name = folder.name
     if not _NAME.fullmatch(name):
         return f"{folder / 'SKILL.md'}: {name!r} can't be a skill's name; use a-z, 0-9 and '-', at most 64"
     description = _join_words(fields, "description")

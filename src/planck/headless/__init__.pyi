@@ -31,11 +31,13 @@ from planck.headless.files import WorkspaceFiles as WorkspaceFiles
 from planck.headless.inbox import Inbox as Inbox
 from planck.headless.inbox import Pending as Pending
 from planck.headless.open_session import OpenSession as OpenSession
+from planck.headless.plan import Settings as Settings
 from planck.headless.planck import Planck as Planck
 from planck.headless.requests import make_key as make_key
 from planck.headless.requests import name_session as name_session
 from planck.headless.setup import Candidate as Candidate
 from planck.headless.setup import Setup as Setup
+from planck.headless.structured import AnswerSchema as AnswerSchema
 from planck.headless.toolbox import Inventory as Inventory
 from planck.headless.toolbox import ToolBox as ToolBox
 from planck.headless.user_shell import run_in_shell as run_in_shell
@@ -48,6 +50,7 @@ from planck.mcp.lobby import Lobby as Lobby
 from planck.peers.peers import PeerReport as PeerReport
 from planck.peers.plan import add_server as add_server
 from planck.peers.plan import list_servers as list_servers
+from planck.peers.plan import read_servers as read_servers
 from planck.peers.plan import remove_server as remove_server
 from planck.permissions.grants import revise_rule as revise_rule
 from planck.session.archive import Archive as Archive
@@ -73,4 +76,5 @@ from planck.sidecar.scaffold import create_sidecar as create_sidecar
 from planck.store.store import SessionError as SessionError
 from planck.team.mail import Accepted as Accepted
 from planck.toolkit.clock import SystemClock as SystemClock
+from planck.toolkit.images import foreign_image as foreign_image
 from planck.tools.builtin.search_worker import walk as walk

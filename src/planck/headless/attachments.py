@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -42,11 +42,13 @@ class Attached(msgspec.Struct, frozen=True):
     """What was attached, and what was taken for a name of a file and is none, in words."""
 
 
-def attach(text: str, folder: Path, *, within: Path | None = None) -> Attached:
-    """Reads what a message names, from `folder` on; `within`: nothing outside of that folder."""
+def attach(text: str, folder: Path, *, within: Path | None = None, images: Sequence[str] = ()) -> Attached:
+    """Reads what a message names, from `folder` on; `within`: nothing outside of that folder.
+
+    `images` are named beside the message, and must be some.
+    """
     texts: list[str] = []
-    images: list[Image] = []
-    notes: list[str] = []
+    seen, notes = _read_images(images, folder), list[str]()
     left = _MAX_TEXT
     for written, marked in _list_names(text):
         found = _find(written, folder)
@@ -63,20 +65,36 @@ def attach(text: str, folder: Path, *, within: Path | None = None) -> Attached:
             notes.append(f"{fit_line(name, 60)!r} is outside of {within}: it is not read")
             continue
         if image := _read_image(path, name):
-            images.append(image)
+            seen.append(image)
             notes.append(f"with the image {fit_line(name, 60)}")
         elif marked:
             content = _read_file(path, name, min(MAX_BYTES, left))
             left -= len(content.encode())
             texts.append(_frame(name, content))
             notes.append(f"with {fit_line(name, 60)}, {len(content):,} characters")
-        if len(texts) + len(images) > _MAX_FILES or left <= 0:
+        if len(texts) + len(seen) > _MAX_FILES or left <= 0:
             raise AttachmentError(
                 ErrorKind.LIMIT_EXCEEDED,
                 f"one message takes {_MAX_FILES} files and {_MAX_TEXT // 1024} KiB of text; name fewer, "
                 "an agent can read the others itself",
             )
-    return Attached("\n\n".join([text, *texts]), tuple(images), tuple(notes))
+    return Attached("\n\n".join([text, *texts]), tuple(seen), tuple(notes))
+
+
+def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
+    images = []
+    for name in names:
+        path = folder / Path(name).expanduser()
+        if not path.is_file():
+            raise AttachmentError(ErrorKind.NOT_FOUND, f"there is no image {name!r}; nothing was sent")
+        image = _read_image(path, name)
+        if image is None:
+            raise AttachmentError(
+                ErrorKind.INVALID_ARGS,
+                f"{name!r} is no image that models take (png, jpeg, gif or webp); nothing was sent",
+            )
+        images.append(image)
+    return images
 
 
 def _list_names(text: str) -> Iterator[tuple[str, bool]]:

@@ -388,7 +388,7 @@ class OpenSession:
         return await self.run(_GO_ON, timeout=timeout, origin=Origin.PLANCK)
 
     async def run(
-        self, prompt: str, *, timeout: float | None = None, origin: Origin = Origin.USER
+        self, prompt: str | UserMessage, *, timeout: float | None = None, origin: Origin = Origin.USER
     ) -> RunResult:
         """Prompt the orchestrator and wait until nothing can wake it any more.
 

@@ -1,8 +1,10 @@
 """What a session will be made of, before its log is there: what is wrong with it shows here."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -25,10 +27,48 @@ from planck.records.authority import Mode
 from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
-from planck.records.specs import AgentSpec
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.toolkit.tool import Tool
 from planck.workspace import sandbox
 from planck.workspace.containment import bash
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What one run says of its orchestrator, its models and its tools, beside the configuration."""
+
+    agent: str = ""
+    """The agent file that the orchestrator is made of."""
+    system_prompt: str | None = None
+    """In the place of the base prompt."""
+    append_system_prompt: str = ""
+    effort: str = ""
+    fallback_model: str = ""
+    """Who answers when an agent's own model can't."""
+    allowed_tools: tuple[str, ...] = ()
+    """`edit`, `Bash(git log:*)`: what is run without a question."""
+    disallowed_tools: tuple[str, ...] = ()
+    """A name alone: no agent has the tool. With a pattern: such a call is denied."""
+
+
+class Lead(msgspec.Struct, frozen=True):
+    """What a run changes of the agent that it talks to."""
+
+    settings: Settings
+    model: ModelSpec | None = None
+
+    def change(self, spec: AgentSpec) -> AgentSpec:
+        settings, model = self.settings, self.model or spec.model
+        if settings.effort:
+            model = msgspec.structs.replace(model, params={**model.params, "effort": settings.effort})
+        prompt, more = spec.system_prompt, settings.append_system_prompt
+        base_prompt, base = spec.base_prompt, spec.base
+        if settings.system_prompt is not None:
+            prompt, base_prompt, base = settings.system_prompt, False, ""
+        if more and not prompt.endswith(more):  # a resumed session may have it from its last run
+            prompt = f"{prompt}\n\n{more}".strip()
+        return msgspec.structs.replace(
+            spec, model=model, system_prompt=prompt, base_prompt=base_prompt, base=base
+        )
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -41,6 +81,7 @@ class Options(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     tools: Sequence[Tool] = ()
     """Of the embedding program."""
+    settings: Settings = Settings()
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,8 +121,25 @@ class SessionPlan:
         )
         asked = runtime.approver
         approvals = Approvals(asked, session_id=session_id, clock=runtime.clock) if asked else None
-        self._rules = RuleBook(project)
+        self.withheld: tuple[str, ...] = ()
+        """Patterns of tools that no agent of this run has."""
+        self._rules = RuleBook(project, self._read_tool_flags(options.settings))
         self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
+
+    def _read_tool_flags(self, settings: Settings) -> Sequence[Mapping[str, Any]]:
+        """Returns the rules that a run's own flags come to; takes the tools out that they forbid."""
+        if not settings.allowed_tools and not settings.disallowed_tools:
+            return ()
+        from planck.headless.tool_flags import read_tool_flags  # few runs have any
+
+        names = {*self.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS}
+        peers = bool(self.runtime.peers.plan.select())
+        flags = read_tool_flags(settings.allowed_tools, settings.disallowed_tools, names, others=peers)
+        self.withheld = flags.withheld
+        return flags.rules
+
+    def withholds(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.withheld)
 
     def change_mode(self, mode: Mode | str) -> None:
         self.ceiling = msgspec.structs.replace(self.ceiling, mode=_read_mode(mode))

@@ -18,7 +18,7 @@ from planck.config.schema import Config
 from planck.headless import hooks
 from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
-from planck.headless.plan import Options, Runtime, SessionPlan
+from planck.headless.plan import Lead, Options, Runtime, SessionPlan, Settings
 from planck.headless.requests import name_session
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
@@ -27,7 +27,7 @@ from planck.permissions.approver import Approver
 from planck.records.authority import Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
+from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
 from planck.session.session import resume_session, start_session
 from planck.store.files import FileLibrary
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from planck.session.proof import Proof
     from planck.session.undo import FileDiff, Selection
     from planck.store.library import Shelf
+
+
+NO_SETTINGS = Settings()
 
 
 class Planck:
@@ -211,18 +214,20 @@ class Planck:
         dry_run: bool = False,
         stored: bool = True,
         tools: Sequence[Tool] = (),
+        settings: Settings = NO_SETTINGS,
         request: RequestKey | None = None,
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
+        `settings` are of this run alone: its prompt, its agent, what it may call.
         `request` is recorded, and names the session: `name_session` finds it by its key.
         """
         self._check_open()
         if stored:
             self.project.check_store()
         id = name_session(self.workspace, "", request.key) if request else self._ids.new()
-        options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools))
+        options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
         place = await plan.look_around()
@@ -253,6 +258,7 @@ class Planck:
         dry_run: bool = False,
         model: str = "",
         tools: Sequence[Tool] = (),
+        settings: Settings = NO_SETTINGS,
     ) -> OpenSession:
         """Opens a stored session again, by its id, or by its name: the newest of this workspace.
 
@@ -264,11 +270,12 @@ class Planck:
         async with log.close_on_failure():
             if log.imported:
                 self._refuse_stranger(log)
-            options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools))
+            options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
             plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
             place = await plan.look_around()
             other = self._providers.resolve(model) if model else None
-            wired = SessionWiring(plan, log.journal, place, orchestrator_model=other)
+            lead = Lead(settings, other) if other or settings != NO_SETTINGS else None
+            wired = SessionWiring(plan, log.journal, place, lead=lead)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
             session = await resume_session(log, resumed, wired.team)
         opened = self._track(OpenSession(session, wired, self._providers, self._clock))
@@ -331,14 +338,33 @@ class Planck:
         ]
 
     async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
-        """Returns the members a new session begins with; a model that is named is for the orchestrator."""
+        """Returns the members a new session begins with; what a run says is for the orchestrator."""
+        lead, *others = await self._choose_members(team, model, plan)
+        settings = plan.options.settings
+        return [Lead(settings).change(lead) if settings != NO_SETTINGS else lead, *others]
+
+    def _find_kinds(self, plan: SessionPlan, lead: ModelSpec | None) -> dict[str, AgentKind]:
+        if not self.resources.has_agents():
+            return {}
+        from planck.headless.agent_kinds import find_kinds  # few projects have any
+
+        return find_kinds(self._runtime, lead, plan.tools.names)
+
+    async def _choose_members(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
+        if plan.options.settings.agent:
+            from planck.headless.agent_kinds import make_lead
+
+            named = await self.model(model) if model or self.config.default_model else None
+            names = plan.tools.names
+            return [await make_lead(self._runtime, plan.options.settings.agent, named, names, bool(model))]
         team = team or self.config.default_team
         if team:
             path = teams.find_team(team, self.resources.team_dirs())
             foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
             named = await self.model(model) if model or teams.needs_default(path) else None
             resolve = self._providers.resolve_member
-            members = teams.load_team(path, resolve, self._ids, lead=named, trusted=not foreign)
+            kinds = self._find_kinds(plan, named)
+            members = teams.load_team(path, resolve, self._ids, lead=named, trusted=not foreign, kinds=kinds)
             lead, *others = members
             lead = replace(
                 lead,

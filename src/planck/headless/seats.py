@@ -20,7 +20,7 @@ from planck.context.compaction import (
 )
 from planck.context.fitting import ROOMY
 from planck.llm.provider import Provider, Request
-from planck.llm.retry import Retrying
+from planck.llm.retry import RETRIES, Retrying
 from planck.peers.peers import Peers
 from planck.permissions.accounts import Purse
 from planck.records.events import Status
@@ -28,6 +28,8 @@ from planck.records.messages import Message
 from planck.records.outcome import Err, Ok
 from planck.records.specs import ModelSpec
 from planck.toolkit.scribe import Scribe
+
+_RETRIES_BEFORE_FALLBACK = 1
 
 
 class Seats:
@@ -40,6 +42,8 @@ class Seats:
         self._notes = notes
         self._scribe = scribe
         self._wait_s = wait_s
+        self.fallback: ModelSpec | None = None
+        """Who answers for a model that can't."""
 
     def seat_for(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
         """What changes with an agent's model: who answers, what it costs, how its history is made to fit."""
@@ -51,7 +55,8 @@ class Seats:
         bounded = bound_output(model, tariff.max_output if tariff else 0) if small else model
         provider = self._retry(model, self._providers.open(bounded))
         fitting = self._fit(provider, model, compactor)
-        return Seat(model, provider, tariff, fitting, counted=Counted(self, model, compactor, purse))
+        counted = Counted(self, model, compactor, purse)
+        return Seat(model, provider, tariff, fitting, counted=counted, spare=self._spare(counted))
 
     def metered_seat(self, model: ModelSpec, compactor: str, purse: Purse) -> Seat:
         """The same where something limits what the agent may take."""
@@ -64,12 +69,18 @@ class Seats:
         provider = self._retry(model, metered)
         fitting = self._fit(provider, model, compactor)
         within = fitting if compactor == OFF else WithinBudget(fitting, metered)
-        return Seat(model, provider, tariff, within, metered)
+        spare = self._spare(Counted(self, model, compactor, purse))
+        return Seat(model, provider, tariff, within, metered, spare=spare)
+
+    def _spare(self, own: "Counted") -> "Spare | None":
+        return Spare(self, self.fallback, own) if self.fallback and self.fallback != own.model else None
 
     def _retry(self, model: ModelSpec, provider: Provider) -> Provider:
         if self._providers.is_double(model.provider):  # a double is left alone
             return provider
-        return Retrying(provider, random.random, wait_s=self._wait_s)
+        waiting = self.fallback is None or self.fallback == model  # there is another to go on with at once
+        retries = RETRIES if waiting else _RETRIES_BEFORE_FALLBACK
+        return Retrying(provider, random.random, retries=retries, wait_s=self._wait_s)
 
     def _fit(self, provider: Provider, model: ModelSpec, compactor: str) -> Compactor:
         fitting = WindowCompactor(self._summariser(provider, compactor), model.context_window, self._notes)
@@ -87,12 +98,24 @@ class Counted:
 
     def __init__(self, seats: Seats, model: ModelSpec, compactor: str, purse: Purse) -> None:
         self._seats = seats
-        self._model = model
-        self._compactor = compactor
-        self._purse = purse
+        self.model = model
+        self.compactor = compactor
+        self.purse = purse
 
     def make(self) -> Seat:
-        return self._seats.metered_seat(self._model, self._compactor, self._purse)
+        return self._seats.metered_seat(self.model, self.compactor, self.purse)
+
+
+class Spare:
+    """Makes the seat of an agent whose own model can't answer."""
+
+    def __init__(self, seats: Seats, model: ModelSpec, own: Counted) -> None:
+        self._seats = seats
+        self._model = model
+        self._own = own
+
+    def make(self) -> Seat:
+        return self._seats.seat_for(self._model, self._own.compactor, self._own.purse)
 
 
 class SidecarSummariser:

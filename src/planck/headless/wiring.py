@@ -9,14 +9,14 @@ from planck.agent.agent import Agent, Kit
 from planck.config.models import available
 from planck.context.prompt import Place, compose_base, describe_mode, escalates
 from planck.headless.hooks import Hooked, HookedPermit, Hooks
-from planck.headless.plan import SessionPlan
+from planck.headless.plan import Lead, SessionPlan
 from planck.headless.seats import Seats
 from planck.llm.redact import Redactor
 from planck.permissions.accounts import Purse
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
-from planck.records.specs import AgentSpec, ModelSpec
+from planck.records.specs import AgentKind, AgentSpec
 from planck.team import by_id
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants
@@ -42,11 +42,11 @@ class SessionWiring:
         place: Place,
         *,
         roster: Sequence[AgentSpec] = (),
-        orchestrator_model: ModelSpec | None = None,
+        lead: Lead | None = None,
     ) -> None:
         """`roster`: the members that a new session begins with, who know of each other from the start.
 
-        `orchestrator_model` stands in the place of the one in the log, whose provider may be gone.
+        `lead` changes the orchestrator of the log: its provider may be gone, the user may say more.
         """
         runtime, options = plan.runtime, plan.options
         self._plan = plan
@@ -54,7 +54,7 @@ class SessionWiring:
         self._roster = tuple(roster)
         self._runtime = runtime
         self._journal = journal
-        self._orchestrator_model = orchestrator_model
+        self._lead = lead
         self._names: dict[str, str] = {}
         self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
@@ -80,6 +80,8 @@ class SessionWiring:
         self.team.accounts = plan.accounts
         wait_s = runtime.project.config.limits.wait_s
         self.seats = Seats(runtime.providers, runtime.peers, Briefing(self.team), scribe, wait_s=wait_s)
+        if options.settings.fallback_model:
+            self.seats.fallback = runtime.providers.resolve(options.settings.fallback_model)
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
 
@@ -133,11 +135,11 @@ class SessionWiring:
     def build(self, spec: AgentSpec, journal: Journal) -> Agent:
         """One agent with its tools, its gate and its seat; it writes through one scribe."""
         runtime, plan = self._runtime, self._plan
-        if spec.role == "orchestrator" and self._orchestrator_model:
-            spec = msgspec.structs.replace(spec, model=self._orchestrator_model)
+        if spec.role == "orchestrator" and self._lead is not None:
+            spec = self._lead.change(spec)
         self._names[spec.id] = spec.name
         scribe = Scribe(journal, spec.id)
-        tools = ToolSet(self._tools_of(spec))
+        tools = ToolSet(self._tools_of(spec), withheld=plan.withheld)
         plan.tools.apply_changes(spec.id, tools)
         if spec.base_prompt and not spec.base:
             base = compose_base(spec, self._others(spec), self._place, tools)
@@ -187,6 +189,14 @@ class SessionWiring:
         delegator = self._names.get(spec.delegator_id)
         return f"{spec.name} (works for {delegator})" if delegator else spec.name
 
+    def _find_kinds(self, spec: AgentSpec) -> dict[str, AgentKind]:
+        """Agents that files describe, as workers of an orchestrator."""
+        if not self._runtime.project.resources.has_agents():
+            return {}
+        from planck.headless.agent_kinds import find_kinds  # few projects have any
+
+        return find_kinds(self._runtime, spec.model, self._plan.tools.names)
+
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
         granted = list(
             {
@@ -202,8 +212,10 @@ class SessionWiring:
             grants = Grants(
                 models=tuple(available(resources.config, spec.model)),
                 choice=self._runtime.providers,
-                tools=tuple(tool.name for tool in granted),
+                tools=tuple(tool.name for tool in granted if not self._plan.withholds(tool.name)),
                 skills=tuple(resources.skills_of(spec)),
+                kinds=self._find_kinds(spec),
+                room=spec.model.context_window * 4 // 50,
             )
             team_tools = team_tools + make_orchestrator_tools(self.team, grants)
         return [*granted, *team_tools]

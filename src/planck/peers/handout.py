@@ -78,7 +78,7 @@ class Handout:
 
 
 def _give(peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bool:
-    if not holder.wants(tool.name):
+    if not holder.wants(tool.name) or toolset.withholds(tool.name):
         return False
     if toolset.get(tool.name) is not None:
         text = f"its tool {tool.name!r} is left out: there is one of that name already; rename it"

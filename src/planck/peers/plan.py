@@ -13,6 +13,7 @@ import msgspec
 from planck.config.load import ConfigError, edit_user_file
 from planck.config.reload import Resources
 from planck.records.outcome import ErrorKind
+from planck.workspace.regular import read_regular
 
 
 class PlannedSidecar(msgspec.Struct, frozen=True):
@@ -127,12 +128,44 @@ def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str,
     if not resources.loaded.trusted or not file.is_file() or not file.stat().st_size:
         return {}
     try:
-        raw = json.loads(file.read_text("utf-8"))
-        servers = raw["mcpServers"]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        notices.append(f"{file} is left out: it is no map with `mcpServers` ({problem!r})")
+        return find_servers(json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, RecursionError) as problem:
+        notices.append(f"{file} is left out: {problem}")
         return {}
-    return servers if isinstance(servers, dict) else {}
+
+
+def find_servers(raw: Any) -> dict[str, Any]:
+    """Returns the servers of a file that other programs read, too: under a key, or as a bare map."""
+    if isinstance(raw, dict):
+        for key in _KEYS:
+            if isinstance(raw.get(key), dict):
+                return dict(raw[key])
+        if all(isinstance(entry, dict) and _WAYS & entry.keys() for entry in raw.values()):
+            return dict(raw)
+    raise ValueError("it is no map with `mcpServers`, nor one of servers by name")
+
+
+_KEYS = ("mcpServers", "mcp_servers", "servers", "mcp")
+_WAYS = frozenset({"command", "url", "serverUrl", "httpUrl"})
+
+
+def read_servers(text: str) -> dict[str, Any]:
+    """Returns the servers of a file, or of JSON that stands in its place; raises where there are none."""
+    try:
+        if not text.lstrip().startswith("{"):
+            text = read_regular(Path(text).expanduser(), _MAX_BYTES).decode()
+        return find_servers(json.loads(text))
+    except OSError as problem:
+        raise ConfigError(
+            ErrorKind.READ_FAILED, f"--mcp-config {text!r} can't be read: {problem.strerror}; name a file"
+        ) from None
+    except (ValueError, RecursionError) as problem:
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS, f"--mcp-config: {problem}; see docs/guides/mcp.md"
+        ) from None
+
+
+_MAX_BYTES = 4 << 20
 
 
 def _servers_in(config: dict[str, Any]) -> dict[str, Any]:

@@ -96,6 +96,19 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """None: one of ours."""
 
 
+class AgentKind(msgspec.Struct, frozen=True):
+    """What a file says of an agent that may be started: as a worker, a member or the orchestrator."""
+
+    name: str
+    description: str
+    system_prompt: str
+    tools: tuple[str, ...]
+    """With `EVERY_TOOL` among them: all that there are."""
+    skills: tuple[str, ...] = ()
+    model: ModelSpec | None = None
+    """None: as whoever starts it."""
+
+
 _Count = Annotated[int, Meta(ge=1)]
 
 

@@ -1,7 +1,7 @@
 """A new worker: within the limits, under a name of its own, with no more than its creator holds."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -13,7 +13,8 @@ from planck.permissions.budget import UNLIMITED
 from planck.records import codec
 from planck.records.amounts import Allowance
 from planck.records.outcome import Err, ErrorKind, Ok
-from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
+from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
+from planck.records.visible import fit_line
 from planck.team import names
 from planck.team.member import Member
 from planck.team.team import Team
@@ -57,11 +58,27 @@ class Grants(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Tool, ...] = ()
     """Tools that a program put into its own `spawn_agent`: a worker gets these very objects."""
     skills: tuple[str, ...] = ()
+    kinds: Mapping[str, AgentKind] = {}
+    """Workers that a file describes, by type."""
+    room: int = 0
+    """Characters that what is said of them may take; beyond it they are only named."""
     cwd: str = ""
     """Where the workers start, below the workspace; empty: where their creator did."""
 
+    def describe_kinds(self) -> str:
+        """Says which types have a file; empty where none has."""
+        if not self.kinds:
+            return ""
+        rows = [f"{kind.name} ({fit_line(kind.description, 160)})" for kind in self.kinds.values()]
+        text = "; ".join(rows)
+        if len(text) > self.room:
+            text = ", ".join(self.kinds)
+        return f" Types that a file describes, for which type and name are enough: {text}."
+
     async def find_stranger(self, args: dict[str, Any]) -> str:
         """Returns the address in a spawn's arguments to which only the user can agree."""
+        if not args.get("provider"):
+            return ""  # a file's, or the caller's own
         placed = await self.place(args)
         return "" if isinstance(placed, Err) else placed[1]
 
@@ -74,6 +91,10 @@ async def spawn(
 ) -> Outcome:
     held = caller.actor.agent.tools
     objects = {tool.name: tool for tool in grants.objects}
+    args = _take_kind(args, grants.kinds.get(args["type"]))
+    if missing := [key for key in _NEEDED if key not in args]:
+        text = f"{', '.join(missing)} must be given: no file describes the type {args['type']!r}"
+        return Err(ErrorKind.INVALID_ARGS, text)
     await _wait_for_arrival(held, set(args.get("tools", ())) - {*grants.tools, *objects})
     refused = names.refuse("type", args["type"]) or names.refuse("name", args["name"])
     if refused := refused or _check_limits(team, caller):
@@ -81,11 +102,18 @@ async def spawn(
     budget = read_budget(args)
     if isinstance(budget, Err):
         return budget
-    model = await _choose_model(args, grants, ctx)
+    kind = grants.kinds.get(args["type"])
+    if args["provider"] or kind is None:
+        model = await _choose_model(args, grants, ctx)
+    else:
+        model = kind.model or caller.spec.model
     if isinstance(model, Err):
         return model
     in_hand = [name for name in (*grants.tools, *held.arrived) if held.get(name)]
-    tools, no_tools = _split_grants(args.get("tools", ()), [*objects, *in_hand])
+    wanted = args.get("tools", ())
+    if EVERY_TOOL in wanted and kind is not None:
+        wanted = [name for name in (*objects, *in_hand) if name not in ORCHESTRATOR_TOOLS]
+    tools, no_tools = _split_grants(wanted, [*objects, *in_hand])
     skills, no_skills = _split_grants(args.get("skills", ()), grants.skills)
     parent = caller.spec.authority
     spec = AgentSpec(
@@ -139,6 +167,24 @@ async def spawn(
         **({"budget": budget} if budget else {}),
     }
     return Ok({"output": codec.encode_str(output)})
+
+
+_NEEDED = ("description", "system_prompt", "provider", "model_id")
+
+
+def _take_kind(args: dict[str, Any], kind: AgentKind | None) -> dict[str, Any]:
+    """The arguments with what a file says: its prompt first, and all else where the call says nothing."""
+    if kind is None:
+        return args
+    return {
+        **args,
+        "description": args.get("description") or kind.description,
+        "system_prompt": "\n\n".join(filter(None, (kind.system_prompt, args.get("system_prompt")))),
+        "provider": args.get("provider", ""),
+        "model_id": args.get("model_id", ""),
+        "tools": args.get("tools") or list(kind.tools),
+        "skills": args.get("skills") or list(kind.skills),
+    }
 
 
 def read_budget(args: dict[str, Any]) -> Allowance | Err | None:

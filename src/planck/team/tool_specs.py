@@ -55,26 +55,32 @@ LIST_MODELS = ToolSpec(
 )
 
 
-def describe_spawn(tools: Sequence[str], skills: Sequence[str]) -> ToolSpec:
-    """Returns the spec of spawn_agent, which names the tools and skills that this orchestrator can grant."""
+_OWN = {
+    "description": text("One line, for the other agents"),
+    "system_prompt": _TEXT,
+    "provider": text("As list_models says"),
+    "model_id": _TEXT,
+    "base_url": text('Of a local server (ollama, llama_cpp), else ""'),
+}
+"""What a worker that no file describes is described by."""
+
+
+def describe_spawn(tools: Sequence[str], skills: Sequence[str], kinds: str = "") -> ToolSpec:
+    """Returns the spec of spawn_agent, which names the tools and skills that this orchestrator can grant.
+
+    `kinds` are types whose prompt, tools and model a file has; with one of them the rest may be left out.
+    """
     granting = f"Available built-in tools to grant: {', '.join(tools)}."
     skilled = f" Available skills to grant: {', '.join(skills)}." if skills else ""
     return ToolSpec(
         "spawn_agent",
         "Create a worker, to be addressed by its type, name or id; type and name must be new in the team. "
         f"{granting if tools else 'No built-in tools available to grant.'} "
-        f"Tools of sidecars, MCP servers and files that you hold can be granted too.{skilled}",
+        f"Tools of sidecars, MCP servers and files that you hold can be granted too.{skilled}{kinds}",
         arguments(
+            {"type": text("Its role"), "name": _TEXT, **({} if kinds else _OWN)},
             {
-                "type": text("Its role"),
-                "name": _TEXT,
-                "description": text("One line, for the other agents"),
-                "system_prompt": _TEXT,
-                "provider": text("As list_models says"),
-                "model_id": _TEXT,
-                "base_url": text('Of a local server (ollama, llama_cpp), else ""'),
-            },
-            {
+                **(_OWN if kinds else {}),
                 "tools": texts('Names, e.g. ["read", "bash"]; unknown ones are ignored, and listed'),
                 "skills": texts("Names"),
                 "budget": _BUDGET,

@@ -29,7 +29,7 @@ def make_worker_tools(team: Team, delegator_id: str) -> list[Tool]:
 def make_orchestrator_tools(team: Team, grants: Grants) -> list[Tool]:
     """Returns what an orchestrator has besides; it can grant what it is given here, and no more."""
     actions = TeamActions(team, grants=grants)
-    spawning = tool_specs.describe_spawn(grants.tools, grants.skills)
+    spawning = tool_specs.describe_spawn(grants.tools, grants.skills, grants.describe_kinds())
     specs = (spawning, tool_specs.DESTROY_AGENT, tool_specs.INTERRUPT_AGENT, tool_specs.LIST_MODELS)
     tools = [make_tool(spec, actions.find(spec)) for spec in specs]
     tools[0].stranger = grants.find_stranger

@@ -1,6 +1,7 @@
 """The tools of one agent."""
 
 from collections.abc import Collection, Iterable, Iterator
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from planck.records.outcome import ErrorKind
@@ -19,7 +20,9 @@ class Arrivals(Protocol):
 class ToolSet:
     """Names are unique; tools may come and go while the agent runs (sidecars, MCP servers)."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool] = (), *, withheld: Collection[str] = ()) -> None:
+        """`withheld` are patterns of names that are never in the set, whoever brings them."""
+        self._withheld = withheld
         self._tools: dict[str, Tool] = {}
         self._specs: tuple[ToolSpec, ...] | None = None
         self.arrived: list[str] = []
@@ -29,7 +32,12 @@ class ToolSet:
         for tool in tools:
             self.add(tool)
 
+    def withholds(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self._withheld)
+
     def add(self, tool: Tool) -> None:
+        if self._withheld and self.withholds(tool.name):
+            return
         if tool.name in self._tools:
             raise ToolError(
                 ErrorKind.NOT_UNIQUE,
@@ -42,7 +50,8 @@ class ToolSet:
     def arrive(self, tool: Tool) -> None:
         """Add a tool of a peer or a file, which may go again; whoever holds the set may pass it on."""
         self.add(tool)
-        self.arrived.append(tool.name)
+        if tool.name in self._tools:
+            self.arrived.append(tool.name)
 
     def remove(self, name: str) -> None:
         """Does nothing when the tool is gone already."""

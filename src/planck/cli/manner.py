@@ -1,0 +1,107 @@
+"""What the command line says of one run: of its agent, its tools and its models, and what goes in."""
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planck.cli.errors import UsageError
+from planck.records.messages import Text, UserMessage
+from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.visible import make_plain
+
+if TYPE_CHECKING:
+    from planck.headless import AnswerSchema, Planck, RunResult
+
+_COMMAND = re.compile(r"/([A-Za-z0-9][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
+_AS_IT_IS = ("agent", "append_system_prompt", "effort", "fallback_model")
+
+
+def read_flags(options: argparse.Namespace) -> dict[str, Any]:
+    """Returns what stands above every file of the configuration."""
+    if not options.mcp_config:
+        return {}
+    from planck.headless import read_servers
+
+    servers: dict[str, Any] = {}
+    for text in options.mcp_config:
+        servers |= read_servers(text)
+    return {"mcpServers": servers}
+
+
+def read_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Returns `settings` for a session; nothing where the command line says nothing of it."""
+    said: dict[str, Any] = {name: getattr(options, name) or "" for name in _AS_IT_IS}
+    said["system_prompt"] = options.system_prompt
+    said |= {name: tuple(getattr(options, name)) for name in ("allowed_tools", "disallowed_tools")}
+    schema: AnswerSchema | None = getattr(options, "schema", None)
+    if schema:
+        said["append_system_prompt"] = "\n\n".join(
+            filter(None, (options.append_system_prompt, schema.instructions))
+        )
+    if not any(said.values()) and options.system_prompt is None:
+        return {}
+    from planck.headless import Settings
+
+    return {"settings": Settings(**said)}
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Raises for a schema that is none and a file that can't be written: before anything costs something."""
+    options.schema = None
+    if options.output_schema:
+        from planck.headless import AnswerSchema
+
+        options.schema = AnswerSchema.read(Path(options.output_schema))
+    if options.output:
+        target = Path(options.output)
+        folder = target.parent
+        if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise UsageError(ErrorKind.WRITE_FAILED, f"-o {options.output!r} can't be written; name a file")
+
+
+def write_output(options: argparse.Namespace, result: "RunResult") -> None:
+    if not options.output or not result.text:
+        return
+    text = result.text if result.text.endswith("\n") else f"{result.text}\n"
+    try:
+        Path(options.output).write_text(text, "utf-8", errors="replace")
+    except OSError as failure:
+        print(f"planck: write_failed: -o {options.output!r}: {failure.strerror}", file=sys.stderr)
+
+
+def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str) -> str | UserMessage:
+    """Returns what is said: a command of a file expanded, files and images that it names attached."""
+    said = options.prompt or ""
+    within = None
+    if found := _COMMAND.fullmatch(said.strip()):
+        command = planck_.resources.commands().get(found[1])
+        if command is not None:
+            within = planck_.workspace if command.scope == "project" else None
+            expanded = command.expand((found[2] or "").strip())
+            prompt = prompt.replace(said, expanded, 1)
+            said = expanded
+        elif not os.path.lexists(said.split()[0]):
+            raise UsageError(
+                ErrorKind.NOT_FOUND,
+                f"no command {said.split()[0]!r}; they are files: .planck/commands/{found[1]}.md (a task "
+                "that begins with `/` has a space before it)",
+            )
+    if not options.image and "@" not in said and not _names_image(said):
+        return prompt
+    from planck.headless import attach
+
+    try:
+        attached = attach(said, planck_.project.here, within=within, images=options.image)
+    except PlanckError as failure:
+        raise UsageError(failure.err.kind, failure.err.message) from None
+    for note in attached.notes:
+        print(f"planck: {make_plain(note)}", file=sys.stderr)
+    text = prompt.replace(said, attached.text, 1) if said else prompt
+    return UserMessage((Text(text), *attached.images))
+
+
+def _names_image(text: str) -> bool:
+    return any(ending in text.lower() for ending in (".png", ".jpg", ".jpeg", ".gif", ".webp"))

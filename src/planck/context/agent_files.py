@@ -1,0 +1,116 @@
+"""Agents of the user's own: a Markdown file each, as other programs have them too.
+
+    .claude/agents/reviewer.md        ---
+                                      name: reviewer
+                                      description: Reads a diff and says what is wrong with it.
+                                      tools: Read, Grep, Bash
+                                      model: sonnet
+                                      ---
+                                      You review ...
+
+Keys that we do not know are ignored. The text is a prompt like any other: nothing in it runs, and nothing in
+it grants more than whoever starts the agent has.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from planck.context import frontmatter
+from planck.context.commands import CommandPlace, list_markdown, read_markdown
+from planck.context.texts import MAX_BYTES
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+_MAX_AGENTS = 500
+_EVERYTHING = frozenset({"*", "all", "all tools", "inherit"})
+
+
+class AgentFile(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    prompt: str
+    tools: tuple[str, ...] | None
+    """As the file names them; None: all that there are."""
+    without: tuple[str, ...]
+    model: str
+    skills: tuple[str, ...]
+    file: Path
+    scope: Literal["project", "home"]
+
+
+class AgentCatalog(msgspec.Struct, frozen=True):
+    agents: dict[str, AgentFile] = {}
+    problems: tuple[str, ...] = ()
+
+
+def find_agents(places: Iterable[CommandPlace]) -> AgentCatalog:
+    """Looks through the folders in order; the first of a name wins."""
+    found: dict[str, AgentFile] = {}
+    problems: list[str] = []
+    for place in places:
+        for file in list_markdown(place):
+            one = _read(place, file)
+            if isinstance(one, str):
+                problems.append(f"{file}: {one}")
+            elif one.name not in found and len(found) < _MAX_AGENTS:
+                found[one.name] = one
+    return AgentCatalog(found, tuple(problems))
+
+
+def _read(place: CommandPlace, file: Path) -> AgentFile | str:
+    """Returns the agent of a file, or why it is none."""
+    text = read_markdown(place, file)
+    if text is None:
+        return "it can't be read, or leads out of the project"
+    if len(text.encode()) > MAX_BYTES:
+        return f"it has more than {MAX_BYTES >> 10} KiB; an agent's prompt is shorter"
+    parsed = frontmatter.split(text)
+    if parsed is None:
+        return "no head between two lines of `---`; add one with name and description"
+    fields, body = parsed
+    described = _join(fields.get("description"))
+    if not described and not _join(fields.get("name")):
+        return "its head has neither `name` nor `description`"
+    name = _join(fields.get("name"))
+    if not _NAME.fullmatch(name):  # a display name: the file's own is the one to call it by
+        name = file.stem
+    tools, without = _read_tools(fields)
+    return AgentFile(
+        name,
+        described,
+        body.strip(),
+        tools,
+        (*without, *(_list(fields.get("disallowedTools")) or ())),
+        _join(fields.get("model")),
+        tuple(_list(fields.get("skills")) or ()),
+        file,
+        place.scope,
+    )
+
+
+def _read_tools(fields: dict[str, Any]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Returns what it is to have, and what not; both may be written as a map of names to yes and no."""
+    value = fields.get("tools", fields.get("allowed-tools"))
+    if isinstance(value, dict):
+        return None, tuple(
+            name for name, said in value.items() if str(said).lower() in ("false", "no", "deny")
+        )
+    names = _list(value)
+    if names is None or any(name.lower() in _EVERYTHING for name in names):
+        return None, ()
+    return tuple(names), ()
+
+
+def _list(value: Any) -> list[str] | None:
+    """Names with commas or spaces between them, or a list; brackets belong to the name before them."""
+    if value is None or value == "":
+        return None
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return [found[0].split("(")[0] for found in re.finditer(r"[^\s,()]+(?:\([^()]*\))?", text)]
+
+
+def _join(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value or "").strip()
