@@ -57,7 +57,6 @@ async def test_2_usage_unknown_session_and_nothing_to_do(tmp_path: Path) -> None
         ("tools", "show"),
         ("sessions", "nonsense"),
         ("sessions", "replay", "x", "--from", "3", "--live"),
-        ("acp",),
         ("config", "explain", "nonsense"),
     ):
         done = await bench.run(*args)

@@ -29,6 +29,7 @@ PRINTS: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
     "skills": ("skills", "list"),
     "serve": ("serve", "--port", "0"),
+    "acp": ("acp", "--help"),
     "stats": ("stats",),
     "version": ("--version",),
     "help": ("--help",),

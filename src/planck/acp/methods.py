@@ -159,7 +159,7 @@ class ListSessionsRequest(WithMeta, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-class SessionInfo(WithMeta, frozen=True, kw_only=True):
+class ListedSession(WithMeta, frozen=True, kw_only=True):
     session_id: str
     cwd: str
     title: str | None = None
@@ -167,7 +167,7 @@ class SessionInfo(WithMeta, frozen=True, kw_only=True):
 
 
 class ListSessionsResponse(WithMeta, frozen=True, kw_only=True):
-    sessions: tuple[SessionInfo, ...]
+    sessions: tuple[ListedSession, ...]
     next_cursor: str | None = None
 
 

@@ -6,6 +6,7 @@ request of the peer has a task of its own below it. Failures are values, on the 
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -108,6 +109,7 @@ class Peer:
         self._asked: dict[int, asyncio.Future[Raw | Err]] = {}
         self._last_id = 0
         self._answering: dict[int | str | None, asyncio.Task[None]] = {}
+        self._afterwards: dict[asyncio.Task[Any] | None, list[Coroutine[Any, Any, None]]] = {}
         self._bad_lines = 0
         self._most_bad_lines = bad_lines
         self._over = False
@@ -151,6 +153,11 @@ class Peer:
             return codec.decode_as(bytes(came), answer)
         except codec.DecodeError as problem:
             return Err(ErrorKind.PEER_PROTOCOL, f"its answer to {method} is out of form: {problem}")
+
+    def after_answer(self, work: Coroutine[Any, Any, None]) -> None:
+        """Called while a request is answered: this is done once its answer was sent."""
+        task = asyncio.current_task()
+        self._afterwards.setdefault(task, []).append(work)
 
     async def tell(self, method: str, params: Any) -> bool:
         """Sends a notification; False where nobody reads any more. A peer that reads slowly is waited for."""
@@ -233,6 +240,8 @@ class Peer:
     def _close(self, id: int | str | None, task: asyncio.Task[None]) -> None:
         """Also of a request that was cancelled before its task took a step: that too is answered."""
         del self._answering[id]
+        for work in self._afterwards.pop(task, []):
+            work.close()
         if task.cancelled():
             why = Err(ErrorKind.INTERRUPTED, "the request was cancelled")
             failure = _Failure(id, RpcError(REQUEST_CANCELLED, why.message, _describe(why)))
@@ -245,6 +254,8 @@ class Peer:
                 await self._fail(id, code_of(result), result)
             else:
                 await self._send(_Result(id, result))
+                for work in self._afterwards.pop(asyncio.current_task(), []):
+                    await work
         except UnknownMethod:
             why = Err(ErrorKind.NOT_FOUND, f"Method not found: {method!r}")
             await self._fail(id, METHOD_NOT_FOUND, why)

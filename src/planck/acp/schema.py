@@ -295,10 +295,10 @@ SessionUpdate: TypeAlias = (
 
 
 class SessionNotification(WithMeta, frozen=True, kw_only=True):
-    """`session/update`, as it is sent."""
+    """`session/update`, as it is sent: one of the updates above."""
 
     session_id: str
-    update: SessionUpdate
+    update: Record
 
 
 class UnreadNotification(WithMeta, frozen=True, kw_only=True):

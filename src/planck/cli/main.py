@@ -25,12 +25,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("planck.cli.mcp", "MCP servers: list, add, remove, test; or serve our tools to others"),
     "permissions": ("planck.cli.permissions", "why a call is allowed or not; trust for a folder's own files"),
     "serve": ("planck.cli.serve", "serve sessions to programs and pages over HTTP, on this machine"),
+    "acp": ("planck.cli.acp", "work in an editor that speaks the Agent Client Protocol"),
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `run(options) -> int`; what it takes is in `cli/options`, which loads nothing of it."""
 
-NOT_BUILT = ["acp"]
+NOT_BUILT: list[str] = []
 
 
 LISTS = {
@@ -59,7 +60,7 @@ ELSEWHERE = {
     **dict.fromkeys(("providers", "provider", "keys"), "planck auth status"),
     **dict.fromkeys(("review", "apply", "plan", "commit", "pr"), 'planck run "..."'),
     **dict.fromkeys(("init", "install", "uninstall", "plugin", "plugins", "extensions", "hooks"), ""),
-    **dict.fromkeys(("acp", "completion", "stats", "usage", "cost", "blame", "github", "cloud"), ""),
+    **dict.fromkeys(("completion", "stats", "usage", "cost", "blame", "github", "cloud"), ""),
 }
 """Verbs of other agents, and what does the same here; empty: nothing. None of them is a task."""
 

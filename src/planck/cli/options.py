@@ -473,6 +473,13 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     _shared(parser, trust=_TRUST, json="the first line says where it is, as JSON")
 
 
+@_command("planck acp --permission-mode workspace    (started by an editor: docs/guides/editors.md)")
+def _acp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-m", "--model", default="", help="of new sessions; an alias, or PROVIDER/MODEL")
+    parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="of new sessions")
+    parser.add_argument("--permission-mode", choices=_MODES, default=None, help="of new sessions")
+
+
 @_command("planck doctor --json")
 def _doctor(parser: argparse.ArgumentParser) -> None:
     _shared(parser, trust="as if this folder were trusted", json="for programs")

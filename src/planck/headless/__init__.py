@@ -1,6 +1,24 @@
 """The one door: all that a frontend may know of the runtime, each name loaded when it is first used."""
 
 _NAMES = {
+    "planck.acp.methods": (
+        "AgentCapabilities AuthMethod AuthenticateRequest Implementation InitializeRequest "
+        "InitializeResponse ListSessionsRequest ListSessionsResponse ListedSession "
+        "McpCapabilities McpServer NewSessionRequest NewSessionResponse Nothing "
+        "OpenSessionRequest PermissionOption PermissionRequest PermissionResponse "
+        "PromptCapabilities PromptRequest PromptResponse Selected SessionCapabilities "
+        "SessionMode SessionModes SessionRequest SessionSettings SetConfigOptionRequest "
+        "SetConfigOptionResponse SetModeRequest TokenUsage"
+    ),
+    "planck.acp.rpc": "Peer UnknownMethod read_params",
+    "planck.acp.schema": (
+        "AgentMessageChunk AgentState AgentThoughtChunk AudioContent AvailableCommand "
+        "AvailableCommandsUpdate CallDetails CommandInput CompactionUpdate ConfigOptionUpdate "
+        "Content Cost CurrentModeUpdate Diff EmbeddedResource ImageContent Location "
+        "NoticeUpdate PlanEntries PlanEntry Record ResourceLink SelectConfig SelectOption "
+        "SessionInfoUpdate SessionMessage SessionNotification SubagentSession SubagentUpdate "
+        "TextContent ToolCallStarted ToolCallUpdate UsageUpdate UserMessageChunk"
+    ),
     "planck.config.auth": "Auth",
     "planck.config.environment": "read_environment",
     "planck.config.load": "ConfigError set_user_value",
@@ -28,9 +46,10 @@ _NAMES = {
     "planck.headless.toolbox": "Inventory ToolBox",
     "planck.headless.user_shell": "run_in_shell",
     "planck.headless.workbench": "Workbench make_token serve_http serve_stdio",
+    "planck.mcp.lobby": "GuardedProtocol Lobby",
+    "planck.mcp.standard": "claim_standard_streams",
     "planck.peers.peers": "PeerReport",
     "planck.peers.plan": "add_server list_servers read_servers remove_server",
-    "planck.mcp.lobby": "GuardedProtocol Lobby",
     "planck.permissions.grants": "revise_rule",
     "planck.session.archive": "Archive SessionDetail",
     "planck.session.bus": "LiveText",
@@ -48,6 +67,7 @@ _NAMES = {
     "planck.toolkit.clock": "SystemClock",
     "planck.toolkit.images": "foreign_image",
     "planck.tools.builtin.search_worker": "walk",
+    "planck.workspace.duplex": "Duplex",
 }
 """By module: classes and functions, none of them named like a module of this package.
 Checkers are told the same by the stub beside this file; a test compares the two."""

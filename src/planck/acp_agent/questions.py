@@ -1,0 +1,101 @@
+"""Questions of agents are put to the client, on the session that the user sees; no answer at all is no."""
+
+from pathlib import Path
+
+from planck.acp_agent.calls import find_kind, find_locations, make_absolute, make_diff, make_title, show_text
+from planck.acp_agent.narrator import Narrator
+from planck.headless import (
+    CallDetails,
+    Content,
+    Diff,
+    Peer,
+    PermissionOption,
+    PermissionRequest,
+    PermissionResponse,
+    Selected,
+    WorkspaceFiles,
+)
+from planck.records.approval import Answer, Question, Scope
+from planck.records.outcome import Err, PlanckError
+from planck.records.visible import fit_line
+
+_MAX_RULE = 120
+_SCOPES = {"once": Scope.ONCE, "session": Scope.SESSION, "rule": Scope.RULE}
+_FILES = ("edit", "write")
+
+
+class Asker:
+    """The approver of one session. It waits for as long as the question may; who asks sets the deadline."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self.narrator: Narrator | None = None
+        self.files: WorkspaceFiles | None = None
+        self.workspace = Path()
+
+    async def decide(self, question: Question) -> Answer:
+        refused = Answer(question.id, question.digest, False)
+        request = PermissionRequest(
+            session_id=question.session_id,
+            tool_call=self._describe(question),
+            options=list_options(question),
+        )
+        answer = await self._peer.ask("session/request_permission", request, PermissionResponse)
+        if isinstance(answer, Err) or not isinstance(answer.outcome, Selected):
+            return refused
+        scope = _SCOPES.get(answer.outcome.option_id)
+        if scope is None or (scope is not Scope.ONCE and not question.rule):
+            return refused
+        return Answer(question.id, question.digest, True, scope)
+
+    def _describe(self, question: Question) -> CallDetails:
+        narrator, workspace = self.narrator, str(self.workspace)
+        found = narrator.find_call(question.call_id) if narrator else None
+        tool, args = found or (question.tool, None)
+        worker = narrator.name_worker(question.agent_id) if narrator else ""
+        title = make_title(tool, args) if args is not None else fit_line(question.text, 200)
+        content: list[Content | Diff] = []
+        if tool in _FILES and isinstance(args, dict) and isinstance(path := args.get("path"), str):
+            diff = make_diff(make_absolute(workspace, path), tool, args, self._read(path))
+            content += [diff] if diff else []
+        facts = [question.text, question.adds and f"adds: {question.adds}", f"why: {question.reason}"]
+        content.append(show_text("\n".join(filter(None, facts))))
+        return CallDetails(
+            tool_call_id=question.call_id or question.id,
+            title=f"{worker}: {title}" if worker else title,
+            name=tool,
+            kind=find_kind(tool),
+            status="pending",
+            content=tuple(content),
+            locations=find_locations(workspace, tool, args),
+            raw_input=args,
+            meta=narrator.describe(question.agent_id) if narrator else None,
+        )
+
+    def _read(self, path: str) -> str | None:
+        """What the file holds now; None: there is none, or nothing that could be shown."""
+        if self.files is None:
+            return None
+        data, offset = b"", 0
+        try:
+            while True:
+                part = self.files.read(path, offset)
+                data += part.data
+                if part.next is None or len(data) > 1 << 20:
+                    return data.decode("utf-8", "replace")
+                offset = part.next
+        except PlanckError:
+            return None
+
+
+def list_options(question: Question) -> tuple[PermissionOption, ...]:
+    """Once, this session, from now on, no; the middle two where there is a rule that they would be."""
+    lasting: tuple[PermissionOption, ...] = ()
+    if question.rule:
+        rule = fit_line(question.rule, _MAX_RULE)
+        lasting = (
+            PermissionOption("session", f"Allow for this session: {rule}", "allow_always"),
+            PermissionOption("rule", f"Always allow: {rule}", "allow_always"),
+        )
+    once = PermissionOption("once", "Allow once", "allow_once")
+    return (once, *lasting, PermissionOption("no", "Reject", "reject_once"))
