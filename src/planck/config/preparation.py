@@ -43,6 +43,8 @@ class ToolFiles:
     def _stamps(self) -> tuple[Any, ...]:
         files: list[str] = []
         for folder in self.resources.tool_dirs():
+            if not os.access(folder, os.F_OK):
+                continue
             try:
                 files += sorted(f"{folder}/{name}/TOOL.json" for name in os.listdir(folder))
             except OSError:

@@ -143,6 +143,8 @@ def stamp_skills(places: Iterable[Place]) -> tuple[Any, ...]:
 
 
 def _list_folders(place: Place) -> Iterator[Path]:
+    if not os.access(place.path, os.F_OK):  # most places hold nothing: no exception for each
+        return
     try:
         with os.scandir(place.path) as entries:
             names = sorted(entry.name for entry in entries if not entry.name.startswith("."))

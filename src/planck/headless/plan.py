@@ -17,7 +17,7 @@ from planck.config.rules import RuleBook
 from planck.context.prompt import Place
 from planck.headless.kit import SessionTools
 from planck.peers.peers import Peers
-from planck.permissions.accounts import Accounts
+from planck.permissions.accounts import Accounts, Purse
 from planck.permissions.approver import Approvals, Approver
 from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.budget import UNLIMITED
@@ -117,7 +117,10 @@ class SessionPlan:
         whole = config.budget.amount if config.budget else UNLIMITED
         self.accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
         self.bounds = Bounds(
-            options.max_steps or limits.steps, calls=limits.calls, answer_bytes=limits.answer_bytes
+            options.max_steps or limits.steps,
+            Purse(self.accounts, self.accounts.run),
+            calls=limits.calls,
+            answer_bytes=limits.answer_bytes,
         )
         asked = runtime.approver
         approvals = Approvals(asked, session_id=session_id, clock=runtime.clock) if asked else None

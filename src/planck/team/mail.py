@@ -279,18 +279,13 @@ class Mail:
     def remember(self, facts: Iterable[View]) -> None:
         """Rebuild from the log what is still expected of whom."""
         # Agent by agent, an answer may come before what it answers: so whatever expects one goes first.
-        later: list[View] = []
-        for fact in facts:
-            if isinstance(fact, Envelope):
-                self._follow_root(fact)
-                if fact.kind in (Kind.ASK, Kind.TASK):
+        mail = [fact for fact in facts if isinstance(fact, Envelope | Delivery)]
+        for asked in (True, False):
+            for fact in mail:
+                if (isinstance(fact, Envelope) and fact.kind in (Kind.ASK, Kind.TASK)) is asked:
                     self.expected.apply(fact)
-                else:
-                    later.append(fact)
-            elif isinstance(fact, Delivery):
-                later.append(fact)
-        for fact in later:
-            self.expected.apply(fact)
+        for fact in mail:
+            self._follow_root(fact)
         for envelope in self.expected.open.values():
             if isinstance(envelope.budget, Allowance):
                 self.accounts.reopen(envelope.id, envelope.budget.amount)

@@ -113,7 +113,7 @@ class Tool:
             **({} if "type" in parameters else {"type": "object"}),
             **parameters,
         }
-        self.effect = Effect(effect)
+        self.effect = effect if type(effect) is Effect else Effect(effect)
         self.execute = _as_execute(name, execute)
         self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run)
         self.plans = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
@@ -264,11 +264,11 @@ def make_validator(schema: dict[str, Any]) -> Any:
 
 
 def _as_execute(name: str, function: Native | Closure) -> Execute:
-    match _count_parameters(function):
-        case 2:
-            return cast(Execute, function)
-        case 3:
-            return closure(cast(Closure, function))
+    count = _count_parameters(function)
+    if count == 2:
+        return cast(Execute, function)
+    if count == 3:
+        return closure(cast(Closure, function))
     raise InvalidTool(
         f"the function of {name!r}, {function!r}, must take (args, ctx), or (agent_id, call_id, args): "
         "parameters with a default count too; bind others with functools.partial, or make them keyword-only"

@@ -176,15 +176,13 @@ class Spills:
         return self._folder / f"{call_id}.txt" if plain else None
 
 
+@cache
 def prose(name: str, **limits: object) -> str:
-    """Returns a tool's text with `{limit}` filled in from the constants that the code itself uses."""
-    text = _read_prose(name)
+    """Returns a tool's text with `{limit}` filled in from the constants that the code itself uses.
+
+    Once a process: a server starts sessions by the thousand.
+    """
+    text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
     for key, value in limits.items():
         text = text.replace(f"{{{key}}}", str(value))
     return text
-
-
-@cache
-def _read_prose(name: str) -> str:
-    """Once a process: a server starts sessions by the thousand."""
-    return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
