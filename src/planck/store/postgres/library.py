@@ -85,6 +85,9 @@ class PostgresLibrary:
         if wanted:
             check_name(wanted)
         await self._start()
+        row = await rows.read_row(self.engine.queries, id)
+        if row and row.owner == self.owner and row.head == 0 and row.pooled and id not in self._open:
+            return await self._open_row(row, claimed=True)  # submitted, and claimed by this node
         meta = {**meta, "workspace": os.path.realpath(meta["workspace"])} if "workspace" in meta else meta
         for name in (wanted,) if wanted else new_names(ids):
             made = await rows.create_row(self.engine.queries, id, name, meta, self.owner, self._lease, state)
@@ -117,9 +120,9 @@ class PostgresLibrary:
             raise refuse_unknown(id)
         if (row.owner, row.epoch) != (self.owner, epoch):
             raise rows.refuse_held(row)
-        return await self._open_row(row)
+        return await self._open_row(row, claimed=True)
 
-    async def _open_row(self, row: SessionRow) -> PostgresStore:
+    async def _open_row(self, row: SessionRow, *, claimed: bool = False) -> PostgresStore:
         self._open.add(row.id)
         try:
             mirror, damage = await open_mirror(
@@ -128,7 +131,7 @@ class PostgresLibrary:
         except BaseException:
             self._open.discard(row.id)
             raise
-        store = PostgresStore(self.engine, row.id, row.epoch, mirror)
+        store = PostgresStore(self.engine, row.id, row.epoch, mirror, claimed=claimed)
         store.damage = damage
         return store
 

@@ -12,7 +12,7 @@ from planck.store.store import SessionError, StoreError
 
 _ALIVE = "EXISTS (SELECT FROM nodes n WHERE n.name = s.owner AND n.seen > now() - make_interval(secs => {}))"
 _BEGUN = "s.head > 0 AND s.state <> 'making'"
-_COLUMNS = "s.id, s.project, s.name, s.created, s.head, s.hash, s.epoch, s.owner, s.state, s.meta"
+_COLUMNS = "s.id, s.project, s.name, s.created, s.head, s.hash, s.epoch, s.owner, s.state, s.pooled, s.meta"
 
 
 class SessionRow(NamedTuple):
@@ -25,6 +25,8 @@ class SessionRow(NamedTuple):
     epoch: int
     owner: str | None
     state: str
+    pooled: bool
+    """Nodes take it, and let go of it, by the roster."""
     meta: dict[str, str]
     """All that a log says of itself beside its events."""
 
@@ -102,8 +104,8 @@ async def create_row(
         if await database.read(_CREATE, *values):
             return True
         row = await read_row(database, id)
-        if row and row.owner == owner and row.head == 0:  # the answer to the first try was lost
-            return True
+        if row and row.owner == owner and row.head == 0 and not row.pooled:
+            return True  # the answer to the first try was lost
         if row:
             raise SessionError(ErrorKind.NOT_UNIQUE, f"session {id!r} is already here; delete it, or fork it")
     return False

@@ -47,6 +47,15 @@ MIGRATIONS: tuple[str, ...] = (
         hash bytea PRIMARY KEY, who text NOT NULL, role text NOT NULL, made timestamptz NOT NULL DEFAULT now()
     );
     """,
+    """
+    ALTER TABLE nodes ALTER COLUMN version DROP DEFAULT;
+    ALTER TABLE nodes ALTER COLUMN version TYPE text USING version::text;
+    ALTER TABLE nodes ALTER COLUMN version SET DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN updated timestamptz NOT NULL DEFAULT now();
+    ALTER TABLE sessions ADD COLUMN problem text NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN pooled bool NOT NULL DEFAULT false;
+    ALTER TABLE sessions ADD COLUMN waiting int NOT NULL DEFAULT 0;
+    """,
 )
 """Step n leads from version n to n + 1. Released steps never change."""
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class PostgresStore:
     """The one writer of a log in its epoch; a later epoch refuses all that comes after."""
 
-    def __init__(self, engine: Engine, id: str, epoch: int, mirror: Mirror) -> None:
+    def __init__(self, engine: Engine, id: str, epoch: int, mirror: Mirror, *, claimed: bool = False) -> None:
+        """`claimed`: the roster gave it to this node, and takes it back; else closing it lets go of it."""
         self.id = id
         self.epoch = epoch
         self._engine = engine
@@ -36,6 +37,7 @@ class PostgresStore:
         self._refusal: StoreError | None = None
         """Why nothing is written any more."""
         self._closed = False
+        self._claimed = claimed
         self._settled = asyncio.Event()
         self.damage: Err | None = None
         engine.enter(self)
@@ -181,7 +183,7 @@ class PostgresStore:
         try:
             await finish_blocking(self._mirror.file.close)
         finally:
-            if not self._refusal:
+            if not self._refusal and not self._claimed:
                 await self._engine.queries.read(
                     "UPDATE sessions SET owner = NULL, state = CASE state WHEN 'running' THEN 'idle' "
                     "ELSE state END WHERE id = $1 AND epoch = $2",
