@@ -14,6 +14,7 @@ NAMES = (
     "team",
     "tools",
     "log",
+    "store",
     "sessions",
     "peers",
     "models",
