@@ -1,8 +1,9 @@
 """A member that is another program works in a team like any other: its turn is one prompt of ACP."""
 
+import sys
 from pathlib import Path
 
-from tests.foreign.crew import crew, outputs, plain, recorded
+from tests.foreign.crew import crew, foreign, outputs, plain, recorded
 from tests.teams import ask
 from tests.wire import chat
 
@@ -64,3 +65,16 @@ async def test_what_it_says_and_does_are_events_like_ours(tmp_path: Path) -> Non
             if one["message"]["dialect"] == "acp"
         ]
         assert said == ["hmfirst ", "between last"]
+
+
+async def test_an_agent_on_the_protocols_own_sdk_is_understood(tmp_path: Path) -> None:
+    lead = [chat.calls(ask("guest", "Review it.")), chat.text("done")]
+    member = foreign(sys.executable, str(Path(__file__).with_name("sdk_agent.py")))
+    async with crew(tmp_path, {"lead": lead}, member) as session:
+        await session.run("go")
+        assert await outputs(session) == ["yes; terminal: False; planck"]
+        starts = [one["name"] for one in await recorded(session, "tool_start") if one.get("foreign")]
+        assert starts == ["update_plan", "acp_edit"]
+        [changed] = await recorded(session, "file_changed")
+        assert (changed["path"], changed["before"], changed.get("undoable")) == ("review.txt", None, None)
+    assert (tmp_path / "work" / "review.txt").read_text() == "fine\n"
