@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def foreign(*command: str, name: str = "guest", **acp: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def crew(
     folder: Path,
-    brains: dict[str, Brain],
+    brains: Mapping[str, Brain],
     *members: dict[str, Any],
     mode: str = "workspace",
     environ: dict[str, str] | None = None,

@@ -247,7 +247,8 @@ def prompt(id, params):
     if "log" in SCRIPT:
         with open(SCRIPT["log"], "a") as file:
             file.write(json.dumps(texts) + "\n")
-    for line in texts[-1].splitlines():
+    told = [text for text in texts if not text.startswith(("# You", "[planck: your process"))]
+    for line in "\n".join(told).splitlines():
         if line.startswith("!"):
             perform(line)
     stop = "cancelled" if CANCELLED.is_set() else SCRIPT.get("stop", "end_turn")

@@ -1,5 +1,6 @@
 """Before a team starts: `teams check` tries its foreign members, `doctor` says which there could be."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from planck.records.outcome import PlanckError
 from tests.command import Bench
-from tests.foreign.crew import crew, foreign, open_place, outputs, plain
+from tests.foreign.crew import AGENT, crew, foreign, open_place, outputs, plain
 from tests.teams import Brains, ask, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -100,3 +101,53 @@ async def test_an_imported_session_starts_no_program_that_only_its_author_named(
                 await planck.resume(session.id)
             assert refused.value.err.kind == "permission_denied"
             assert "which no team of yours names" in refused.value.err.message
+
+
+FILE = """---
+name: {name}
+description: Another program.
+acp:
+  command: {command}
+  env: GUEST
+  mode: read-only
+---
+Do what you are told.
+"""
+
+
+async def test_an_agents_file_can_name_a_program_that_is_spawned_or_a_member(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "agents"
+    folder.mkdir(parents=True)
+    for name in ("guest", "helper"):
+        command = f"{sys.executable} -I {AGENT}"
+        (folder / f"{name}.md").write_text(FILE.format(name=name, command=command))
+    spawn = ("spawn_agent", {"type": "helper", "name": "helper"})
+    lead = [
+        chat.calls(spawn),
+        chat.calls(ask("helper", "!env GUEST\n!touch x")),
+        chat.calls(ask("guest", "!say hi")),
+    ]
+    member = {"type": "guest", "provider": "", "model_id": ""}
+    brains = {"lead": [*lead, chat.text("done")]}
+    async with crew(tmp_path, brains, member, environ={"GUEST": "value"}) as session:
+        await session.run("go")
+        helper, guest = await outputs(session)
+        assert helper.startswith('{"GUEST": "value"}x: ')
+        assert guest == "hi"
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+async def test_a_projects_own_file_starts_no_program_until_the_folder_is_trusted(tmp_path: Path) -> None:
+    folder = tmp_path / "work" / ".planck" / "agents"
+    folder.mkdir(parents=True)
+    command = f"{sys.executable} -I {AGENT}"
+    (folder / "guest.md").write_text(FILE.format(name="guest", command=command))
+    lead = [
+        chat.calls(("spawn_agent", {"type": "guest", "name": "guest"})),
+        chat.calls(ask("guest", "!say hi")),
+    ]
+    async with crew(tmp_path, {"lead": [*lead, chat.text("done")]}) as session:
+        await session.run("go")
+        [said] = await outputs(session)
+        assert said.startswith("permission_denied: guest (")
+        assert "this folder is not trusted" in said

@@ -109,11 +109,13 @@ async def test_in_mode_workspace_it_writes_in_the_workspace_alone(tmp_path: Path
 
 @confined
 async def test_it_is_given_the_variables_that_its_file_names_and_a_minimum(tmp_path: Path) -> None:
-    environ = {"GUEST_KEY": "for the guest", "OPENAI_API_KEY": "sk-of-ours", "HOME": str(tmp_path)}
-    member = plain(env=["GUEST_KEY", "NOT_SET"])
-    said = await _hear(tmp_path, "!env GUEST_KEY OPENAI_API_KEY HOME NOT_SET", member, environ=environ)
-    found = json.loads(said)
-    assert found["GUEST_KEY"] == "for the guest"
+    environ = {"GUEST": "for the guest", "OPENAI_API_KEY": "sk-of-ours", "HOME": str(tmp_path)}
+    environ["GUEST_TOKEN"] = "never-to-be-written"
+    member = plain(env=["GUEST", "GUEST_TOKEN", "NOT_SET"])
+    names = "GUEST GUEST_TOKEN OPENAI_API_KEY HOME NOT_SET"
+    found = json.loads(await _hear(tmp_path, f"!env {names}", member, environ=environ))
+    assert found["GUEST"] == "for the guest"
+    assert found["GUEST_TOKEN"] == "[redacted]"  # in the log, where this was read
     assert found["OPENAI_API_KEY"] is None
     assert found["NOT_SET"] is None
     assert found["HOME"] not in (None, str(tmp_path))

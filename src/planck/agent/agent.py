@@ -379,6 +379,7 @@ class Agent:
 
     async def take_seat(self, seat: Seat) -> None:
         """Goes on with another model, from the next call on."""
+        self.spec.check_model_changes()
         await self.scribe.record(ModelChanged(model=seat.model))
         self.spec = msgspec.structs.replace(self.spec, model=seat.model)
         self.seat = seat

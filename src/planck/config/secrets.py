@@ -8,7 +8,8 @@ from planck.config.credentials import SECRETIVE
 HIDDEN = "…"
 
 _WORDS = "|".join((*SECRETIVE, "passphrase", "(?<![a-z])(?:pass|pat|jwt|sig)(?![a-z])"))
-_IS_SECRETIVE = re.compile(_WORDS, re.IGNORECASE).search
+is_secretive = re.compile(_WORDS, re.IGNORECASE).search
+"""Whether a name says that its value is a secret."""
 _IN_TEXT = (
     # a name and a password, or a token alone, before the host of an address
     (r"(?P<keep>\b[a-z][a-z0-9+.-]*://)[^\s/?#'\"]+@", r"\g<keep>" + HIDDEN + "@"),
@@ -56,7 +57,7 @@ def hide(value: Any, name: str = "") -> Any:
     if isinstance(value, list):
         return hide_in_arguments(value)
     if isinstance(value, str) and value:
-        return HIDDEN if _IS_SECRETIVE(name) else hide_in_text(value)
+        return HIDDEN if is_secretive(name) else hide_in_text(value)
     return value
 
 
@@ -79,4 +80,4 @@ def hide_in_arguments(arguments: list[Any]) -> list[Any]:
 
 def _announces_secret(word: str) -> bool:
     option = (word.startswith("-") and "=" not in word) or word.endswith(":")
-    return word.lower() in ("bearer", "basic") or (option and bool(_IS_SECRETIVE(word)))
+    return word.lower() in ("bearer", "basic") or (option and bool(is_secretive(word)))

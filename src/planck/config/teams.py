@@ -18,7 +18,7 @@ from planck.records.amounts import Allowance
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
-from planck.records.specs import FOREIGN, AgentKind, AgentSpec, ForeignSpec, ModelSpec
+from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec
 from planck.workspace.regular import read_regular
 
 _MAX_BYTES = 4 << 20
@@ -144,10 +144,15 @@ def load_team(
             team=file.name or path.parent.name,
             base_prompt=entry.base_prompt,
             budget=entry.budget,
-            acp=replace(entry.acp, source=os.path.realpath(path)) if entry.acp else None,
+            acp=entry.acp and _name_source(entry.acp, path),
         )
         for entry, model in members
     ]
+
+
+def _name_source(foreign: ForeignSpec, path: Path) -> ForeignSpec:
+    """A kind's is the file of that kind."""
+    return foreign if foreign.source else replace(foreign, source=os.path.realpath(path))
 
 
 def _refuse_untrusted(path: Path, file: TeamFile) -> None:
@@ -232,6 +237,9 @@ def _find_kind(entry: MemberEntry, kinds: Mapping[str, AgentKind]) -> AgentKind 
 def _take_kind(entry: MemberEntry, kind: AgentKind | None) -> MemberEntry:
     if kind is None:
         return entry
+    if kind.acp:
+        described = entry.description or kind.description
+        return replace(entry, description=described, system_prompt=kind.system_prompt, tools=[], acp=kind.acp)
     return replace(
         entry,
         description=entry.description or kind.description,
@@ -244,8 +252,8 @@ def _take_kind(entry: MemberEntry, kind: AgentKind | None) -> MemberEntry:
 def _resolve_model(
     entry: MemberEntry, resolve: ResolveMember, lead: ModelSpec, kind: AgentKind | None = None
 ) -> ModelSpec:
-    if entry.acp:  # which one it uses, and at what price, is not known
-        return ModelSpec(FOREIGN, Path(entry.acp.command[0]).name)
+    if foreign := entry.acp or (kind and kind.acp):
+        return foreign.model
     inherits = entry.type == "orchestrator" or not entry.provider
     model = ((kind and kind.model) or lead) if inherits else _resolve_own(entry, resolve)
     return replace(model, params={**model.params, **entry.opts}) if entry.opts else model

@@ -13,6 +13,7 @@ it grants more than whoever starts the agent has.
 """
 
 import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +23,8 @@ import msgspec
 from planck.context import frontmatter
 from planck.context.commands import CommandPlace, list_markdown, read_markdown
 from planck.context.texts import MAX_BYTES
+from planck.records.authority import Mode
+from planck.records.specs import ForeignSpec
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MAX_AGENTS = 500
@@ -39,6 +42,8 @@ class AgentFile(msgspec.Struct, frozen=True):
     skills: tuple[str, ...]
     file: Path
     scope: Literal["project", "home"]
+    acp: ForeignSpec | None = None
+    """The program that it is, in the place of a model and tools of ours."""
 
 
 class AgentCatalog(msgspec.Struct, frozen=True):
@@ -78,6 +83,9 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
     if not _NAME.fullmatch(name):  # a display name: the file's own is the one to call it by
         name = file.stem
     tools, without = _read_tools(fields)
+    acp = _read_foreign(fields.get("acp"), file)
+    if isinstance(acp, str):
+        return acp
     return AgentFile(
         name,
         described,
@@ -88,7 +96,24 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
         tuple(_list(fields.get("skills")) or ()),
         file,
         place.scope,
+        acp,
     )
+
+
+def _read_foreign(value: Any, file: Path) -> ForeignSpec | str | None:
+    """`acp: goose acp`, or a map of `command`, `env`, `mode` and `network`; why it is none of these."""
+    if not value:
+        return None
+    given = value if isinstance(value, dict) else {"command": _join(value)}
+    try:
+        command = shlex.split(given.get("command", "").strip("[]").replace(",", " "))
+        mode = given.get("mode") or None
+        network = str(given.get("network", "true")).lower() not in ("false", "no")
+        env = tuple(_list(given.get("env", "").strip("[]")) or ())
+        foreign = ForeignSpec(tuple(command), env, Mode(mode) if mode else None, network, str(file.resolve()))
+    except ValueError as problem:
+        return f"acp: {problem}"
+    return foreign if command else "acp has no `command`; give one like `goose acp`"
 
 
 def _read_tools(fields: dict[str, Any]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

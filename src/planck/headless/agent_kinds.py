@@ -34,6 +34,10 @@ async def make_lead(
             ErrorKind.NOT_FOUND, f"no agent {name!r}{hint}; one is a file: .planck/agents/{name}.md"
         )
     kind = kinds[name]
+    if kind.acp:
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS, f"{name} is another program, which can't lead; make it a member of a team"
+        )
     own = model if chosen and model else kind.model or model or await runtime.providers.choose()
     return AgentSpec(
         id=runtime.ids.new(),
@@ -58,6 +62,7 @@ def _make_kind(file: AgentFile, runtime: Runtime, lead: ModelSpec | None, tools:
         file.skills,
         # What a folder that nobody trusts may not choose is who is paid.
         _choose_model(file.model, runtime, lead) if trusted else None,
+        file.acp,  # whether its file may start anything is looked at when it would be
     )
 
 

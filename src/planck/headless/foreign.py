@@ -24,6 +24,7 @@ from planck.acp.foreign_turn import ForeignCall, ForeignTurn
 from planck.acp.methods import McpServer
 from planck.agent.agent import Kit
 from planck.agent.seat import Seat
+from planck.config.secrets import is_secretive
 from planck.context.compaction import Room
 from planck.headless.foreign_check import make_environment
 from planck.headless.plan import SessionPlan
@@ -278,6 +279,8 @@ class ForeignHost:
                 detail = f"acp.env names {name}, which is not set"
                 missing = Status(component=FOREIGN, name=self._spec.name, state="notice", detail=detail)
                 self._scribe.publish(missing)
+            elif is_secretive(name):  # what it was given for itself is not for the log either
+                self._plan.runtime.providers.keyring.learn(environ[name])
         return make_environment(self._acp, environ, confined=self._rights is not None)
 
     def _find_owner(self) -> tuple[int, int] | None:

@@ -158,11 +158,6 @@ class OpenSession:
         `effort`: how much it thinks, where the model can be told.
         """
         member = self._member(agent)
-        if member.spec.acp:
-            raise PlanckError(
-                ErrorKind.INVALID_ARGS,
-                f"{member.name} is another program, whose model is its own; change it in its own settings",
-            )
         model = self._providers.resolve(name)
         if effort:
             model = msgspec.structs.replace(model, params={**model.params, "effort": effort})

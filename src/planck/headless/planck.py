@@ -291,7 +291,13 @@ class Planck:
         author named."""
         from planck.config.addresses import find_stranger
 
-        known = {replace(one, source="") for one in teams.list_foreign(self._trusted_team_dirs())}
+        files = [
+            one.acp
+            for one in self.resources.agents().agents.values()
+            if one.acp and (one.scope == "home" or self.trust.holds)
+        ]
+        named = (*files, *teams.list_foreign(self._trusted_team_dirs()))
+        known = {replace(one, source="") for one in named}
         for one in log.foreign():
             if replace(one, source="") not in known:
                 raise SessionError(

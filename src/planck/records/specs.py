@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from planck.records.amounts import Allowance
 from planck.records.authority import Authority, Mode
+from planck.records.outcome import ErrorKind, PlanckError
 
 
 class ToolSpec(msgspec.Struct, frozen=True, gc=False):
@@ -63,6 +64,11 @@ class ForeignSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
     """The file that names it."""
 
+    @property
+    def model(self) -> ModelSpec:
+        """What stands in the place of one: which it uses, and at what price, is not known."""
+        return ModelSpec(FOREIGN, self.command[0].rpartition("/")[2])
+
 
 FOREIGN = "acp"
 """In the place of a provider: the model of a foreign agent is its own business."""
@@ -95,6 +101,12 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     acp: ForeignSpec | None = None
     """None: one of ours."""
 
+    def check_model_changes(self) -> None:
+        """Raises for an agent whose model is none of ours to change."""
+        if self.acp:
+            text = f"{self.name} is another program, whose model is its own; change it in its settings"
+            raise PlanckError(ErrorKind.INVALID_ARGS, text)
+
 
 class AgentKind(msgspec.Struct, frozen=True):
     """What a file says of an agent that may be started: as a worker, a member or the orchestrator."""
@@ -107,6 +119,7 @@ class AgentKind(msgspec.Struct, frozen=True):
     skills: tuple[str, ...] = ()
     model: ModelSpec | None = None
     """None: as whoever starts it."""
+    acp: ForeignSpec | None = None
 
 
 _Count = Annotated[int, Meta(ge=1)]

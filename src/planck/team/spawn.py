@@ -103,7 +103,10 @@ async def spawn(
     if isinstance(budget, Err):
         return budget
     kind = grants.kinds.get(args["type"])
-    if args["provider"] or kind is None:
+    if kind is not None and kind.acp:
+        model: ModelSpec | Err = kind.acp.model
+        args = {**args, "tools": [], "skills": []}
+    elif args["provider"] or kind is None:
         model = await _choose_model(args, grants, ctx)
     else:
         model = kind.model or caller.spec.model
@@ -132,6 +135,7 @@ async def spawn(
         # Recorded with the worker: whatever the grant was, no more than its creator may.
         authority=grant(parent, "worker", (*TEAM_TOOLS, *tools), skills) if parent else None,
         budget=budget,
+        acp=kind.acp if kind else None,
     )
     # No await between this check and the admission in add(): two calls can't both find the name free.
     if taken := team.find_clash(spec):
