@@ -346,6 +346,15 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     _get("/doctor", "run_doctor", "What works here and what does not.", shapes.Doctor),
     _get("/config", "read_config", "The configuration in force, without secrets.", dict[str, Any]),
+    _get("/config/origins", "explain_config", "Where each value of it comes from.", shapes.AnyPage),
+    _post(
+        "/setup",
+        "set_up",
+        "Tries a model with a key, and keeps both as the user's own if it answers.",
+        shapes.SetUpResult,
+        body=shapes.SetUp,
+        errors=(ErrorKind.WRITE_FAILED, ErrorKind.AUTH_WRITE_FAILED),
+    ),
     _get("/notices", "list_notices", "What the user should know of the place.", shapes.Notices),
     _get("/metrics", "read_metrics", "Counts for Prometheus.", str, stream=("text/plain",)),
 )

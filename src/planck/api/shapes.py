@@ -338,6 +338,24 @@ class TestModel(Body, frozen=True, kw_only=True):
     model: Word = ""
 
 
+class SetUp(Body, frozen=True, kw_only=True):
+    """A vendor by its name; or any other name, with the address of a server that speaks as OpenAI does."""
+
+    provider: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    model: Word = ""
+    """Empty: the vendor's default."""
+    base_url: Annotated[str, Meta(pattern=r"^(https?://[^\s@]{1,2000})?$")] = ""
+    key: Annotated[str, Meta(pattern=r"^[!-~]{0,4096}$")] = ""
+    """It is kept, and never answered."""
+
+
+class SetUpResult(Shape, frozen=True, kw_only=True):
+    ok: bool
+    """False: nothing was kept."""
+    model: str
+    error: Problem | None = None
+
+
 class TeamEntry(Shape, frozen=True, kw_only=True):
     alias: str
     path: str

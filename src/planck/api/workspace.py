@@ -11,9 +11,12 @@ from planck.api import shapes
 from planck.api.errors import ApiError
 from planck.api.exchange import Call
 from planck.headless import (
+    Candidate,
     Planck,
+    Setup,
     ToolBox,
     WorkspaceFiles,
+    explain_config,
     list_teams,
     read_team,
     run_checks,
@@ -22,6 +25,8 @@ from planck.headless import (
 from planck.records.outcome import ErrorKind, PlanckError
 
 T = TypeVar("T")
+
+VENDORS = ("anthropic", "openai", "google")
 
 
 class WorkspaceHandlers:
@@ -108,6 +113,36 @@ class WorkspaceHandlers:
 
     async def read_config(self, call: Call) -> dict[str, object]:
         return show_config(self._planck.config)
+
+    async def explain_config(self, call: Call) -> shapes.AnyPage:
+        origins = explain_config(self._planck.resources.loaded)
+        return shapes.AnyPage(items=tuple(msgspec.to_builtins(origin) for origin in origins))
+
+    async def set_up(self, call: Call) -> shapes.SetUpResult:
+        """Writes nothing untried. A vendor's name keeps its address: its other keys would follow."""
+        body: shapes.SetUp = call.body
+        vendor = body.provider in VENDORS
+        if vendor == bool(body.base_url):
+            raise ApiError(
+                400,
+                ErrorKind.INVALID_ARGS,
+                f"use one of {', '.join(VENDORS)} without an address, or another name with one",
+            )
+        project = self._planck.project
+        async with Setup(project.home, project.environ) as setup:
+            setup.check_home()
+            model = body.model or (setup.default_model(body.provider) if vendor else "")
+            if not model:
+                raise ApiError(400, ErrorKind.INVALID_ARGS, "name a model of this server")
+            candidate = Candidate(body.provider, model, body.base_url, body.key)
+            tested = await setup.test(candidate)
+            if tested.error is None:
+                await asyncio.to_thread(lambda: [*setup.keep(candidate)])
+                self._planck.resources.refresh()
+        if not tested.error:
+            return shapes.SetUpResult(ok=True, model=candidate.label)
+        said = {name: tested.error[name] for name in ("kind", "message")}
+        return shapes.SetUpResult(ok=False, model=candidate.label, error=shapes.Problem(**said, details={}))
 
     async def list_notices(self, call: Call) -> shapes.Notices:
         return shapes.Notices(items=self._planck.notices)

@@ -73,7 +73,7 @@ export function mountOffline(root, {events, session = {}}) {
 function Offline({room, session, tab, choose, tick, words, facts}) {
   return html`<div class="app"><header class="topbar"><div class="where"><h1 class="session-name"><bdi>${seen(room.board.name || session.name || room.board.id)}</bdi></h1></div>
     <nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation'].map((one) => html`<button key=${one} aria-current=${tab === one ? 'page' : undefined} onClick=${() => choose(one)}>${t(`nav.${one}`)}</button>`)}</nav></header>
-    <main class="main">${tab === 'team' ? html`<${TeamView} room=${room} now=${Date.parse(room.board.updated)} act=${null} tick=${tick} />` : html`<${ConversationView} room=${room} now=${Date.parse(room.board.updated)} act=${null} words=${words} facts=${facts} />`}</main></div>`;
+    <main class="main">${tab === 'team' ? html`<${TeamView} room=${room} now=${Date.parse(room.board.updated)} act=${null} tick=${tick} words=${words} facts=${facts} />` : html`<${ConversationView} room=${room} now=${Date.parse(room.board.updated)} act=${null} words=${words} facts=${facts} />`}</main></div>`;
 }
 
 class App extends Component {
@@ -99,7 +99,7 @@ function Screen({state, act}) {
     return html`<${View} state=${state} act=${act} />`;
   }
   const base = `#/s/${room.id}`;
-  if (route.tab === 'team') return html`<${TeamView} key=${room.id} room=${room} now=${now} act=${act} models=${state.models.items} base=${base} tick=${room.lanes} />`;
+  if (route.tab === 'team') return html`<${TeamView} key=${room.id} room=${room} now=${now} act=${act} models=${state.models.items} base=${base} tick=${room.lanes} words=${room.words} facts=${room.facts} />`;
   if (route.tab === 'changes') return html`<${ChangesView} key=${room.id} room=${room} act=${act} params=${route.params} />`;
   return html`<${ConversationView} key=${room.id} room=${room} now=${now} act=${act} seq=${route.seq} agent=${route.params.agent || ''} base=${base} words=${room.words} facts=${room.facts} />`;
 }

@@ -25,7 +25,7 @@ export function addBlock(blocks, event) {
   const base = {seq, ts, agent: agent || '', turn};
   switch (type) {
     case 'message':
-      blocks.push({...base, kind: data.from === 'user' ? 'prompt' : 'mail', id: String(data.id), mail: String(data.kind),
+      blocks.push({...base, kind: data.from !== 'user' ? 'mail' : data.origin && data.origin !== 'user' ? 'told' : 'prompt', id: String(data.id), mail: String(data.kind),
         from: String(data.from), to: String(data.to), text: String(data.text ?? ''), origin: data.origin,
         images: Array.isArray(data.images) ? data.images.length : 0});
       return '';

@@ -18,9 +18,9 @@ export function orderRows(board) {
   return board.agents.map((row, at) => [rank(row), at, row]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((one) => one[2]);
 }
 
-export function Lanes({board, events, tick, now, until, selected, select, jump, dark}) {
+export function Lanes({board, events, tick, now, until, selected, select}) {
   const rows = orderRows(board);
-  const dense = rows.length > 10;
+  const dense = rows.length > 10 && innerWidth > 900;
   const height = dense ? 32 : 44;
   const box = useRef(null);
   const [width, setWidth] = useState(720);
@@ -34,7 +34,7 @@ export function Lanes({board, events, tick, now, until, selected, select, jump, 
     return () => watch.disconnect();
   }, []);
   const order = rows.map((row) => row.id).join();
-  const drawing = useMemo(() => draw({board, events, rows, height, width, view, until}), [tick, order, width, view, until, height]);
+  const drawing = useMemo(() => draw({board, events, rows, height, width, view, until, selected}), [tick, order, width, view, until, height, selected]);
   useEffect(() => setView({from: 0, to: 1}), [board.id]);
 
   const zoom = (event) => {
@@ -60,11 +60,11 @@ export function Lanes({board, events, tick, now, until, selected, select, jump, 
         <div class="axis" aria-hidden="true"></div>
         ${rows.map((row, at) => html`<button key=${row.id} data-stop class=${`lane-name${selected === row.id ? ' on' : ''}${row.status === 'ended' ? ' over' : ''}`}
           aria-pressed=${selected === row.id} tabindex=${selected === row.id || (!selected && at === 0) ? 0 : -1} onClick=${() => select(row.id)}>
-          <${Badge} board=${board} id=${row.id} /><span class="lane-words"><${Name} board=${board} id=${row.id} length=${dense ? 18 : 24} />
+          <${Badge} board=${board} id=${row.id} /><span class="lane-words"><${Name} board=${board} id=${row.id} length=${dense ? 15 : 24} />
           <${AgentState} board=${board} row=${row} now=${now} /></span></button>`)}
       </div>
       <div class="lanes-box" ref=${box} tabindex="0" role="group" aria-label=${t('lanes.label')} onKeyDown=${zoom}
-        onPointerMove=${point} onPointerLeave=${() => setTold('')} onClick=${() => drawing.seq && jump?.(drawing.seq)}>
+        onPointerMove=${point} onPointerLeave=${() => setTold('')}>
         ${drawing.svg}
       </div>
     </div>
@@ -90,7 +90,7 @@ function Words({board, rows, now, arrows}) {
     <tbody>${arrows.slice(-20).map((one) => html`<tr key=${one.seq}><td>${time(one.at)}</td><td>${seen(nameOf(board, one.from))}</td><td>${seen(nameOf(board, one.to))}</td><td>${seen(one.kind)}</td></tr>`)}</tbody></table></div>`;
 }
 
-function draw({board, events, rows, height, width, view, until}) {
+function draw({board, events, rows, height, width, view, until, selected}) {
   const {lanes, arrows: all, start, end} = traceLanes(events);
   const arrows = all.slice(-ARROWS);
   const cut = all.length > ARROWS ? arrows[0].at : start;
@@ -143,12 +143,12 @@ function draw({board, events, rows, height, width, view, until}) {
     const at = x(one.at);
     const to = y.has(one.to) ? AXIS + middle(one.to) : null;
     if (to === null) return null;
-    const from = one.from === 'user' ? AXIS + 2 : y.has(one.from) ? AXIS + middle(one.from) : null;
+    const from = one.from === 'user' ? to - height / 2 - 2 : y.has(one.from) ? AXIS + middle(one.from) : null;
     if (from === null) return null;
     const down = to > from ? 1 : -1;
     const stop = to - down * (tall / 2);
     const begin = one.from === 'user' ? from : from + down * (tall / 2);
-    return html`<g class=${`arrow ${one.from === 'user' ? 'prompt' : one.kind}`} key=${one.seq}><path d=${`M${at.toFixed(1)} ${begin}V${stop - down * 5}`} />
+    return html`<g class=${`arrow ${one.from === 'user' ? 'prompt' : one.kind}${selected && selected !== one.from && selected !== one.to ? ' dim' : ''}`} key=${one.seq}><path d=${`M${at.toFixed(1)} ${begin}V${stop - down * 5}`} />
       <path class="head" d=${`M${(at - 3.5).toFixed(1)} ${stop - down * 6}h7l-3.5 ${down * 6}z`} /></g>`;
   });
 
@@ -174,7 +174,7 @@ function draw({board, events, rows, height, width, view, until}) {
       : bar.kind === 'asks' ? `${t('state.asks')} ${brief(bar.word, 40)}` : bar.kind === 'work' ? t('state.thinking') : brief(bar.word, 40);
     return `${brief(row.name, 40)} · ${word} · ${span(bar.to - bar.from)} · ${at}`;
   };
-  return {svg, arrows, tell, seq: 0};
+  return {svg, arrows, tell};
 }
 
 function makeTicks(scale, view, x, past, width) {

@@ -46,7 +46,7 @@ export function traceLanes(events) {
   for (const event of events) {
     at = Math.max(at, Date.parse(event.ts) || at);
     const {agent_id: agent, type, data} = event;
-    if (type === 'message') {
+    if (type === 'message' && (data.from !== 'user' || !data.origin || data.origin === 'user')) {
       arrows.push({seq: event.seq, at, from: String(data.from), to: String(data.to), kind: String(data.kind)});
       if (data.from !== 'user') laneOf(String(data.from));
     }

@@ -40,7 +40,7 @@ export function ChangesView({room, act, params}) {
   if (list.status === 'loading') return html`<div class="pad"><${Skeleton} lines=${6} /></div>`;
   if (list.status === 'error') return html`<div class="pad"><${Problem} problem=${list.problem} retry=${load} /></div>`;
   if (!list.items.length) return html`<${Empty} words=${t('changes.empty')}><a class="button" href=${`#/s/${room.id}/conversation`}>${t('nav.conversation')}</a></${Empty}>`;
-  const at = groups.find(([key]) => key === chosen) || groups[groups.length - 1];
+  const at = groups.find(([key]) => key === chosen) || groups.filter(([key]) => key !== 'user').pop() || groups[0];
   const [key, items] = at;
   const shown = items.find((item) => `${item.call_id}/${item.path}` === file) || items[items.length - 1];
   const ids = new Map(room.board.agents.map((row) => [row.name, row.id]));
@@ -48,7 +48,7 @@ export function ChangesView({room, act, params}) {
   return html`<div class="changes"><section class="changes-list" aria-label=${t('nav.changes')}>
     <div class="segmented" role="group" aria-label=${t('changes.by')}>${GROUPS.map((one) => html`<button key=${one} aria-pressed=${by === one} onClick=${() => { setBy(one); setChosen(null); setFile(null); }}>${t(`changes.by.${one}`)}</button>`)}</div>
     <div onKeyDown=${moveFocus}>${groups.map(([value, all], index) => html`<div class="change-group" key=${value}><button class=${`change-head${value === key ? ' on' : ''}`} data-stop tabindex=${value === key ? 0 : -1} aria-pressed=${value === key} onClick=${() => { setChosen(value); setFile(null); }}>
-      ${by === 'agent' && html`<${Badge} board=${room.board} id=${ids.get(value) || 'user'} />`}<bdi class="grow strong">${title(value, all[0])}</bdi><span class="muted num">${t('count.files', {n: new Set(all.map((one) => one.path)).size})} ${exact(new Set(all.map((one) => one.path)).size)}</span></button>
+      ${by === 'agent' && html`<${Badge} board=${room.board} id=${ids.get(value) || 'user'} />`}<bdi class="grow strong">${title(value, all[0])}</bdi><span class="muted num">${t('changes.files', {n: new Set(all.map((one) => one.path)).size})}</span></button>
       ${value === key && html`<ul class="plain">${all.map((item) => html`<li key=${`${item.call_id}/${item.path}`}><button class=${`change-file${item === shown ? ' on' : ''}`} data-stop tabindex="-1" aria-pressed=${item === shown} onClick=${() => setFile(`${item.call_id}/${item.path}`)}>
         <span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 34)}</span>${item.undone && html`<span class="muted">${t('changes.undone')}</span>`}${item.undoes.length > 0 && html`<span class="muted">${t('changes.undo')}</span>`}<span class="num changed"><span class="plus">+${exact(item.added)}</span> <span class="minus">−${exact(item.removed)}</span></span></button></li>`)}</ul>`}</div>`)}</div></section>
     <section class="changes-diff" aria-label=${seen(shown.path)}><header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${brief(shown.agent === 'user' ? t('you') : shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})}</span></header>

@@ -11,7 +11,8 @@ import {isBusy, nameOf} from '../parts/status.js';
 const DRAWN = 160;
 const STEP = 80;
 const NEAR = 60;
-const TEAM_TOOLS = new Set(['ask_agent', 'delegate_task', 'send_response']);
+const TEAM_TOOLS = new Set(['ask_agent', 'delegate_task', 'send_response']); // their words stand in the messages
+const READERS = new Set(['read', 'glob', 'grep', 'list_dir', 'load_skill', 'list_skills', 'list_team', 'list_models']);
 
 export function ConversationView({room, now, act, seq = null, agent = '', base = '', words, facts}) {
   const [only, setOnly] = useState(agent);
@@ -28,23 +29,23 @@ export function ConversationView({room, now, act, seq = null, agent = '', base =
       <button class="chip" aria-pressed=${!only} onClick=${() => setOnly('')}>${t('conv.all')}</button>
       ${chips.map((row) => html`<button class="chip" key=${row.id} aria-pressed=${only === row.id} onClick=${() => setOnly(only === row.id ? '' : row.id)}><${Badge} board=${board} id=${row.id} /><${Name} board=${board} id=${row.id} length=${18} /></button>`)}</div>
       <input id="find" type="search" value=${find} placeholder=${t('conv.find')} aria-label=${t('conv.find')} onInput=${(event) => setFind(event.target.value)} /></div>
-    <${Thread} room=${room} board=${board} facts=${facts} words=${words} only=${only} find=${find} seq=${seq} act=${act} base=${base} />
+    <${Thread} room=${room} board=${board} facts=${facts} words=${words} only=${only} find=${find} seq=${seq} act=${act} />
     ${act && html`<${Composer} busy=${busy} agents=${board.agents.filter((row) => row.status !== 'ended')} to=${to} choose=${setTo} send=${(text, options) => act.prompt(text, options)} />`}
   </div>`;
 }
 
 function isShown(block, only, find) {
-  if (block.kind === 'turn') return false;
+  if (block.kind === 'turn' || (block.kind === 'call' && TEAM_TOOLS.has(block.name) && block.end?.ok && !find)) return false;
   if (block.kind === 'end' && block.status === 'completed' && !block.shown) return false;
   if (only && block.agent !== only && block.from !== only && block.to !== only) return false;
   if (!find) return true;
   return `${block.text || ''}\n${block.name || ''}\n${block.subject || ''}\n${block.end?.output || ''}`.toLowerCase().includes(find);
 }
 
-function Thread({room, board, facts, words, only, find, seq, act, base}) {
+export function Thread({room, board, facts, words, only = '', find = '', seq = null, act, blocks = room.blocks}) {
   const needle = find.trim().toLowerCase();
   const lead = board.agents[0]?.id;
-  const shown = useMemo(() => room.blocks.filter((block) => isShown(block, only, needle) || (block.kind === 'end' && block.agent === lead && !needle && !only)), [facts, only, needle, room]);
+  const shown = useMemo(() => blocks.filter((block) => isShown(block, only, needle) || (block.kind === 'end' && block.agent === lead && !needle && !only)), [facts, only, needle, blocks]);
   const [range, setRange] = useState({from: null, to: null}); // of `shown`; null: its newest
   const box = useRef(null);
   const stuck = useRef(true);
@@ -53,7 +54,9 @@ function Thread({room, board, facts, words, only, find, seq, act, base}) {
   const from = Math.max(0, range.from === null ? end - DRAWN : Math.min(range.from, end));
   const target = useRef(null);
 
-  useEffect(() => { setRange({from: null, to: null}); stuck.current = true; }, [only, needle, room]);
+  const asked = shown.reduce((last, block) => (block.kind === 'prompt' ? block.seq : last), 0);
+  // Who has just said something wants to see what comes of it.
+  useEffect(() => { if (target.current === null) { setRange({from: null, to: null}); stuck.current = true; } }, [only, needle, room, asked]);
   useEffect(() => {
     if (seq === null) return;
     target.current = seq;
@@ -68,7 +71,7 @@ function Thread({room, board, facts, words, only, find, seq, act, base}) {
       const found = current.querySelector(`[data-seq="${shown[at]?.seq}"]`);
       if (found) {
         target.current = null;
-        found.scrollIntoView({block: 'center'});
+        current.scrollTop += found.getBoundingClientRect().top - current.getBoundingClientRect().top - current.clientHeight / 3;
         found.classList.add('found');
         found.querySelector('a,button,[tabindex]')?.focus({preventScroll: true});
       } else if (at >= 0) setRange({from: Math.max(0, at - STEP), to: at + STEP});
@@ -113,7 +116,7 @@ function Thread({room, board, facts, words, only, find, seq, act, base}) {
 
 // Drawn again only when the block itself is another one: names and hues of agents do not change.
 const Block = memo(({block, all: board, act, room, live}) => {
-  const View = {prompt: Prompt, mail: Mail, said: Said, call: Call, end: End, note: Note}[block.kind];
+  const View = {prompt: Prompt, told: Told, mail: Mail, said: Said, call: Call, end: End, note: Note}[block.kind];
   return View ? html`<${View} block=${block} board=${board} act=${act} room=${room} live=${live} />` : null;
 });
 Block.prototype.shouldComponentUpdate = function changed(next) {
@@ -138,6 +141,11 @@ function Prompt({block, board, act, room}) {
     ${editing ? html`<form class="edit" onSubmit=${save}><label class="hidden" for=${`edit-${block.seq}`}>${t('conv.edit')}</label><textarea id=${`edit-${block.seq}`} rows="4" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
       <p class="muted">${t('conv.editHint')}</p><div class="row end"><button type="button" onClick=${() => setEditing(false)}>${t('cancel')}</button><button class="primary" disabled=${!text.trim()}>${t('conv.goOn')}</button></div></form>`
       : html`<div class="prose pre">${seen(block.text)}</div>`}${block.images > 0 && html`<p class="muted">${t('conv.images', {n: block.images})}</p>`}</div></article>`;
+}
+
+// What the runtime, or a hook, said in the user's place.
+function Told({block, board}) {
+  return html`<article class=${`block note${gone(block)}`} data-seq=${block.seq}><span class="mark" aria-hidden="true">·</span><span>${t('note.told', {name: brief(nameOf(board, block.to), 30)})} ${brief(block.text, 400)} <${Time} ts=${block.ts} /></span></article>`;
 }
 
 function Mail({block, board}) {
@@ -167,8 +175,7 @@ function Call({block, board, act, live}) {
   const counted = rows && countRows(rows);
   const mark = !end ? '●' : end.ok ? '✓' : '✗';
   const output = end ? plain(end.output) : plain(live);
-  const team = TEAM_TOOLS.has(block.name);
-  const pathless = Boolean(rows);
+  const quiet = end?.ok && (rows || TEAM_TOOLS.has(block.name) || block.name === 'update_plan');
   const waiting = asked && !asked.decision && !end;
   const facts = [end && end.ms >= 100 && took(end.ms), end && end.exit !== null && end.exit !== 0 && t('call.exit', {code: end.exit}), end?.error].filter(Boolean);
   return html`<article class=${`block call${gone(block)}${end && !end.ok ? ' bad' : ''}${!end ? ' open' : ''}`} data-seq=${block.seq}><div class="block-body">
@@ -179,7 +186,7 @@ function Call({block, board, act, live}) {
       ${waiting && html`<span class="state asks"><span aria-hidden="true">▲</span> ${t('state.asks')}</span>${act && html`<a class="button ask" href="#/inbox">${t('answer')}</a>`}`}</header>
     ${rows && html`<details><summary>${t('diff')}</summary><${Diff} rows=${rows} /></details>`}
     ${block.name === 'bash' && block.subject.length > 100 && html`<details><summary>${t('call.command')}</summary><pre class="output" tabindex="0">${seen(block.args?.command || '')}</pre></details>`}
-    ${output && !(pathless && end?.ok) && !(team && end?.ok) && html`<${Folded} text=${output} label=${t('call.output')} />`}
+    ${output && !quiet && (end?.ok && READERS.has(block.name) ? html`<details><summary>${t('call.outputShort')}</summary><${Folded} text=${output} lines=${12} tail=${false} label=${t('call.output')} /></details>` : html`<${Folded} text=${output} label=${t('call.output')} />`)}
     ${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div></article>`;
 }
 
@@ -187,7 +194,7 @@ function End({block, board}) {
   const bad = block.status !== 'completed';
   const {began} = block;
   const parts = [known('turn', block.status), began && t('conv.steps', {n: began.steps}), began && t('tokens', {n: short(began.tokens)}), began && began.cost !== null && money(began.cost), began && took(Date.parse(block.ts) - Date.parse(began.ts))].filter(Boolean);
-  return html`<article class=${`block end${bad ? ' bad' : ''}${gone(block)}`} data-seq=${block.seq}><span class="rule" aria-hidden="true"></span><span class="end-words num">${bad && html`<span aria-hidden="true">✗ </span>`}${bad && `${brief(nameOf(board, block.agent), 24)} · `}${parts.join(' · ')}</span><span class="rule" aria-hidden="true"></span></article>`;
+  return html`<article class=${`block turn-end${bad ? ' bad' : ''}${gone(block)}`} data-seq=${block.seq}><span class="rule" aria-hidden="true"></span><span class="end-words num">${bad && html`<span aria-hidden="true">✗ </span>`}${bad && `${brief(nameOf(board, block.agent), 24)} · `}${parts.join(' · ')}</span><span class="rule" aria-hidden="true"></span></article>`;
 }
 
 function Note({block, board}) {

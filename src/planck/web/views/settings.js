@@ -22,7 +22,7 @@ export function SettingsView({state, act}) {
 
 // Tried before anything is kept; a key goes to the server once and never comes back.
 function Setup({state, act}) {
-  const none = state.models.status === 'ready' && !state.models.items.some((one) => one.current);
+  const none = state.models.status === 'ready' && !state.models.items.some((one) => one.current || one.has_key || one.source !== 'catalog');
   const [open, setOpen] = useState(false);
   const [provider, setProvider] = useState('anthropic');
   const [names, setNames] = useState([]);
@@ -36,7 +36,7 @@ function Setup({state, act}) {
     const given = Object.fromEntries(new FormData(form));
     setBusy(true);
     setResult(null);
-    const body = {provider: other ? given.name : provider, model: given.model, ...(given.key ? {key: given.key} : {}), ...(other ? {base_url: given.base_url} : {})};
+    const body = {provider: other ? given.name : provider, ...(given.model ? {model: given.model} : {}), ...(given.key ? {key: given.key} : {}), ...(other ? {base_url: given.base_url} : {})};
     const problem = await act.attempt(async () => {
       const answer = await post('/setup', body);
       setResult(answer);
@@ -51,10 +51,10 @@ function Setup({state, act}) {
   if (!none && !open) return html`<section><h2>${t('setup.title')}</h2><p>${t('setup.have')} <span class="code strong">${brief(state.models.items.find((one) => one.current)?.id || '', 60)}</span></p><button onClick=${() => setOpen(true)}>${t('setup.change')}</button></section>`;
   const offered = names.filter((one) => one.provider === provider);
   return html`<section class="setup"><h2>${none ? t('setup.first') : t('setup.title')}</h2><p class="muted">${t('setup.words')}</p><form onSubmit=${submit}>
-    <${Field} label=${t('setup.provider')}><select value=${provider} onChange=${(event) => setProvider(event.target.value)}>${VENDORS.map((one) => html`<option key=${one} value=${one}>${known('vendor', one)}</option>`)}<option value="other">${t('setup.other')}</option></select></${Field}>
+    <${Field} label=${t('setup.provider')}><select value=${provider} onChange=${(event) => setProvider(event.target.value)}>${VENDORS.map((one) => html`<option key=${one} value=${one}>${known('vendor', one)}</option>`)}<option value="other">${t('setup.another')}</option></select></${Field}>
     ${other && html`<${Field} label=${t('setup.name')}><input name="name" required pattern="[A-Za-z0-9_\\-]{1,64}" autocomplete="off" /></${Field}><${Field} label=${t('setup.address')} hint=${t('setup.addressHint')}><input name="base_url" type="url" required autocomplete="off" /></${Field}>`}
     <${Field} label=${t('setup.key')} hint=${t('setup.keyHint')}><input name="key" type="password" autocomplete="off" required=${!other} /></${Field}>
-    <${Field} label=${t('setup.model')}><input name="model" list="setup-models" required autocomplete="off" key=${provider} defaultValue=${offered[0]?.model || ''} /></${Field}><datalist id="setup-models">${offered.map((one) => html`<option key=${one.id} value=${one.model}></option>`)}</datalist>
+    <${Field} label=${t('setup.model')}><input name="model" list="setup-models" required=${other} autocomplete="off" placeholder=${other ? '' : t('setup.default')} /></${Field}><datalist id="setup-models">${offered.map((one) => html`<option key=${one.id} value=${one.model}></option>`)}</datalist>
     ${result && (result.ok ? html`<p class="ok-box" role="status">${t('setup.done')}</p>` : html`<${Problem} problem=${result.error} />`)}
     <div class="row end"><button class="primary" disabled=${busy}>${busy ? t('setup.testing') : t('setup.go')}</button></div></form></section>`;
 }
@@ -129,9 +129,8 @@ function Doctor() {
 }
 
 function Config() {
-  const [result, setResult] = useState(null);
-  useEffect(() => { get('/config').then(setResult, (problem) => setResult({problem})); }, []);
-  if (!result || result.problem) return null;
-  const rows = Object.entries(result).filter(([, value]) => value !== null && value !== '' && !(typeof value === 'object' && !Object.keys(value).length));
-  return html`<section><h2>${t('config.title')}</h2><details><summary>${t('config.show', {n: rows.length})}</summary><dl class="facts config">${rows.map(([key, value]) => html`<dt class="code" key=${key}>${seen(key)}</dt><dd class="code pre">${seen(typeof value === 'string' ? value : JSON.stringify(value, null, 1))}</dd>`)}</dl></details></section>`;
+  const [rows, setRows] = useState([]);
+  useEffect(() => { get('/config/origins').then(({items}) => setRows(items), () => {}); }, []);
+  if (!rows.length) return null;
+  return html`<section><h2>${t('config.title')}</h2><details><summary>${t('config.show', {n: rows.length})}</summary><dl class="facts config">${rows.map((one) => html`<dt class="code" key=${one.key}>${seen(one.key)}</dt><dd><span class="code pre">${seen(typeof one.value === 'string' ? one.value : JSON.stringify(one.value))}</span> <span class="muted">${seen(one.source)}</span></dd>`)}</dl></details></section>`;
 }

@@ -1,19 +1,23 @@
 // The team: who works, who waits for whom, who asks you, what it costs, what changed.
 
-import {html, useState} from '../vendor/preact.js';
+import {html, useMemo, useState} from '../vendor/preact.js';
 import {exact, seen, t} from '../words.js';
 import {AgentCard, Plan} from '../parts/card.js';
 import {Badge, Empty, Name, Problem, Skeleton} from '../parts/common.js';
 import {Lanes} from '../parts/lanes.js';
+import {buildBlocks} from '../parts/blocks.js';
 import {Scrubber} from '../parts/scrubber.js';
 import {explainWait, isBusy} from '../parts/status.js';
+import {Thread} from './conversation.js';
 
 // `room` is what store.js makes of a log; without `act` nothing can be changed, as in an exported file.
-export function TeamView({room, now, act, models, selected, base = '', tick, words, replaySeq}) {
+export function TeamView({room, now, act, models, selected, base = '', tick, words, facts}) {
   const [chosen, setChosen] = useState(selected || '');
+  const {replay} = room;
+  const blocks = useMemo(() => (replay ? buildBlocks(replay.events) : room.blocks), [replay, room.blocks]);
+  const shown = useMemo(() => (replay ? {...room, live: new Map(), first: 0, offline: true} : room), [replay, room]);
   if (room.status === 'loading') return html`<div class="pad"><${Skeleton} lines=${6} /></div>`;
   if (room.status === 'error') return html`<div class="pad"><${Problem} problem=${room.problem} retry=${act && (() => act.reopen())} /></div>`;
-  const {replay} = room;
   const board = replay ? replay.board : room.board;
   const events = replay ? replay.events : room.events;
   const at = replay ? replay.seq : room.board.seq;
@@ -27,11 +31,12 @@ export function TeamView({room, now, act, models, selected, base = '', tick, wor
     <section class="team-main" aria-label=${t('team.label')}>
       <${Why} board=${board} act=${act} now=${clock} />
       ${replay && html`<p class="replay-bar" role="status">${t('replay.shown', {seq: at})}</p>`}
-      <${Lanes} board=${board} events=${events} tick=${tick} now=${clock} until=${0} selected=${chosen} select=${(id) => setChosen(id === chosen ? '' : id)} />
+      <${Lanes} board=${board} events=${events} tick=${tick} now=${clock} until=${moving ? Math.floor(now / 5000) * 5000 : 0} selected=${chosen} select=${(id) => setChosen(id === chosen ? '' : id)} />
       <div class="team-strip">
         ${first?.plan.length > 0 && html`<section class="strip-plan" aria-label=${t('plan')}><h2>${t('plan')}</h2><${Plan} steps=${first.plan} /></section>`}
         <${Counts} board=${board} base=${base} act=${act} />
       </div>
+      <${Thread} room=${shown} board=${board} facts=${facts} words=${words} only=${chosen} act=${null} blocks=${blocks} />
       <${Scrubber} head=${room.board.seq} at=${at} ts=${board.updated} live=${!replay} show=${(seq) => room.show(seq)} />
     </section>
     ${row && html`<${AgentCard} key=${row.id} board=${board} row=${row} now=${clock} act=${replay ? null : act} models=${models} base=${base} close=${() => setChosen('')} />`}

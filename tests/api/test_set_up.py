@@ -1,0 +1,76 @@
+"""A first model by the API: tried before it is kept, and its key is never answered."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.client import ClientError
+from tests.api.bench import serving
+from tests.wire import chat
+from tests.wire.server import Asked, Reply, WireServer
+
+KEY = "sk-very-secret-0123456789"
+
+
+def vendor(asked: Asked) -> Reply:
+    if asked.headers.get("authorization") != f"Bearer {KEY}":
+        return Reply([b'{"error": {"message": "wrong key"}}'], status=401)
+    return chat.text("I am here.")
+
+
+async def test_a_model_is_kept_only_once_it_has_answered(tmp_path: Path) -> None:
+    config, home = tmp_path / "home" / "config.json", tmp_path / "home"
+    async with (
+        WireServer(vendor) as model,
+        serving(tmp_path) as server,
+        server.client() as client,
+    ):
+        before = config.read_text()
+        asked = {"provider": "mine", "model": "m1", "base_url": model.url}
+        wrong = (await client.ask("POST", "/setup", {**asked, "key": "sk-wrong-0123456789"})).data
+        assert (wrong["ok"], wrong["error"]["kind"]) == (False, "not_authenticated")
+        assert config.read_text() == before
+        assert not [path for path in home.rglob("*") if path.is_file() and b"sk-wrong" in path.read_bytes()]
+
+        right = await client.ask("POST", "/setup", {**asked, "key": KEY})
+        assert right.data == {"ok": True, "model": "mine/m1", "error": None}
+        assert json.loads(config.read_text())["default_model"] == "mine/m1"
+        assert KEY not in config.read_text()
+        (kept,) = [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+        session = await client.start()  # without a restart
+        assert (await session.run("are you there?"))["text"] == "I am here."
+        for path in ("/config", "/config/origins", "/models", "/doctor", "/me", "/notices", "/metrics"):
+            answer = await server.send("GET", f"/api/v1{path}")
+            assert (answer.status, KEY.encode() in answer.body) == (200, False), path
+        origins = (await client.ask("GET", "/config/origins")).data["items"]
+        (default,) = [one for one in origins if one["key"] == "default_model"]
+        assert default["value"] == "mine/m1"
+
+
+SENSELESS: list[dict[str, Any]] = [
+    {"provider": "anthropic", "base_url": "http://127.0.0.1:9", "key": KEY},
+    {"provider": "mine", "model": "m", "key": KEY},
+    {"provider": "mine", "base_url": "http://127.0.0.1:9", "key": KEY},
+    {"provider": "mine", "model": "m", "base_url": "file:///etc/passwd"},
+    {"provider": "mine", "model": "m", "base_url": "http://user:secret@127.0.0.1:9"},
+    {"provider": "mine", "model": "m", "base_url": "http://127.0.0.1:9", "key": "a\r\nx: y"},
+    {"provider": "a/b", "model": "m", "base_url": "http://127.0.0.1:9"},
+    {"provider": "", "model": "m"},
+    {"provider": "openai", "keys": KEY},
+]
+
+
+async def test_what_makes_no_sense_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, server.client() as client:
+        before = (tmp_path / "home" / "config.json").read_text()
+        for body in SENSELESS:
+            with pytest.raises(ClientError) as caught:
+                await client.ask("POST", "/setup", body)
+            assert (caught.value.status, caught.value.err.kind) == (400, "invalid_args"), body
+            assert KEY not in caught.value.err.message
+        assert (tmp_path / "home" / "config.json").read_text() == before

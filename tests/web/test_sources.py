@@ -1,0 +1,110 @@
+"""The page's files: what they may never hold, the same words in each language, and how large they are."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+WEB = Path(__file__).parents[2] / "src" / "planck" / "web"
+OURS = sorted(path for path in WEB.rglob("*.js") if "vendor" not in path.parts)
+COMPONENTS = [path for path in OURS if "i18n" not in path.parts]
+RAW, GZ = 230_000, 80_000
+"""Bytes of all files. The design's 150,000 and 50,000 are not reached; see docs/decisions."""
+
+FORBIDDEN = (
+    "innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\\.write|createContextualFragment|"
+    "DOMParser|srcdoc|\\beval\\b|new Function|javascript:|setAttribute\\('style'|style=|\\.cssText|@import"
+)
+
+
+def name(path: Path) -> str:
+    return path.relative_to(WEB).as_posix()
+
+
+def read_messages(language: str) -> dict[str, str]:
+    text = (WEB / "i18n" / f"{language}.js").read_text()
+    rows = re.findall(r"^  (?:'([^']+)'|(\w+)): '((?:[^'\\]|\\.)*)',$", text, re.M)
+    assert len(rows) == text.count("\n  "), "a line that is no message"
+    return {quoted or plain: words for quoted, plain, words in rows}
+
+
+@pytest.mark.parametrize("path", [*OURS, WEB / "index.html", WEB / "app.css"], ids=name)
+def test_no_way_leads_from_text_to_markup_or_to_another_server(path: Path) -> None:
+    text = path.read_text()
+    assert re.findall(FORBIDDEN, text) == []
+    addresses = re.findall(
+        r"(?:https?:)?//[\w.-]+\.\w+[^\s'\"`]*", re.sub(r"^\s*//.*$", "", text, flags=re.M)
+    )
+    assert addresses == []
+
+
+def test_the_only_addresses_in_the_vendored_file_are_names_of_namespaces() -> None:
+    found = set(re.findall(r"https?://[\w./-]+", (WEB / "vendor" / "preact.js").read_text()))
+    assert found <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+def test_english_and_spanish_say_the_same_things() -> None:
+    en, es = read_messages("en"), read_messages("es")
+    assert list(en) == list(es)
+    assert len(en) > 250
+    for key in en:
+        places = [sorted(re.findall(r"\{(\w+)\}", words[key])) for words in (en, es)]
+        assert places[0] == places[1], key
+    same = {
+        key for key in en if en[key] == es[key] and re.search(r"[a-z]{4}", re.sub(r"\{\w+\}", "", en[key]))
+    }
+    assert same <= {"card.tokens", "tokens", "vendor.anthropic", "vendor.google", "vendor.openai"} | {
+        "language.en",
+        "language.es",
+        "plan",
+        "mode.plan",
+        "check.error",
+        "count.errors.one",
+    }
+
+
+def test_every_word_that_is_asked_for_is_there_and_every_other_one_is_gone() -> None:
+    en = read_messages("en")
+    text = "\n".join(path.read_text() for path in COMPONENTS)
+    asked = set(re.findall(r"\bt\((?:[^()'`]*\? )?'([\w.-]+)'", text))
+    asked |= set(re.findall(r"\? t?\(?'([\w]+\.[\w]+)'", text)) & {*en}
+    bases = {re.sub(r"\.(one|other)$", "", key) for key in en}
+    assert asked - bases == set()
+    prefixes = set(re.findall(r"t\(`([\w]+(?:\.\w+)*)\.\$\{", text)) | set(
+        re.findall(r"known\('(\w+)'", text)
+    )
+    quoted = set(re.findall(r"'([\w.-]+)'", text))
+    unused = {base for base in bases - quoted if base.rpartition(".")[0] not in prefixes}
+    assert unused == set()
+
+
+@pytest.mark.parametrize("path", COMPONENTS, ids=name)
+def test_components_hold_no_text_of_their_own(path: Path) -> None:
+    """Between two tags there are only values, marks and numbers; and no label is written out."""
+    text = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.M)
+    for template in re.findall(r"html`(?:[^`]|`[^`]*`)*`", text):
+        bare = template
+        while (shorter := re.sub(r"\$\{[^{}]*\}", "", bare)) != bare:
+            bare = shorter
+        for words in re.findall(r">([^<>{}$`=();&|?]*)<", bare):
+            assert not re.search(r"[A-Za-z]{3}", words) or words.startswith("planck "), words
+        assert not re.findall(r"(?:aria-label|title|placeholder|alt)=\"[^\"]*[A-Za-z]", template)
+
+
+def test_the_list_in_the_head_names_every_module() -> None:
+    listed = set(re.findall(r'modulepreload" href="/web/([^"]+)"', (WEB / "index.html").read_text()))
+    assert listed == {name(path) for path in WEB.rglob("*.js")} - {"start.js"}
+
+
+def test_the_page_stays_small() -> None:
+    files = [
+        path
+        for path in WEB.rglob("*")
+        if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+    ]
+    raw = sum(path.stat().st_size for path in files)
+    gz = sum(len(gzip.compress(path.read_bytes(), 9, mtime=0)) for path in files)
+    print(f"{len(files)} files, {raw} bytes, {gz} compressed")
+    assert raw <= RAW
+    assert gz <= GZ
