@@ -137,6 +137,8 @@ class Actions {
       } catch { /* a code that was used already: there may be a cookie */ }
     }
     try {
+      const route = readRoute(location.hash);
+      if (route.screen === 'session') this.store.set({route, room: this.makeRoom(route.id)}); // while the rest is asked
       const me = await get('/me');
       this.store.set({access: 'in', me, problem: null});
       this.followInbox();

@@ -60,16 +60,11 @@ export class Room {
     try {
       const board = await get(`/sessions/${this.id}/board`);
       const from = Math.max(0, Math.floor((board.seq - 1) / PART) - 1) * PART;
-      const [events, base] = await Promise.all([
-        board.seq ? readEvents(this.id, {after: from, limit: 2 * PART + 500}) : [],
-        from ? get(`/sessions/${this.id}/board?at=${from}`) : emptyBoard(),
-      ]);
+      const events = board.seq ? await readEvents(this.id, {after: from, limit: 4 * PART}) : [];
       if (this.closed) return;
-      this.checkpoints.set(from, base);
       this.first = from + 1;
       this.events = events;
-      // The log is what holds: more may have come than the board knew.
-      this.board = foldEvents(events, base);
+      this.board = foldEvents(events.filter((event) => event.seq > board.seq), board);
       this.rebuild();
       this.status = 'ready';
       this.follow();
@@ -231,15 +226,15 @@ export class Room {
 
   async findCheckpoint(from) {
     if (!this.checkpoints.has(from)) {
-      const known = this.first - 1 <= from && this.events.length;
-      this.checkpoints.set(from, known ? this.foldTo(from) : await get(`/sessions/${this.id}/board?at=${from}`));
+      let at = from;
+      while (at > 0 && !this.checkpoints.has(at)) at -= PART;
+      const known = this.first - 1 <= at && this.events.length;
+      this.checkpoints.set(from, known ? this.foldTo(at, from) : await get(`/sessions/${this.id}/board?at=${from}`));
     }
     return this.checkpoints.get(from);
   }
 
-  foldTo(from) {
-    let at = from;
-    while (at > 0 && !this.checkpoints.has(at)) at -= PART;
+  foldTo(at, from) {
     return foldEvents(this.events.filter((event) => event.seq > at && event.seq <= from), this.checkpoints.get(at));
   }
 

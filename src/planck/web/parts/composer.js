@@ -32,7 +32,7 @@ export function Composer({busy, agents, to, choose, send}) {
   };
   return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); submit(false); }}>
     <label class="hidden" for="composer">${t('composer.label')}</label>
-    <textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} placeholder=${busy ? t('composer.busy') : t('composer.idle')}></textarea>
+    <textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} title=${t('composer.hint')} placeholder=${busy ? t('composer.busy') : t('composer.idle')}></textarea>
     <label><span class="hidden">${t('composer.to')}</span><select value=${to} onChange=${(event) => choose(event.target.value)}>
       <option value="">${t('composer.everyone')}</option>${agents.map((row) => html`<option key=${row.id} value=${row.id}>${brief(row.name, 24)}</option>`)}</select></label>
     ${busy && !to && html`<button type="button" disabled=${sending || !text.trim()} onClick=${() => submit(true)}>${t('composer.queue')}</button>`}

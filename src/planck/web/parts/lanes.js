@@ -124,16 +124,20 @@ function draw({board, events, rows, height, width, view, until, selected}) {
       if (bar.until && bar.open && bar.until <= last) ticks += `M${clip(x(bar.until)).toFixed(1)} ${top - 3}v${tall + 6}`;
       spots.push({left, right: left + wide, row, bar});
     }
+    let crosses = '', free = -9;
+    for (const {at} of lane.marks) {
+      const place = x(at);
+      if (at < cut || place <= past || place < free) continue;
+      crosses += `M${(place - 3).toFixed(1)} ${AXIS + middle(row.id) - 3}l6 6m0-6l-6 6`;
+      free = place + 7;
+    }
     const hue = `hue-${hueOf(board, row.id)}`;
     bars.push(html`<g class=${`lane ${hue}`} key=${row.id}>
       ${paths.work && html`<path class="work" d=${paths.work} />`}${paths.tool && html`<path class="tool" d=${paths.tool} />`}
       ${paths.waits && html`<path class="paper" d=${paths.waits} /><path class="waits" d=${paths.waits} fill="url(#hatch)" />`}
       ${paths.asks && html`<path class="paper" d=${paths.asks} /><path class="asks" d=${paths.asks} />`}
       ${ticks && html`<path class="deadline" d=${ticks} />`}
-      ${lane.marks.filter((one) => one.at >= cut && x(one.at) > past).map((one) => {
-        const at = x(one.at), mid = AXIS + middle(row.id);
-        return html`<path class=${`cross ${one.kind}`} key=${one.seq} d=${`M${at - 3} ${mid - 3}l6 6m0-6l-6 6`} />`;
-      })}
+      ${crosses && html`<path class="cross" d=${crosses} />`}
       ${older?.rows.get(row.id)?.map((count, at) => count && html`<rect class="density" key=${at} x=${at * (PAST - 8) / older.buckets} width=${(PAST - 8) / older.buckets - 0.5}
         y=${AXIS + middle(row.id) + tall / 2 - Math.max(2, (count / older.most) * tall)} height=${Math.max(2, (count / older.most) * tall)} />`)}
     </g>`);

@@ -10,6 +10,7 @@ import {isBusy, nameOf} from '../parts/status.js';
 
 const DRAWN = 160;
 const STEP = 80;
+const MOST = 320;
 const NEAR = 60;
 const TEAM_TOOLS = new Set(['ask_agent', 'delegate_task', 'send_response']); // their words stand in the messages
 const READERS = new Set(['read', 'glob', 'grep', 'list_dir', 'load_skill', 'list_skills', 'list_team', 'list_models']);
@@ -50,6 +51,12 @@ export function Thread({room, board, facts, words, only = '', find = '', seq = n
   const box = useRef(null);
   const stuck = useRef(true);
   const kept = useRef(null);
+  const anchored = useRef(0);
+  if (anchored.current) { // the list has grown at its beginning: what was drawn is further down now
+    const at = shown.findIndex((block) => block.seq === anchored.current);
+    anchored.current = 0;
+    Object.assign(range, {from: Math.max(0, at + 1 - DRAWN - STEP), to: at + 1 >= shown.length ? null : at + 1});
+  }
   const end = range.to === null ? shown.length : Math.min(range.to, shown.length);
   const from = Math.max(0, range.from === null ? end - DRAWN : Math.min(range.from, end));
   const target = useRef(null);
@@ -79,23 +86,38 @@ export function Thread({room, board, facts, words, only = '', find = '', seq = n
       return;
     }
     if (kept.current) {
-      current.scrollTop += current.scrollHeight - kept.current.height;
+      const anchor = current.querySelector(`[data-seq="${kept.current.seq}"]`);
+      if (anchor) current.scrollTop += anchor.getBoundingClientRect().top - kept.current.top;
       kept.current = null;
     } else if (stuck.current && range.to === null) current.scrollTop = current.scrollHeight;
   });
 
+  // What is at the top of the box stays where it is, whatever is drawn above it.
+  const hold = () => {
+    const edge = box.current.getBoundingClientRect().top;
+    const anchor = [...box.current.querySelectorAll('[data-seq]')].find((one) => one.getBoundingClientRect().bottom > edge);
+    kept.current = anchor ? {seq: anchor.dataset.seq, top: anchor.getBoundingClientRect().top} : null;
+  };
   const scroll = () => {
     const {current} = box;
     const bottom = current.scrollHeight - current.scrollTop - current.clientHeight;
     stuck.current = bottom < NEAR && range.to === null;
     if (current.scrollTop < 200) {
       if (from > 0) {
-        kept.current = {height: current.scrollHeight};
-        setRange({from: Math.max(0, from - STEP), to: range.to});
-      } else if (room.first > 1 && !room.older && !room.offline) room.loadOlder().then(() => { kept.current = {height: current.scrollHeight}; });
+        hold();
+        const next = Math.max(0, from - STEP);
+        setRange({from: next, to: end - next > MOST ? next + MOST : range.to});
+      } else if (room.first > 1 && !room.older && !room.offline) {
+        const before = shown[end - 1]?.seq;
+        room.loadOlder().then(() => {
+          hold();
+          anchored.current = before;
+        });
+      }
     } else if (bottom < 200 && range.to !== null) {
       const next = Math.min(shown.length, end + STEP);
-      setRange(next >= shown.length ? {from: Math.max(0, shown.length - DRAWN), to: null} : {from: Math.max(0, next - DRAWN - STEP), to: next});
+      hold();
+      setRange(next >= shown.length ? {from: Math.max(0, shown.length - DRAWN - STEP), to: null} : {from: Math.max(0, next - DRAWN - STEP), to: next});
     }
   };
   const live = range.to === null && !needle ? [...room.live].filter(([id, one]) => (!only || only === id) && (one.text || one.thinking || one.note)) : [];
