@@ -6,6 +6,7 @@ import {Room, Store} from './store.js';
 import {Stream} from './stream.js';
 import {chooseLanguage, seen, t} from './words.js';
 import {Problem} from './parts/common.js';
+import {isBusy} from './parts/status.js';
 import {ConnectionBar, Help, Toasts, Topbar} from './parts/topbar.js';
 import {ChangesView} from './views/changes.js';
 import {ConversationView} from './views/conversation.js';
@@ -129,9 +130,9 @@ class Actions {
   get state() { return this.store.state; }
 
   async enter() {
-    const found = /^#code=([A-Za-z0-9_-]+)$/.exec(location.hash);
+    const found = /^#code=([A-Za-z0-9_-]+)(?:&to=(\/s\/[A-Za-z0-9_-]+\/team))?$/.exec(location.hash);
     if (found) {
-      history.replaceState(null, '', `${location.pathname}#/sessions`);
+      history.replaceState(null, '', `${location.pathname}#${found[2] || '/sessions'}`);
       try {
         await post('/auth/code', {code: found[1]});
       } catch { /* a code that was used already: there may be a cookie */ }
@@ -267,15 +268,31 @@ class Actions {
 
   // The session at hand
   prompt(text, options = {}) {
-    return this.attempt(() => post(`/sessions/${this.state.room.id}/prompts`, {text, ...options}, {key: newKey()}));
+    const {room} = this.state;
+    return this.attempt(async () => {
+      await post(`/sessions/${room.id}/prompts`, {text, ...options}, {key: newKey()});
+      room.wake();
+    });
   }
 
   // As if it had not been said: everyone forgets what came after, and hears this instead. Files stay.
   goOnFrom(seq, text) {
-    const {id} = this.state.room;
+    const {room} = this.state;
+    const {id} = room;
+    const wait = () => new Promise((done) => setTimeout(done, 200));
     return this.attempt(async () => {
       await post(`/sessions/${id}/interrupt`, {});
-      await post(`/sessions/${id}/rewind`, {to: Math.max(0, seq - 1)});
+      for (let left = 50; left > 0 && room.board.agents.some(isBusy); left -= 1) await wait();
+      for (let left = 10; ; left -= 1) {
+        try {
+          await post(`/sessions/${id}/rewind`, {to: Math.max(0, seq - 1)});
+          break;
+        } catch (problem) { // an agent may still be on its way out of its turn
+          if (problem.status !== 400 || left <= 0) throw problem;
+          await wait();
+        }
+      }
+      room.wake();
       await post(`/sessions/${id}/prompts`, {text}, {key: newKey()});
     });
   }
@@ -408,7 +425,7 @@ class Actions {
     else if (Object.hasOwn(places, key)) location.hash = places[key];
     else if (key === '/') document.getElementById('find')?.focus();
     else if (key === 'm') document.getElementById('composer')?.focus();
-    else if (key === 'x' && room) this.interrupt('');
+    else if (key === 'X' && room) this.interrupt('');
     else return;
     event.preventDefault();
   }

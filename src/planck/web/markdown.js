@@ -8,16 +8,20 @@ import {seen, t} from './words.js';
 const LONGEST = 10_000;
 const DEEPEST = 5;
 
-// Whole blocks, so that of a text that grows only the last one is read again.
-export function splitBlocks(text) {
+// Whole blocks [{text, at}], `at` where each begins, so that of a text that grows only the last one is read again.
+export function splitBlocks(text, from = 0) {
   const blocks = [];
   let lines = [];
   let fence = '';
+  let at = from;
+  let next = from;
   const push = () => {
-    if (lines.length) blocks.push(lines.join('\n'));
+    if (lines.length) blocks.push({text: lines.join('\n'), at});
     lines = [];
   };
-  for (const line of text.split('\n')) {
+  for (const line of text.slice(from).split('\n')) {
+    if (!lines.length) at = next;
+    next += line.length + 1;
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line);
     if (fence) {
       lines.push(line);
@@ -27,6 +31,7 @@ export function splitBlocks(text) {
       }
     } else if (mark) {
       push();
+      at = next - line.length - 1;
       fence = mark[1];
       lines.push(line);
     } else if (!line.trim()) push();
@@ -170,5 +175,11 @@ class Block extends Component {
 export class Markdown extends Component {
   shouldComponentUpdate(next) { return next.text !== this.props.text; }
 
-  render({text}) { return html`<div class="md">${splitBlocks(text).map((block, at) => html`<${Block} key=${at} text=${block} />`)}</div>`; }
+  render({text}) {
+    const {before, blocks} = this;
+    const last = blocks?.length && text.startsWith(before) ? blocks[blocks.length - 1].at : 0;
+    this.blocks = last ? [...blocks.slice(0, -1), ...splitBlocks(text, last)] : splitBlocks(text);
+    this.before = text;
+    return html`<div class="md">${this.blocks.map((block, at) => html`<${Block} key=${at} text=${block.text} />`)}</div>`;
+  }
 }

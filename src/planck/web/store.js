@@ -104,6 +104,11 @@ export class Room {
     });
   }
 
+  // A session that was closed is opened again by what it is told.
+  wake() {
+    if (this.connection === 'ended') this.connect();
+  }
+
   reset() {
     this.close();
     this.onreset?.();

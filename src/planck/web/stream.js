@@ -38,7 +38,7 @@ export class Stream {
       heard();
       this.on.state('live');
     };
-    source.onerror = () => { if (this.source === source) this.fail(); };
+    source.onerror = () => { if (this.source === source) this.fail(source.readyState === EventSource.CLOSED); };
     source.onmessage = (event) => {
       heard();
       this.on.message?.(JSON.parse(event.data));
@@ -57,11 +57,31 @@ export class Stream {
     });
   }
 
-  fail() {
+  // `refused`: the server answered, and not with a stream. 204 is a session that was closed.
+  async fail(refused = false) {
     this.drop();
+    if (refused && await this.isOver()) {
+      this.close();
+      this.on.state('ended');
+      return;
+    }
+    if (this.closed) return;
     this.on.state('lost');
+    clearTimeout(this.timer);
     this.timer = setTimeout(() => this.open(), this.retry);
     this.retry = Math.min(this.retry * 2, LAST_RETRY);
+  }
+
+  async isOver() {
+    const stop = new AbortController();
+    try {
+      const response = await fetch(PREFIX + this.path(), {headers: {accept: 'text/event-stream'}, signal: stop.signal, cache: 'no-store'});
+      return response.status === 204;
+    } catch {
+      return false;
+    } finally {
+      stop.abort();
+    }
   }
 
   drop() {

@@ -57,7 +57,7 @@ export function Toasts({items, dismiss}) {
     <span><strong class="code">${seen(one.title)}</strong> ${seen(one.words)}</span><button class="icon" aria-label=${t('close')} onClick=${() => dismiss(one.id)}>×</button></div>`)}</div>`;
 }
 
-const KEYS = [['?', 'help'], ['t', 'team'], ['c', 'conversation'], ['d', 'changes'], ['i', 'inbox'], ['s', 'sessions'], ['/', 'find'], ['m', 'compose'], ['x', 'stop'], ['← →', 'pan'], ['+ −', 'zoom'], ['↑ ↓', 'rows'], ['Esc', 'close']];
+const KEYS = [['?', 'help'], ['t', 'team'], ['c', 'conversation'], ['d', 'changes'], ['i', 'inbox'], ['s', 'sessions'], ['/', 'find'], ['m', 'compose'], ['Shift X', 'stop'], ['← →', 'pan'], ['+ −', 'zoom'], ['↑ ↓', 'rows'], ['Esc', 'close']];
 
 export function Help({close}) {
   const box = useRef(null);

@@ -26,10 +26,12 @@ function Setup({state, act}) {
   const [open, setOpen] = useState(false);
   const [provider, setProvider] = useState('anthropic');
   const [names, setNames] = useState([]);
+  const [standard, setStandard] = useState('');
   const [result, setResult] = useState(null);
   const [busy, setBusy] = useState(false);
   const other = provider === 'other';
   useEffect(() => { get('/models?all=true').then(({items}) => setNames(items), () => {}); }, []);
+  useEffect(() => { get('/config').then((found) => setStandard(String(found.default_model || '')), () => {}); }, [result]);
   const submit = async (event) => {
     event.preventDefault();
     const form = event.target;
@@ -48,7 +50,7 @@ function Setup({state, act}) {
     if (problem) setResult({ok: false, error: {kind: problem.kind, message: problem.message}});
     setBusy(false);
   };
-  if (!none && !open) return html`<section><h2>${t('setup.title')}</h2><p>${t('setup.have')} <span class="code strong">${brief(state.models.items.find((one) => one.current)?.id || '', 60)}</span></p><button onClick=${() => setOpen(true)}>${t('setup.change')}</button></section>`;
+  if (!none && !open) return html`<section><h2>${t('setup.title')}</h2><p>${t('setup.have')} <span class="code strong">${brief(standard || state.models.items.find((one) => one.current)?.id || '', 60)}</span></p><button onClick=${() => setOpen(true)}>${t('setup.change')}</button></section>`;
   const offered = names.filter((one) => one.provider === provider);
   return html`<section class="setup"><h2>${none ? t('setup.first') : t('setup.title')}</h2><p class="muted">${t('setup.words')}</p><form onSubmit=${submit}>
     <${Field} label=${t('setup.provider')}><select value=${provider} onChange=${(event) => setProvider(event.target.value)}>${VENDORS.map((one) => html`<option key=${one} value=${one}>${known('vendor', one)}</option>`)}<option value="other">${t('setup.another')}</option></select></${Field}>
