@@ -253,6 +253,11 @@ class AcpAgent:
     async def _resume(self, request: OpenSessionRequest, *, replay: bool) -> "Conversation":
         async with self._opening:
             opened = self._open.get(request.session_id)
+            if opened is not None and not os.path.samefile(
+                opened.planck.workspace, _check_folder(request.cwd)
+            ):
+                why = f"session {opened.id!r} works in {str(opened.planck.workspace)!r}; load it there"
+                raise RequestRefused(ErrorKind.NOT_FOUND, why)
             if opened is None:
                 opened = await self._enter(request, None)
                 opened.begun = True
@@ -293,8 +298,11 @@ class AcpAgent:
                 compaction=bool(offered and offered.compaction is not None),
             )
             conversation = Conversation(planck, session, self.peer, asker, offers)
-        except BaseException:
+        except BaseException as failure:
             await planck.__aexit__(None, None, None)
+            if isinstance(failure, PlanckError) and failure.err.details.get("no_model"):
+                why = f"{failure.err.message} ({_HOW})"
+                raise RequestRefused(ErrorKind.NOT_AUTHENTICATED, why) from None
             raise
         conversation.start = start
         self._open[conversation.id] = conversation
@@ -328,11 +336,12 @@ _METHODS: dict[str, tuple[str, type[Any]]] = {
 }
 
 
-def _check_folder(cwd: str) -> None:
+def _check_folder(cwd: str) -> str:
     if not os.path.isabs(cwd) or "\0" in cwd or not os.path.isdir(cwd):
         raise RequestRefused(
             ErrorKind.INVALID_ARGS, f"cwd {cwd[:200]!r} is no folder; give the absolute path of one"
         )
+    return cwd
 
 
 def _read_servers(servers: tuple[McpServer, ...] | UnsetType) -> Mapping[str, dict[str, Any]]:

@@ -1,0 +1,189 @@
+"""Sessions of `planck acp` through their lives, and what a client may bring into them."""
+
+import asyncio
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.acp.editor import Line, talking
+from tests.command import WAIT, Bench
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+FAKE = Path(__file__).parent.parent / "mcp" / "fake_server.py"
+DOT = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 24).decode()
+
+
+def say(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}]
+
+
+async def begin(line: Line, bench: Bench, **more: Any) -> str:
+    await line.ask(0, "initialize", protocolVersion=1)
+    new = await line.ask(1, "session/new", cwd=str(bench.work), **{"mcpServers": [], **more})
+    return str(new["result"]["sessionId"])
+
+
+async def test_a_session_is_listed_forked_closed_resumed_and_deleted(tmp_path: Path) -> None:
+    async with WireServer([chat.text("one"), chat.text("two"), chat.text("three")]) as server:
+        bench = Bench(tmp_path, server.url)
+        async with talking(bench) as line:
+            session = await begin(line, bench)
+            place = {"cwd": str(bench.work), "mcpServers": []}
+            await line.ask(2, "session/prompt", sessionId=session, prompt=say("first"))
+            fork = await line.ask(3, "session/fork", sessionId=session, **place)
+            copy = fork["result"]["sessionId"]
+            assert fork["result"]["modes"]["currentModeId"] == "ask"
+            await line.ask(4, "session/prompt", sessionId=copy, prompt=say("second"))
+            said = [message["content"] for message in server.asked[-1].json["messages"][1:]]
+            assert [text for text in ("first", "one", "second") if text in json.dumps(said)] == [
+                "first",
+                "one",
+                "second",
+            ]
+            listed = await line.ask(5, "session/list", cwd=str(bench.work))
+            assert {row["sessionId"] for row in listed["result"]["sessions"]} == {session, copy}
+            elsewhere = await line.ask(6, "session/list", cwd=str(tmp_path))
+            assert elsewhere["result"]["sessions"] == []
+
+            assert (await line.ask(7, "session/close", sessionId=session))["result"] == {}
+            closed = await line.ask(8, "session/prompt", sessionId=session, prompt=say("hello?"))
+            assert closed["error"]["code"] == -32002
+            before = len(line.judge.said)
+            resumed = await line.ask(9, "session/resume", sessionId=session, **place)
+            assert "configOptions" in resumed["result"]
+            chunks = [
+                message["params"]["update"]["sessionUpdate"]
+                for message in line.judge.said[before:]
+                if message.get("method") == "session/update"
+            ]
+            assert "agent_message_chunk" not in chunks  # what was said is the client's own to show
+            done = await line.ask(10, "session/prompt", sessionId=session, prompt=say("third"))
+            assert done["result"]["stopReason"] == "end_turn"
+            assert "first" in json.dumps(server.asked[-1].json["messages"])
+
+            wrong = await line.ask(11, "session/load", sessionId=copy, cwd=str(tmp_path), mcpServers=[])
+            assert "error" in wrong  # its workspace is another one
+            for id in (12, 13):  # deleting what is gone is done already
+                assert (await line.ask(id, "session/delete", sessionId=session))["result"] == {}
+            listed = await line.ask(14, "session/list")
+            assert [row["sessionId"] for row in listed["result"]["sessions"]] == [copy]
+
+
+async def test_a_session_that_another_process_has_is_refused_with_its_kind(tmp_path: Path) -> None:
+    async with WireServer([chat.text("one")]) as server:
+        bench = Bench(tmp_path, server.url)
+        async with talking(bench) as line, talking(bench) as other:
+            session = await begin(line, bench)
+            await line.ask(2, "session/prompt", sessionId=session, prompt=say("first"))
+            await other.ask(0, "initialize", protocolVersion=1)
+            refused = await other.ask(
+                1, "session/load", sessionId=session, cwd=str(bench.work), mcpServers=[]
+            )
+            assert refused["error"]["data"]["kind"] == "writer_conflict"
+
+
+async def test_servers_of_the_client_join_and_those_of_an_untrusted_folder_do_not(tmp_path: Path) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url, peers_wait_ms=30_000)
+        trap = {"command": "touch", "args": [str(bench.work / "sprung")]}
+        (bench.work / ".mcp.json").write_text(json.dumps({"mcpServers": {"trap": trap}}))
+        mine = {"name": "mine", "command": sys.executable, "args": [str(FAKE)], "env": []}
+        async with talking(bench) as line:
+            session = await begin(line, bench, mcpServers=[mine])
+            await line.ask(2, "session/prompt", sessionId=session, prompt=say("hi"))
+            sse = {"name": "old", "type": "sse", "url": "http://127.0.0.1:9", "headers": []}
+            refused = await line.ask(3, "session/new", cwd=str(bench.work), mcpServers=[sse])
+            assert refused["error"]["code"] == -32602
+        names = [tool["function"]["name"] for tool in server.asked[0].json["tools"]]
+        assert "mcp__mine__echo" in names
+        assert not any("trap" in name for name in names)
+        assert not (bench.work / "sprung").exists()
+
+
+async def test_files_images_and_commands_of_the_user_come_with_a_prompt(tmp_path: Path) -> None:
+    async with WireServer([chat.text("seen")]) as server:
+        bench = Bench(tmp_path, server.url)
+        commands = bench.home / "commands"
+        commands.mkdir()
+        (commands / "review.md").write_text("---\ndescription: looks at it\n---\nReview $1 strictly.\n")
+        async with talking(bench) as line:
+            session = await begin(line, bench)
+            blocks = [
+                {"type": "text", "text": "look at "},
+                {"type": "resource_link", "uri": "file:///work/a%20b.py", "name": "a b.py"},
+                {"type": "resource", "resource": {"uri": "file:///c.py", "text": "print(1)"}},
+                {"type": "image", "data": DOT, "mimeType": "image/png"},
+            ]
+            done = await line.ask(2, "session/prompt", sessionId=session, prompt=blocks)
+            assert done["result"]["stopReason"] == "end_turn"
+            said = json.dumps(server.asked[0].json["messages"][-1])
+            assert "look at  /work/a b.py" in said
+            assert "print(1)" in said
+            assert DOT in said
+            await line.ask(3, "session/prompt", sessionId=session, prompt=say("/review a.py"))
+            assert "Review a.py strictly." in json.dumps(server.asked[1].json["messages"][-1])
+            bad = [{"type": "image", "data": "bm8gaW1hZ2U=", "mimeType": "image/png"}]
+            refused = await line.ask(4, "session/prompt", sessionId=session, prompt=bad)
+            assert refused["error"]["code"] == -32602
+            sound = [{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}]
+            refused = await line.ask(5, "session/prompt", sessionId=session, prompt=sound)
+            assert refused["error"]["code"] == -32602
+        offered = [
+            message["params"]["update"]["availableCommands"]
+            for message in line.judge.said
+            if message.get("params", {}).get("update", {}).get("sessionUpdate") == "available_commands_update"
+        ]
+        assert [command["name"] for command in offered[0]] == ["compact", "plan", "review"]
+
+
+async def test_without_a_model_a_session_is_refused_and_the_way_out_is_said(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    (bench.home / "config.json").write_text("{}")
+    async with talking(bench) as line:
+        shown = await line.ask(0, "initialize", protocolVersion=7)
+        assert shown["result"]["protocolVersion"] == 1
+        (method,) = shown["result"]["authMethods"]
+        refused = await line.ask(1, "authenticate", methodId=method["id"])
+        assert refused["error"]["code"] == -32000
+        assert "planck setup" in refused["error"]["message"]
+        refused = await line.ask(2, "session/new", cwd=str(bench.work), mcpServers=[])
+        assert refused["error"]["code"] == -32000, refused
+        (bench.home / "config.json").write_text(
+            json.dumps(
+                {
+                    "default_model": "local/m",
+                    "providers": {"local": {"type": "openai", "base_url": "http://127.0.0.1:9"}},
+                }
+            )
+        )
+        assert "result" in await line.ask(3, "authenticate", methodId=method["id"])
+        assert "result" in await line.ask(4, "session/new", cwd=str(bench.work), mcpServers=[])
+
+
+async def test_a_plan_is_made_and_accepted(tmp_path: Path) -> None:
+    script = [
+        chat.text("1. write it"),
+        chat.calls(("write", {"path": "a.txt", "content": "a"})),
+        chat.text("written"),
+    ]
+    async with WireServer(script) as server:
+        bench = Bench(tmp_path, server.url, permissions={"mode": "workspace"})
+        async with talking(bench) as line:
+            session = await begin(line, bench)
+            early = await line.ask(2, "session/prompt", sessionId=session, prompt=say("/plan accept"))
+            assert early["error"]["code"] == -32602
+            await line.ask(3, "session/set_mode", sessionId=session, modeId="plan")
+            await line.ask(4, "session/prompt", sessionId=session, prompt=say("write a"))
+            done = await line.ask(5, "session/prompt", sessionId=session, prompt=say("/plan accept"))
+            assert done["result"]["stopReason"] == "end_turn"
+            async with asyncio.timeout(WAIT):
+                assert (bench.work / "a.txt").read_text() == "a"
+        modes = [
+            message["params"]["update"]["currentModeId"]
+            for message in line.judge.said
+            if message.get("params", {}).get("update", {}).get("sessionUpdate") == "current_mode_update"
+        ]
+        assert modes == ["plan", "workspace"]
