@@ -1,6 +1,7 @@
 """The models of a project at work: who answers for one, at what price, over one pool of connections."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 
@@ -122,9 +123,15 @@ class Providers:
 
 
 def _open_quotas(project: Project, clock: Clock) -> Quotas:
+    limits = _Limits(project.resources)
+    if project.config.store:
+        from planck.store.postgres.dev import find_url
+        from planck.store.postgres.quotas import PostgresQuotas
+
+        return PostgresQuotas(partial(find_url, project.config.store, project.home), limits, clock)
     from planck.store.quotas import QuotaFile  # most users have none
 
-    return QuotaFile(project.home / "quotas.db", _Limits(project.resources), clock)
+    return QuotaFile(project.home / "quotas.db", limits, clock)
 
 
 class _Limits:

@@ -82,7 +82,7 @@ class QuotaFile:
                     ("usd", "tokens"), limits, (micro_usd, tokens), spent, held, strict=True
                 ):
                     if limit is not None and asked > limit - used - waiting:
-                        return _refuse(provider, unit, limit, asked, used, waiting)
+                        return refuse_quota(provider, unit, limit, asked, used, waiting)
                 _count(db, provider, day, 0, 0)  # the day has begun, whatever a clock says later
                 expires = add_seconds(self._clock.now(), _EXPIRY)
                 values = (provider, day, self._owner, expires, micro_usd, tokens)
@@ -252,7 +252,8 @@ def _count(
     )
 
 
-def _refuse(provider: str, unit: str, limit: int, asked: int, spent: int, held: int) -> Err:
+def refuse_quota(provider: str, unit: str, limit: int, asked: int, spent: int, held: int) -> Err:
+    """Says what a day's quota has left, and what to do; dollars are counted in millionths."""
     scale = MICRO if unit == "usd" else 1
     said = {
         name: say(unit, value / scale)

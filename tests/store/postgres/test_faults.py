@@ -3,7 +3,9 @@ kind of the error says what to mend."""
 
 import asyncio
 import hashlib
+import os
 import ssl
+import subprocess
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -214,6 +216,41 @@ async def test_a_full_disk_of_the_database_is_told_and_passes(bench: Bench) -> N
     await store.append([draft("in")])
     assert texts(bench.url) == ["first", "in"]
     await store.aclose()
+
+
+@pytest.mark.serial
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs takes root")
+async def test_a_disk_that_is_really_full_loses_nothing_that_was_acknowledged(bench: Bench) -> None:
+    small = bench.root / "small"
+    small.mkdir(mode=0o700)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", str(small)]
+    if subprocess.run(mount).returncode:
+        pytest.skip("mounting a small tmpfs is not allowed here")
+    try:
+        store = await bench.session(bench.library())
+        run_sql(
+            bench.url,
+            f"CREATE TABLESPACE small_{os.getpid()} LOCATION '{small}'",
+            f"ALTER TABLE events SET TABLESPACE small_{os.getpid()}",
+            "ALTER TABLE events ALTER COLUMN bytes SET STORAGE PLAIN",
+        )
+        acknowledged, kinds = ["first"], set()
+        for number in range(600):
+            try:
+                await store.append([draft(f"{number}" + "x" * 5000)])
+                acknowledged.append(f"{number}" + "x" * 5000)
+            except StoreError as failure:
+                kinds.add((failure.err.kind, failure.err.details["sqlstate"]))
+                break
+        assert kinds == {(ErrorKind.LOG_WRITE_FAILED, "53100")}
+        assert texts(bench.url) == acknowledged
+        run_sql(bench.url, "ALTER TABLE events SET TABLESPACE pg_default")
+        await store.append([draft("on")])
+        assert texts(bench.url) == [*acknowledged, "on"]
+        await store.aclose()
+        run_sql(bench.url, f"DROP TABLESPACE small_{os.getpid()}")
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
 
 
 async def test_a_newer_database_is_refused_and_not_touched(bench: Bench) -> None:

@@ -35,6 +35,11 @@ def find_binaries() -> Path | None:
     return None
 
 
+def find_url(store: str, home: Path) -> str:
+    """Returns the address of a store; the `dev` one is started first if it does not run."""
+    return DevServer(home / "postgres").start() if store == "dev" else store
+
+
 class DevServer:
     """The database in one folder; any number of processes may start it, and it runs once."""
 
