@@ -113,6 +113,18 @@ async def test_whoever_took_over_meanwhile_keeps_the_log_and_the_cut_one_is_told
             await one.aclose()
 
 
+async def test_the_epoch_alone_refuses_a_late_writer(bench: Bench) -> None:
+    store = await bench.session(bench.library())
+    run_sql(bench.url, "DELETE FROM nodes")  # its lease is over, and it does not know
+    other = await bench.library(home="other").open("abc")
+    ended = await asyncio.gather(*(store.append([draft("late")]) for _ in range(64)), return_exceptions=True)
+    assert {refused(outcome) for outcome in ended} == {ErrorKind.WRITER_CONFLICT}
+    await other.append([draft("other")])
+    assert texts(bench.url) == ["first", "other"]
+    await store.aclose()
+    await other.aclose()
+
+
 async def test_of_two_writers_of_one_epoch_one_gets_each_place_in_the_log(bench: Bench) -> None:
     first = await bench.session(bench.library())
     await first.aclose()
