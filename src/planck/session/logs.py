@@ -96,7 +96,7 @@ class SessionLog:
         try:
             yield
         except BaseException:
-            await self.store.aclose()
+            await self._library.close(self.store, self.id, self.name)
             raise
 
 

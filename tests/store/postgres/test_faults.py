@@ -15,6 +15,7 @@ import trustme
 
 from planck.records.events import Draft
 from planck.records.outcome import ErrorKind, PlanckError
+from planck.store.postgres.connection import hide_password
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.schema import KNOWN
 from planck.store.postgres.store import PostgresStore
@@ -288,6 +289,18 @@ async def test_a_wrong_password_is_told_without_saying_it(bench: Bench) -> None:
         assert password not in str(told.value)
 
 
+async def test_no_password_is_shown_of_any_address() -> None:
+    for url in (
+        "postgresql://me:se:sa@me@host:1/x?password=sesame",
+        "postgresql://me:sesame@one:1,two:2/x?sslmode=require",
+        "postgres://me:sesame@[::1]:5432/x",
+        "postgresql://host/x?password=sesame",
+    ):
+        shown = hide_password(url)
+        assert ("sesame" in shown, "se:sa" in shown) == (False, False)
+        assert shown.endswith("/x")
+
+
 async def test_a_certificate_that_does_not_match_is_refused(bench: Bench, tmp_path: Path) -> None:
     authority = trustme.CA()
     certificate = authority.issue_cert("elsewhere.invalid")
@@ -318,27 +331,31 @@ async def test_a_certificate_that_does_not_match_is_refused(bench: Bench, tmp_pa
     assert "certificate" in told.value.err.message
 
 
-async def test_a_copy_that_is_no_beginning_of_the_log_is_made_anew_and_the_loss_is_told(bench: Bench) -> None:
+@pytest.mark.parametrize("count", [1, 5], ids=["a shorter log", "a longer one"])
+async def test_a_copy_that_is_no_beginning_of_the_log_is_made_anew_and_the_loss_is_told(
+    bench: Bench, count: int
+) -> None:
     store = await bench.session(bench.library())
     await store.append([draft("two"), draft("three")])
     await store.aclose()
-    # A standby that lacked the last two was promoted, and somebody wrote one event there.
+    # A standby that lacked the last two was promoted, and somebody went on there.
     run_sql(
         bench.url,
         "DELETE FROM events WHERE seq > 1",
         "UPDATE sessions SET head = 1, hash = (SELECT hash FROM events WHERE seq = 1)",
     )
     other = await bench.library(home="other").open("abc")
-    await other.append([draft("new two")])
+    new = [f"new {number}" for number in range(count)]
+    await other.append([draft(text) for text in new])
     await other.aclose()
     back = await bench.library().open("abc")
-    assert [msgspec.json.decode(bytes(event.data))["t"] for event in back.read()] == ["first", "new two"]
+    assert [msgspec.json.decode(bytes(event.data))["t"] for event in back.read()] == ["first", *new]
     assert back.damage is not None
     assert back.damage.kind is ErrorKind.CORRUPT_LOG_LINE
     assert list((bench.root / "one").glob("*.lost1"))
     await back.append([draft("on")])
     await back.aclose()
-    assert texts(bench.url) == ["first", "new two", "on"]
+    assert texts(bench.url) == ["first", *new, "on"]
 
 
 async def test_only_the_missing_tail_is_pulled(bench: Bench) -> None:

@@ -1,8 +1,8 @@
 """How PostgreSQL is reached, and what its errors mean; needs the extra `postgres`."""
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 from planck.records.outcome import ErrorKind
 from planck.store.store import StoreError
@@ -185,7 +185,7 @@ def as_store_error(place: str, e: Exception) -> Exception:
         kind, advice = ErrorKind.NOT_AUTHENTICATED, "check user and password of `store`"
     elif state == "3D000":
         kind, advice = ErrorKind.NOT_FOUND, "make the database first: createdb"
-    elif state[:2] == "53" or state == "25006":
+    elif state[:2] == "53":
         kind, advice = (
             ErrorKind.LOG_WRITE_FAILED,
             "free some space there; nothing that was acknowledged is lost",
@@ -202,14 +202,10 @@ def as_store_error(place: str, e: Exception) -> Exception:
 def _is_lost(e: Exception) -> bool:
     """Whether the server ends connections, or this one: 57P01 to 57P05, 08xxx, and 25006 of a standby."""
     state = getattr(e, "sqlstate", "") or ""
-    return state[:2] == "08" or state[:4] == "57P0"
+    return state[:2] == "08" or state[:4] == "57P0" or state == "25006"
 
 
 def hide_password(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        user = f"{parts.username}@" if parts.username else ""
-        port = f":{parts.port}" if parts.port else ""
-        return urlunsplit((parts.scheme, f"{user}{parts.hostname or ''}{port}", parts.path, "", ""))
-    except ValueError:
-        return "an address that can't be read"
+    """Returns the address with its user and hosts, and without a password or options, which may hold one."""
+    place, _, _ = url.partition("?")
+    return re.sub(r"^(\w+://)([^:/@]*)(?::.*)?@", r"\1\2@", place)
