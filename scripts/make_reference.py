@@ -12,7 +12,7 @@ import msgspec
 from planck.api.openapi import list_common_statuses, list_error_statuses, make_document
 from planck.api.operations import OPERATIONS, PREFIX
 from planck.cli.main import COMMANDS, NOT_BUILT
-from planck.cli.options import EXAMPLES, OPTIONS
+from planck.cli.options import EXAMPLES, OPTIONS, load_pool
 from planck.config.schema import config_schema
 from planck.records.events import DELTAS, View
 from planck.records.outcome import ErrorKind
@@ -45,6 +45,8 @@ def _cli() -> Iterator[str]:
     yield ", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in Exit) + "."
     for name, (_, summary) in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"planck {name}", add_help=False)
+        if name not in OPTIONS:
+            load_pool()
         OPTIONS[name](parser)
         yield f"\n## planck {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n```\n{EXAMPLES[name]}\n```\n"
         yield from _options(parser)

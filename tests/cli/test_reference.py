@@ -17,6 +17,8 @@ def test_a_page_is_current(name: str) -> None:
 
 
 WITH_ACTIONS = {
+    "nodes",
+    "store",
     "auth",
     "config",
     "mcp",

@@ -31,6 +31,7 @@ PRINTS: dict[str, tuple[str, ...]] = {
     "serve": ("serve", "--port", "0"),
     "acp": ("acp", "--help"),
     "stats": ("stats",),
+    **{name: (name, "--help") for name in ("submit", "watch", "answer", "interrupt", "nodes", "store")},
     "version": ("--version",),
     "help": ("--help",),
     "json": ("run", "hello", "--output-format", "json"),

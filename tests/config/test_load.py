@@ -251,6 +251,9 @@ HOSTILE: dict[str, Any] = {
     "keys": {"submit": "y"},
     "budget": {"usd": 1_000},
     "quotas": {"mine": {"usd_per_day": 1_000}},
+    "server": "http://theirs.invalid",
+    "node": {"name": "theirs", "mode": "full", "trust": ["*"]},
+    "cluster": {"lease_s": 1, "beat_s": 0.1},
 }
 
 

@@ -12,6 +12,8 @@ _COOKIES = 64
 """One more sends the oldest away."""
 
 Way = Literal["token", "cookie"]
+ROLES = ("view", "submit", "approve", "admin")
+"""Each may do what those before it may."""
 
 
 class Access:
@@ -23,12 +25,22 @@ class Access:
         self.cookie_name = f"planck_{port}"
         self._bearer = f"Bearer {token}".encode()
         self._now = now
+        self.guests: dict[bytes, str] = {}
+        """By the digest of a token: the role of somebody whom the pool of servers knows."""
         self._codes: dict[bytes, float] = {}
         self._cookies: dict[bytes, float] = {}
 
     def has_token(self, sent: list[bytes]) -> bool:
-        """Takes every `Authorization` header of a request: exactly one, and the right one."""
-        return len(sent) == 1 and hmac.compare_digest(sent[0], self._bearer)
+        """Takes every `Authorization` header of a request: exactly one, and a right one."""
+        return self.find_role(sent) is not None
+
+    def find_role(self, sent: list[bytes]) -> str | None:
+        """Returns what the token in them may do; None: it is none of ours."""
+        if len(sent) != 1:
+            return None
+        if hmac.compare_digest(sent[0], self._bearer):
+            return ROLES[-1]
+        return self.guests.get(_digest(sent[0].decode("latin-1").removeprefix("Bearer ")))
 
     def make_code(self) -> str:
         code = os.urandom(16).hex()

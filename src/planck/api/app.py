@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
+from planck.api.access import Way
 from planck.api.access_log import AccessLog
 from planck.api.errors import RETRY_AFTER, ApiError, find_status
 from planck.api.exchange import (
@@ -62,6 +63,8 @@ class App:
         self._access_log = access_log
         self._router = Router(OPERATIONS)
         self._files = list_files()
+        self.learn: Callable[[], Awaitable[bool]] | None = None
+        """Asks the pool for its tokens; False: there is nothing new."""
         self.closing = False
         """No new work: what is asked from now on is told to come again."""
 
@@ -104,10 +107,11 @@ class App:
         known = found.methods.get(method) if found else None
         below = scope["raw_path"].startswith(PREFIX.encode())
         open_to_all = known.open if known else not below
-        way = self._guard.admit(scope["headers"], scope["target"], open_to_all=open_to_all)
+        way = await self._admit(scope, open_to_all=open_to_all)
         if way:
             self._throttle.spend()
         operation = choose(found, method)
+        self._guard.check_role(scope["headers"], operation.role)
         if self.closing:
             raise ApiError(
                 503, ErrorKind.INTERRUPTED, "the server is stopping; start it again, then ask again"
@@ -124,6 +128,15 @@ class App:
         if isinstance(answer, Streamed):
             return answer
         return _tag(call, operation, encode_reply(answer, operation.status))
+
+    async def _admit(self, scope: Scope, *, open_to_all: bool) -> Way | None:
+        headers, target = scope["headers"], scope["target"]
+        try:
+            return self._guard.admit(headers, target, open_to_all=open_to_all)
+        except ApiError as refused:  # a token that was given out a moment ago, by another machine
+            if refused.status != 401 or self.learn is None or not await self.learn():
+                raise
+        return self._guard.admit(headers, target, open_to_all=open_to_all)
 
     async def _stream(
         self, answer: Streamed, connection: Connection, receive: Receive, send: "_Sent"

@@ -66,6 +66,7 @@ class Call:
         self.raw = raw
         """The body as it came."""
         self.way = way
+        self.query_string: str = scope["query_string"].decode("latin-1")
         self._headers: list[tuple[bytes, bytes]] = scope["headers"]
 
     def headers(self, name: str) -> list[bytes]:

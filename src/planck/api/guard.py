@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from planck.api.access import Access, Way
+from planck.api.access import ROLES, Access, Way
 from planck.api.errors import ApiError
 from planck.records.outcome import ErrorKind
 
@@ -81,4 +81,14 @@ class Guard:
                 403,
                 ErrorKind.PERMISSION_DENIED,
                 "a page of another origin can't use this server; open its own page",
+            )
+
+    def check_role(self, headers: Headers, needed: str) -> None:
+        """Refuses a token that may do less than this takes; whoever has none is the page, or was refused."""
+        role = self._access.find_role(find_header(headers, b"authorization"))
+        if role is not None and ROLES.index(role) < ROLES.index(needed):
+            raise ApiError(
+                403,
+                ErrorKind.PERMISSION_DENIED,
+                f"this token may {role!r}, this takes {needed!r}; get another: planck store token add",
             )

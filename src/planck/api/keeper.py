@@ -2,23 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from planck.api.errors import ApiError
 from planck.api.kept import Kept
 from planck.api.shapes import Holder
 from planck.api.tally import Tally
-from planck.headless import Archive, OpenSession, Planck
+from planck.headless import Archive, OpenSession, Planck, Pool
 from planck.records.outcome import ErrorKind, PlanckError
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class Keeper:
-    def __init__(self, planck: Planck, holder: Holder, *, limit: int, idle: float) -> None:
+    def __init__(self, planck: Planck | Pool, holder: Holder, *, limit: int, idle: float) -> None:
         """`limit`: open sessions at a time; `idle`: seconds after which one that nobody uses is closed."""
         self.planck = planck
         self.tally = Tally()
@@ -89,6 +90,30 @@ class Keeper:
             self._ended.add(id)
             if kept := self._kept.pop(id, None):
                 await kept.aclose()
+        self.tell()
+
+    async def keep(self, opening: Callable[[T], Awaitable[OpenSession]], what: T) -> Kept:
+        """Keeps a session that somebody else opens, until `let_go`: it is not put to sleep meanwhile."""
+        async with self._taking_place():
+            kept = await self._keep(await opening(what))
+        kept.users += 1
+        self._ended.discard(kept.session.id)
+        return kept
+
+    async def let_go(self, kept: Kept) -> None:
+        """Closes what `keep` kept; its streams go on, with what the log gets elsewhere."""
+        kept.users -= 1
+        id = kept.session.id
+        async with self._alone(id):
+            if self._kept.get(id) is kept:
+                del self._kept[id]
+            await kept.aclose()
+        self.tell()
+
+    async def abandon(self) -> None:
+        """Lets go of everything that is open: it is others' by now, and nothing can be written."""
+        kept, self._kept = self.open_sessions, {}
+        await asyncio.gather(*(one.aclose() for one in kept), return_exceptions=True)
         self.tell()
 
     async def _close_idle(self, kept: Kept) -> None:

@@ -56,6 +56,15 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it answers without a token."""
 
     @property
+    def role(self) -> str:
+        """What a token must be good for, where there are several."""
+        if self.method == "GET" or self.open:
+            return "view"
+        if self.path.startswith("/approvals"):
+            return "approve"
+        return "admin" if self.path.startswith(("/nodes", "/auth", "/models", "/setup")) else "submit"
+
+    @property
     def content_types(self) -> tuple[str, ...]:
         return self.stream or (JSON,)
 
@@ -357,4 +366,33 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     _get("/notices", "list_notices", "What the user should know of the place.", shapes.Notices),
     _get("/metrics", "read_metrics", "Counts for Prometheus.", str, stream=("text/plain",)),
+    _get("/nodes", "list_nodes", "The machines that work on sessions of this database.", shapes.NodePage),
+    _post(
+        "/nodes/{name}/drain",
+        "drain_node",
+        "Lets a node finish what it has, and gives it nothing new.",
+        shapes.Health,
+        body=shapes.Nothing,
+        status=202,
+        errors=(ErrorKind.NOT_FOUND,),
+    ),
+    _post(
+        "/nodes/{name}/forget",
+        "forget_node",
+        "Says that a node is lost: what it had can be taken at once.",
+        shapes.Health,
+        body=shapes.Nothing,
+        status=202,
+        errors=(ErrorKind.NOT_FOUND,),
+    ),
+    _post(
+        "/submissions",
+        "submit_work",
+        "Hands in a task for whichever node has room; it is kept when this answers.",
+        shapes.SessionRow,
+        body=shapes.SubmitWork,
+        status=201,
+        keyed=True,
+        errors=(ErrorKind.NOT_UNIQUE,),
+    ),
 )

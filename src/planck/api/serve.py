@@ -6,8 +6,9 @@ import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,15 +26,31 @@ from planck.api.keeper import Keeper
 from planck.api.metrics import Metrics
 from planck.api.metrics_handler import MetricHandlers
 from planck.api.operations import OPERATIONS
+from planck.api.pool import NodeHandlers
 from planck.api.presence import Presence
 from planck.api.requests import Requests
 from planck.api.server_handlers import ServerHandlers
 from planck.api.sessions import SessionHandlers
+from planck.api.station import Station
 from planck.api.streams import Limits as StreamLimits
 from planck.api.streams import Streams
 from planck.api.throttle import Throttle
 from planck.api.workspace import WorkspaceHandlers
-from planck.headless import GuardedProtocol, Inbox, Lobby, Planck, SystemClock, make_token
+from planck.headless import (
+    GuardedProtocol,
+    Inbox,
+    Joining,
+    Lobby,
+    Planck,
+    Pool,
+    SystemClock,
+    Terms,
+    connect_database,
+    make_token,
+    name_node,
+    open_pool,
+    read_terms,
+)
 from planck.records.outcome import ErrorKind, PlanckError
 
 _STOP_SECONDS = 5.0
@@ -58,6 +75,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     streams: StreamLimits = StreamLimits()
     opening: tuple[str, str] | None = None
     """Name and prompt of a session to begin with: the page opens on it."""
+    store: str = ""
+    """A database that several servers share; empty: files of this one."""
+    joining: Joining = Joining()
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -89,6 +109,8 @@ def check(settings: Settings) -> None:
 async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Callable[[Ready], None]) -> int:
     """Serves until a signal; returns the exit code."""
     check(settings)
+    if settings.store:
+        return await _serve_pool(planck, inbox, settings, on_ready)
     with Presence(planck.home, planck.workspace) as presence, _bind(settings) as listening:
         port = listening.getsockname()[1]
         url = f"http://{show_host(settings.host)}:{port}"
@@ -107,16 +129,47 @@ async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Call
                     return await server.run(listening, partial(on_ready, ready))
 
 
+async def _serve_pool(
+    planck: Planck, inbox: Inbox, settings: Settings, on_ready: Callable[[Ready], None]
+) -> int:
+    """The same as one of several: sessions are in the database, and any of them may work on one."""
+    name, terms = name_node(settings.joining.name, planck), read_terms(planck)
+    with Presence(planck.home, Path(f"node/{name}")) as presence, _bind(settings) as listening:
+        port = listening.getsockname()[1]
+        url = f"http://{show_host(settings.host)}:{port}"
+        access = Access(make_token(), port, asyncio.get_running_loop().time)
+        async with planck, AsyncExitStack() as closing:
+            database = await connect_database(settings.store, planck.project, name, terms.lease_s)
+            closing.push_async_callback(database.aclose)
+            joining = msgspec.structs.replace(settings.joining, name=name, url=url)
+            pool = await open_pool(planck, database, inbox, joining)
+            record = presence.publish(url, access.token)
+            log = closing.enter_context(AccessLog(presence.folder / "access.log", SystemClock()))
+            server = Server(planck, inbox, access, port, settings, log, pool, terms)
+            page = f"{await find_own(settings.host, port) or url + '/'}#code={access.make_code()}"
+            ready = Ready(url, record.token_file, record.pid, page, database.url)
+            with _hearing_signals(server):
+                return await server.run(listening, partial(on_ready, ready))
+
+
 class Server:
     """The parts of a server, wired."""
 
     def __init__(
-        self, planck: Planck, inbox: Inbox, access: Access, port: int, settings: Settings, log: AccessLog
+        self,
+        planck: Planck,
+        inbox: Inbox,
+        access: Access,
+        port: int,
+        settings: Settings,
+        log: AccessLog,
+        pool: Pool | None = None,
+        terms: Terms | None = None,
     ) -> None:
         self._settings = settings
         self._metrics = Metrics()
         self._keeper = Keeper(
-            planck,
+            pool or planck,
             shapes.Holder(pid=os.getpid(), host=socket.gethostname()),
             limit=min(settings.sessions, _raise_file_limit() // 10),
             idle=settings.idle,
@@ -132,10 +185,16 @@ class Server:
             ApprovalHandlers(inbox, self._keeper, streams),
             WorkspaceHandlers(planck),
             MetricHandlers(self._metrics, self._keeper, inbox),
+            NodeHandlers(pool),
         )
+        handlers = find_handlers(groups)
+        self._station = Station(pool, self._keeper, inbox, access, terms) if pool and terms else None
+        if self._station:
+            handlers = self._station.wrap(handlers)
         guard = Guard(access, port, settings.names, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
-        self.app = App(guard, find_handlers(groups), throttle, self._metrics, log)
+        self.app = App(guard, handlers, throttle, self._metrics, log)
+        self.app.learn = self._station.learn if self._station else None
         self._exit: int | None = None
         self._web: uvicorn.Server | None = None
 
@@ -154,9 +213,17 @@ class Server:
         self._web = _Web(config, on_ready)
         sleeping = asyncio.ensure_future(self._keeper.run())
         serving = asyncio.ensure_future(self._web.serve([listening]))
+        ends: set[asyncio.Future[None]] = {serving}
         try:
-            await asyncio.shield(serving)
+            if self._station:
+                ends.add(await self._station.begin())
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for task in ends:
+                if task.done() and not task.cancelled():
+                    task.result()  # what ended it: also why it can be no node any more
         finally:
+            if self._station:
+                await self._station.aclose()
             sleeping.cancel()
             await asyncio.gather(sleeping, return_exceptions=True)
             self._web.should_exit = self._web.force_exit = True
@@ -177,6 +244,8 @@ class Server:
     async def _stop(self) -> None:
         assert self._web is not None
         try:
+            if self._station:
+                await self._station.stop()
             await self._keeper.aclose()
         finally:
             self._web.should_exit = True

@@ -135,6 +135,38 @@ class StartSession(Body, frozen=True, kw_only=True):
     prompt: Text = ""
 
 
+class SubmitWork(Body, frozen=True, kw_only=True):
+    prompt: Text
+    repo: Path
+    """An address that git knows, or a path that every node sees."""
+    ref: Word = ""
+    need: tuple[Word, ...] = ()
+    """Labels that its node must have."""
+    team: Word = ""
+    model: Word = ""
+    name: Word = ""
+    mode: Mode | None = None
+    max_budget_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
+    max_steps: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    on_loss: Literal["continue", "stop"] = "continue"
+
+
+class Node(Shape, frozen=True, kw_only=True):
+    """A machine that works on sessions."""
+
+    name: str
+    version: str
+    labels: tuple[str, ...]
+    seen: str
+    draining: bool
+    sessions: tuple[str, ...]
+
+
+class NodePage(Shape, frozen=True, kw_only=True):
+    items: tuple[Node, ...]
+    next: str | None = None
+
+
 class ChangeSession(Body, frozen=True, kw_only=True):
     name: Word | None = None
     mode: Mode | None = None

@@ -26,6 +26,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "permissions": ("planck.cli.permissions", "why a call is allowed or not; trust for a folder's own files"),
     "serve": ("planck.cli.serve", "serve sessions to programs and pages over HTTP, on this machine"),
     "acp": ("planck.cli.acp", "work in an editor that speaks the Agent Client Protocol"),
+    "submit": ("planck.cli.pool.submit", "hand a task to a pool of machines"),
+    "watch": ("planck.cli.pool.watch", "follow a session of a server, wherever it runs"),
+    "answer": ("planck.cli.pool.answer", "see what a session of a server asks, and answer it"),
+    "interrupt": ("planck.cli.pool.interrupt", "end the turns of a session of a server"),
+    "nodes": ("planck.cli.pool.nodes", "the machines of a pool: list them, drain or forget one"),
+    "store": ("planck.cli.pool.store", "the database of a pool: make its tables, check it, give out tokens"),
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
@@ -35,7 +41,7 @@ NOT_BUILT: list[str] = []
 
 
 LISTS = {
-    **dict.fromkeys(("sessions", "tools", "models", "teams", "skills", "mcp"), "list"),
+    **dict.fromkeys(("sessions", "tools", "models", "teams", "skills", "mcp", "nodes"), "list"),
     **{"config": "show", "auth": "status", "sidecar": "status"},
 }
 """What a noun alone does."""
@@ -175,10 +181,12 @@ def _find_near(word: str) -> str:
 def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     import argparse
 
-    from planck.cli.options import EXAMPLES, OPTIONS
+    from planck.cli.options import EXAMPLES, OPTIONS, load_pool
     from planck.cli.parser import Mistake, Parser
 
     home, summary = COMMANDS[name]
+    if name not in OPTIONS:
+        load_pool()
     parser = Parser(
         prog=f"planck {name}" if name != "chat" else "planck",
         description=summary,

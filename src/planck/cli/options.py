@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 SIDECAR = ".planck/sidecar"
@@ -11,12 +12,17 @@ PICK = "?"
 """What `-r` without a name asks for: no session has this name."""
 
 _TRUST = "trust this folder's own files in this run"
-_MODES = ("read-only", "plan", "ask", "workspace", "full")
+MODES = ("read-only", "plan", "ask", "workspace", "full")
 _Add = Callable[[argparse.ArgumentParser], None]
 
 EXAMPLES: dict[str, str] = {}
 OPTIONS: dict[str, _Add] = {}
 """Both by the command's name, which is that of its function below without the underscore."""
+
+
+def load_pool() -> None:
+    """Adds the commands of a pool, which few starts need."""
+    import_module("planck.cli.pool.options")
 
 
 def _command(example: str) -> Callable[[_Add], _Add]:
@@ -131,7 +137,7 @@ def _session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fork", action="store_true", help="with -c or -r: go on in a copy")
     parser.add_argument("--name", type=_given, default=None, help="a name for the new session")
     rights = parser.add_mutually_exclusive_group()
-    rights.add_argument("--permission-mode", choices=_MODES, default=None)
+    rights.add_argument("--permission-mode", choices=MODES, default=None)
     rights.add_argument(
         "--yolo",
         dest="permission_mode",
@@ -398,7 +404,7 @@ def _mcp(parser: argparse.ArgumentParser) -> None:
         "offer the tools of a workspace to another agent",
         "planck mcp serve -C ~/project --permission-mode workspace",
     )
-    serving.add_argument("--permission-mode", choices=_MODES, default=None)
+    serving.add_argument("--permission-mode", choices=MODES, default=None)
     _address(serving)
     for command in (listing, testing):
         _shared(command, trust=_TRUST, json="for programs")
@@ -413,6 +419,12 @@ def _address(parser: argparse.ArgumentParser) -> None:
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; give one from 0 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > 10_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of sessions; give one from 0 to 10000")
     return int(text)
 
 
@@ -437,7 +449,7 @@ def _permissions(parser: argparse.ArgumentParser) -> None:
     explain.add_argument("what", nargs="?", default="", help="a command for bash, JSON arguments for others")
     explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
     explain.add_argument("--team", default="", help="its team; default: the configured one")
-    explain.add_argument("--permission-mode", choices=_MODES, default="")
+    explain.add_argument("--permission-mode", choices=MODES, default="")
     trust = _subcommand(
         actions,
         "trust",
@@ -469,6 +481,14 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--behind-proxy", action="store_true", help="a proxy in front of it speaks TLS to the clients"
     )
+    parser.add_argument(
+        "--store", default="", metavar="URL|dev", help="sessions in PostgreSQL, which other servers share"
+    )
+    parser.add_argument("--work", type=_count, default=None, metavar="N", help="sessions at a time; 0: none")
+    parser.add_argument("--name", default="", help="of this node; default: the host's")
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="L", help="what this node has; can be repeated"
+    )
     _added(parser)
     _shared(parser, trust=_TRUST, json="the first line says where it is, as JSON")
 
@@ -477,7 +497,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
 def _acp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--model", default="", help="of new sessions; an alias, or PROVIDER/MODEL")
     parser.add_argument("--team", default="", metavar="ALIAS|PATH", help="of new sessions")
-    parser.add_argument("--permission-mode", choices=_MODES, default=None, help="of new sessions")
+    parser.add_argument("--permission-mode", choices=MODES, default=None, help="of new sessions")
 
 
 @_command("planck doctor --json")

@@ -11,9 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from planck.cli.errors import UsageError
 from planck.cli.place import find_place
-from planck.headless import Inbox, Planck
+from planck.headless import Inbox, Joining, Planck
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -26,12 +28,13 @@ def run(options: argparse.Namespace) -> int:
         port=options.port,
         names=tuple(options.allow_host),
         proxied=options.behind_proxy,
+        joining=Joining(name=options.name, labels=tuple(options.label), work=options.work),
     )
     inbox = Inbox()
     planck = Planck(
         workspace=find_place(options), approver=inbox, trust=options.trust, add_dirs=options.add_dir
     )
-    planck.project.check_store()
+    settings = msgspec.structs.replace(settings, store=options.store or planck.config.store)
     for notice in planck.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
     title = f"Planck serves {make_plain(str(planck.workspace))}"

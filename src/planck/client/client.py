@@ -102,8 +102,7 @@ class Client:
     ) -> Answer:
         """One request; the answer's JSON, or its bytes where it is none. Raises what the server refuses."""
         response = await self.open(method, path, body, key=key, **query)
-        content = await read_all(response, _MAX_ANSWER)
-        await response.aclose()
+        content = await self.read(response)
         is_json = response.headers.get("content-type", "").startswith("application/json")
         data = codec.decode(content) if is_json and content else content or None
         if response.status >= 400:
@@ -121,15 +120,29 @@ class Client:
         last_id: int | None = None,
         **query: Any,
     ) -> Response:
-        headers = {"authorization": f"Bearer {self._token}"}
+        headers: dict[str, str] = {}
         if body is not None:
             headers["content-type"] = "application/json"
         if key:
             headers["idempotency-key"] = key
         if last_id is not None:
             headers |= {"accept": "text/event-stream", "last-event-id": str(last_id)}
-        url = f"{self._url}{path}" + (f"?{urlencode(query)}" if query else "")
-        return await self._transport.send(method, url, headers, b"" if body is None else codec.encode(body))
+        return await self.send(
+            method, path, headers, b"" if body is None else codec.encode(body), urlencode(query)
+        )
+
+    async def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", query: str = ""
+    ) -> Response:
+        """A request as it is, with the token; its answer is whatever comes."""
+        url = f"{self._url}{path}" + (f"?{query}" if query else "")
+        own = {"authorization": f"Bearer {self._token}"}
+        return await self._transport.send(method, url, {**headers, **own}, body)
+
+    async def read(self, response: Response) -> bytes:
+        content = await read_all(response, _MAX_ANSWER)
+        await response.aclose()
+        return content
 
 
 class RemoteSession:

@@ -25,7 +25,7 @@ MERGED = ("providers", "permissions", "limits", "mcpServers")
 
 SPENDING = ("budget", "quotas")
 """What the user spends; a variable of the environment, which scripts pass on, can't change it either."""
-USER_ONLY = ("keys", *SPENDING)
+USER_ONLY = ("keys", "server", "node", "cluster", *SPENDING)
 """What a project's file can't say, trusted or not."""
 
 
@@ -242,7 +242,7 @@ def _pick(raw: Any, known: Sequence[str], place: str, prefix: str, notices: list
 
 
 _TEXTS = frozenset(
-    {"default_model", "default_team", "sessions_dir", "durability", "store", "agents_md", "locale"}
+    {"default_model", "default_team", "sessions_dir", "durability", "store", "agents_md", "locale", "server"}
 )
 _LISTS = frozenset({"skills_dirs", "teams_dirs", "tools_dirs"})
 

@@ -76,6 +76,33 @@ class QuotaEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens_per_day: Annotated[_Tokens | None, Meta(description="read and written, cached ones too")] = None
 
 
+_Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+_Sessions = Annotated[int, Meta(ge=0, le=10_000)]
+
+
+class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """This machine, as one of several that work on the sessions of one database."""
+
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{0,64}$", description="default: the host's name")] = ""
+    labels: Annotated[list[str], Meta(description="what it has: `submit --need` asks for some")] = []
+    work: Annotated[_Sessions | None, Meta(description="sessions at a time; 0: none")] = None
+    mode: Annotated[Mode | None, Meta(description="the most that a submitted session may do here")] = None
+    accept: Annotated[
+        list[str], Meta(description="repositories that it works on, `*` for any part; none named: all")
+    ] = []
+    trust: Annotated[
+        list[str], Meta(description="repositories whose own files may run things here, `*` for any part")
+    ] = []
+    drain_s: Annotated[_Seconds, Meta(description="how long work may go on after `nodes drain`")] = 900.0
+
+
+class ClusterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    lease_s: Annotated[_Seconds, Meta(description="a node that is silent for so long has lost its work")] = (
+        30.0
+    )
+    beat_s: Annotated[_Seconds, Meta(description="how often a node says that it lives")] = 5.0
+
+
 class Permissions(msgspec.Struct, frozen=True):
     mode: Annotated[Mode, Meta(description="read-only, plan, ask, workspace or full")] = Mode.ASK
     rules: Annotated[list[dict[str, Any]], Meta(description="allow, deny or ask, by tool and argument")] = []
@@ -135,6 +162,15 @@ class Config(msgspec.Struct, frozen=True):
             description="what all sessions may take of a provider in a day, by its name; your own file only"
         ),
     ] = {}
+    server: Annotated[
+        str,
+        Meta(description="where `submit`, `watch`, `answer` and `nodes` find a server; your own file only"),
+    ] = ""
+    node: Annotated[NodeEntry, Meta(description="this machine in a pool; your own file only")] = NodeEntry()
+    cluster: Annotated[
+        ClusterEntry,
+        Meta(description="when a node counts as lost, for all of them alike; your own file only"),
+    ] = ClusterEntry()
     addresses: dict[str, str] = {}
     """Set by the loader alone: where the environment says that a type's server is (`config/servers`)."""
 

@@ -19,6 +19,7 @@ _NAMES = {
         "SessionInfoUpdate SessionMessage SessionNotification SubagentSession SubagentUpdate "
         "TextContent ToolCallStarted ToolCallUpdate UsageUpdate UserMessageChunk"
     ),
+    "planck.client.client": "Client ClientError",
     "planck.config.auth": "Auth",
     "planck.config.environment": "read_environment",
     "planck.config.load": "ConfigError set_user_value",
@@ -40,6 +41,13 @@ _NAMES = {
     "planck.headless.open_session": "OpenSession",
     "planck.headless.plan": "Settings",
     "planck.headless.planck": "Planck",
+    "planck.headless.pool.database": "connect_database",
+    "planck.headless.pool.desk": "StoreDesk",
+    "planck.headless.pool.joining": "Joining name_node open_pool read_terms",
+    "planck.headless.pool.node": "Node Terms",
+    "planck.headless.pool.pool": "Pool Submission",
+    "planck.headless.pool.watchdog": "ThreadWatchdog",
+    "planck.headless.remote": "find_server",
     "planck.headless.requests": "make_key name_session",
     "planck.headless.setup": "Candidate Setup",
     "planck.headless.structured": "AnswerSchema",
@@ -61,6 +69,7 @@ _NAMES = {
     "planck.session.stats": "Figures Stats",
     "planck.session.transcript": "Transcript",
     "planck.session.undo": "FileDiff Plan Selection UndoError",
+    "planck.store.roster": "Command NodeRow SessionRow TokenRow",
     "planck.sidecar.host": "pipe_secret prepare_sidecar",
     "planck.sidecar.scaffold": "create_sidecar",
     "planck.team.mail": "Accepted",
@@ -68,6 +77,7 @@ _NAMES = {
     "planck.toolkit.images": "foreign_image",
     "planck.tools.builtin.search_worker": "walk",
     "planck.workspace.duplex": "Duplex",
+    "planck.workspace.process": "kill_children",
 }
 """By module: classes and functions, none of them named like a module of this package.
 Checkers are told the same by the stub beside this file; a test compares the two."""

@@ -1,7 +1,7 @@
 """A session that runs in this process: prompts go in, events and results come out."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,13 @@ from planck.records.events import (
     AgentStarted,
     Compacted,
     ErrorEvent,
+    Event,
     ModeChanged,
     Origin,
     RequestKey,
     SessionOptions,
     TurnStatus,
+    View,
     view,
 )
 from planck.records.messages import Image, Text, UserMessage, user_text
@@ -459,6 +461,14 @@ class OpenSession:
         async with aclosing(self._session.events(after)) as stream:
             async for event in stream:
                 yield SessionEvent(event, self.id)
+
+    def recorded(self, after: int = 0) -> Iterator[Event]:
+        """What is in the log after a number, now."""
+        return self._session.read(after)
+
+    async def record(self, *facts: View) -> None:
+        """Writes facts that are no agent's."""
+        await self._session.journal.record(None, 0, *facts, barrier=True)
 
     def live(self) -> dict[str, LiveText]:
         """By agent: what it has said, thought and put out since the log knows it; ends of 64 KiB each."""

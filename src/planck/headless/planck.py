@@ -36,6 +36,7 @@ from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.llm.redact import Redactor
     from planck.session.archive import Archive
     from planck.session.proof import Proof
     from planck.session.undo import FileDiff, Selection
@@ -59,23 +60,30 @@ class Planck:
         providers: Mapping[str, Provider] | None = None,
         approver: Approver | None = None,
         add_dirs: Iterable[Path | str] = (),
+        library: "Shelf | None" = None,
     ) -> None:
         """`providers` puts an object in the place of a provider of that name: a double, or your own.
 
         `add_dirs` are folders beside the workspace that agents may work in. `approver` answers what agents
-        may not decide; without one it is denied.
+        may not decide; without one it is denied. `library`: where sessions are kept that are no files.
         """
         project = Project(home, workspace, environ, flags, trust=trust, add_dirs=add_dirs)
-        self._assemble(project, providers or {}, approver)
+        self._assemble(project, providers or {}, approver, library)
 
     @classmethod
     def of(cls, project: Project) -> "Planck":
         """Returns Planck on a project that was built already."""
         self = cls.__new__(cls)
-        self._assemble(project, {}, None)
+        self._assemble(project, {}, None, None)
         return self
 
-    def _assemble(self, project: Project, doubles: Mapping[str, Provider], approver: Approver | None) -> None:
+    def _assemble(
+        self,
+        project: Project,
+        doubles: Mapping[str, Provider],
+        approver: Approver | None,
+        library: "Shelf | None",
+    ) -> None:
         self.project = project
         self.home, self.workspace = project.home, project.workspace
         self.trust = project.trust
@@ -94,7 +102,7 @@ class Planck:
             ids=self._ids,
         )
         keys = self._providers.keyring
-        self.library = self._open_library()
+        self.library: Shelf = library or self._open_library()
         self._logs = SessionLogs(self.library, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
         self._closed = False
@@ -129,11 +137,7 @@ class Planck:
         """The stored sessions: to list, look at, fork."""
         from planck.session.archive import Archive  # a run looks at no other session
 
-        if isinstance(self.library, FileLibrary):
-            return Archive(self.sessions_dir, self.workspace, self.library)
-        from planck.headless.store import find_copies
-
-        return Archive(find_copies(self.project), self.workspace, self.library)
+        return Archive(self.library.folder, self.workspace, self.library)
 
     async def __aenter__(self) -> "Planck":
         return self
@@ -216,17 +220,18 @@ class Planck:
         tools: Sequence[Tool] = (),
         settings: Settings = NO_SETTINGS,
         request: RequestKey | None = None,
+        id: str = "",
     ) -> OpenSession:
         """Starts a session; without a team it has one orchestrator with all built-in tools.
 
         `tools` are the program's own: the orchestrator has them, and can grant them like built-in ones.
         `settings` are of this run alone: its prompt, its agent, what it may call.
-        `request` is recorded, and names the session: `name_session` finds it by its key.
+        `request` is recorded, and names the session: `name_session` finds it by its key. `id`: it has one.
         """
         self._check_open()
         if stored:
             self.project.check_store()
-        id = name_session(self.workspace, "", request.key) if request else self._ids.new()
+        id = id or (name_session(self.workspace, "", request.key) if request else self._ids.new())
         options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         specs = plan.authorise(await self._make_specs(team, model, plan))
@@ -316,7 +321,11 @@ class Planck:
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
-        return self.archive.changes(id_or_name, selection, self._providers.keyring.redactor())
+        return self.archive.changes(id_or_name, selection, self.redactor())
+
+    def redactor(self) -> "Redactor":
+        """Takes every known key out of text, as of now."""
+        return self._providers.keyring.redactor()
 
     def export_page(
         self, id_or_name: str, *, hide: Sequence[str] = (), max_mb: float = 10.0, with_log: bool = False

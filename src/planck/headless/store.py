@@ -21,8 +21,12 @@ def open_library(project: Project, *, owner: str = "") -> PostgresLibrary:
 
 def find_copies(project: Project) -> Path:
     """Returns the folder of what this machine has read: one for each database, by any password."""
-    place = DEV if project.config.store == DEV else hide_password(project.config.store)
-    return project.home / "copies" / hashlib.sha256(place.encode()).hexdigest()[:16]
+    return find_copies_of(project.home, project.config.store)
+
+
+def find_copies_of(home: Path, store: str) -> Path:
+    place = DEV if store == DEV else hide_password(store)
+    return home / "copies" / hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
 def find_url(project: Project) -> str:

@@ -54,7 +54,7 @@ class FileLibrary:
     """The session files of one folder, seen from one workspace."""
 
     def __init__(self, folder: Path, workspace: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._workspace = workspace
         self.promised: set[str] = set()
         """Names of open sessions that have no file."""
@@ -63,11 +63,11 @@ class FileLibrary:
     @property
     def indexed(self) -> bool:
         """Whether a name can be looked up without a look at every file."""
-        return self._index.complete or not self._folder.exists()
+        return self._index.complete or not self.folder.exists()
 
     def make_path(self, id: str, name: str) -> Path:
         """Returns where a new session belongs; its store makes the folder."""
-        return self._folder / f"{id}_{name}.db"
+        return self.folder / f"{id}_{name}.db"
 
     def claim(self, id: str, wanted: str, ids: Ids) -> Claim:
         """Takes the wanted name if it is free, or a random one; waits for others, and for the disk."""
@@ -105,8 +105,8 @@ class FileLibrary:
         Nothing may be awaited in it: a second one of the same loop would wait for ever.
         """
         try:
-            make_private(self._folder)
-            fd = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            make_private(self.folder)
+            fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as problem:
             raise self._refuse(problem) from None
         try:
@@ -118,7 +118,7 @@ class FileLibrary:
     def _refuse(self, problem: OSError) -> StoreError:
         return StoreError(
             ErrorKind.LOG_WRITE_FAILED,
-            f"sessions can't be kept in {str(self._folder)!r}: {problem.strerror}; "
+            f"sessions can't be kept in {str(self.folder)!r}: {problem.strerror}; "
             "choose another sessions_dir, or pass --no-session",
         )
 
@@ -166,7 +166,7 @@ class FileLibrary:
     def _read_entries(self, everywhere: bool) -> "Iterator[Entry]":
         from planck.store.library import Entry
 
-        for path in self._folder.glob("*_*.db"):
+        for path in self.folder.glob("*_*.db"):
             with suppress(StoreError), closing(SqliteReader.open(path)) as reader:
                 meta = reader.meta
                 place = meta.get("workspace", "")
@@ -333,15 +333,15 @@ class FileLibrary:
         return True
 
     def _find_id(self, id: str) -> list[Path]:
-        return [path for path in self._folder.glob(f"{id}_*.db") if id_in(path) == id]
+        return [path for path in self.folder.glob(f"{id}_*.db") if id_in(path) == id]
 
     def _find_beginning(self, text: str) -> list[Path]:
         """Raises where several begin so; only as many are opened as it takes to say so."""
-        ids = self._folder.glob(f"{text}*_*.db") if len(text) >= BEGINNING else ()
+        ids = self.folder.glob(f"{text}*_*.db") if len(text) >= BEGINNING else ()
         by_id = sorted(path for path in ids if id_in(path).startswith(text))
         by_name = [
             path
-            for path in self._folder.glob(f"*_{text}*.db")
+            for path in self.folder.glob(f"*_{text}*.db")
             if name_in(path).startswith(text) and path not in by_id[:CANDIDATES]
         ]
         own = islice(self._open_own(sorted(by_name)), CANDIDATES)
@@ -358,7 +358,7 @@ class FileLibrary:
         raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
 
     def _find_named(self, name: str) -> list[Path]:
-        found = (path for path in self._folder.glob(f"*_{name}.db") if name_in(path) == name)
+        found = (path for path in self.folder.glob(f"*_{name}.db") if name_in(path) == name)
         return self._keep_own(found)
 
     def _keep_own(self, paths: Iterable[Path]) -> list[Path]:

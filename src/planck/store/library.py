@@ -75,6 +75,10 @@ class Library(Protocol):
 class Shelf(Library, Protocol):
     """A library whose logs can be read as files of this machine."""
 
+    @property
+    def folder(self) -> Path:
+        """Where these files are."""
+
     def fetch(self, id_or_name: str) -> Path:
         """Returns the file of what `find` finds, with every event that is committed by now."""
 

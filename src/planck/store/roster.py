@@ -47,6 +47,8 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that know less leave it alone."""
     attempts: int = 0
     """How often a node took it since a turn of it last ended."""
+    problem: str = ""
+    """Why no node could work on it."""
     created: str = ""
     updated: str = ""
 
@@ -102,14 +104,17 @@ class Roster(Protocol):
         that joined last. `only` names a session: it may be idle too.
         """
 
-    async def release(self, session: str, epoch: int, state: State) -> bool:
-        """Nobody's from now on. False: it is another epoch's. With a command that waits it is queued."""
+    async def release(self, session: str, epoch: int, state: State, problem: str = "") -> bool:
+        """Nobody's from now on. False: it is another epoch's. At rest with a command that waits: queued."""
 
     async def reset_attempts(self, session: str, epoch: int) -> None:
         """A turn of it has ended."""
 
-    async def submit(self, row: SessionRow, command: Command) -> bool:
-        """Enters a session and the prompt that it begins with. False: the id is there, nothing is entered."""
+    async def submit(self, row: SessionRow, command: Command | None) -> bool:
+        """Enters a session, queued with the prompt that it begins with, or at rest without one.
+
+        False: the id is there, nothing is entered.
+        """
 
     async def post(self, command: Command) -> bool:
         """Leaves a command; a session at rest is queued for it. False: the id is there, or no such one."""

@@ -63,7 +63,7 @@ class Node:
 
     def __init__(self, roster: Roster, work: Work, me: NodeRow, terms: Terms, clock: Clock) -> None:
         self.me = me
-        self.draining = False
+        self._drains = asyncio.Event()
         self._roster = roster
         self._work = work
         self._terms = terms
@@ -127,27 +127,31 @@ class Node:
             await asyncio.sleep(max(0.0, sent + self._terms.beat_s - self._clock.monotonic()))
 
     async def _say(self, sent: float) -> Answer:
-        """Counts as alive from when it was said. A fenced node begins anew, with empty hands."""
-        if self._fenced:
-            await self._work.abandon()
-            self._fenced = False
+        """Counts as alive from when it was said."""
         answer: Answer = "alive"
-        if not self._joined:
-            await self._roster.join(self.me)
-            self._joined = True
-        else:
+        if self._joined:
             answer = await self._roster.beat(self.me.name, self.me.instance)
         if answer == "gone":
             return answer
-        self.draining = self.draining or answer == "draining"
-        if self._clock.monotonic() - sent < self._terms.fence_s and not self._fenced and self._watchdog:
+        if self._fenced or not self._joined:
+            await self._begin_anew()
+        if answer == "draining":
+            self._drains.set()
+        if self._clock.monotonic() - sent < self._terms.fence_s and self._watchdog:
             self._watchdog.grant(sent + self._terms.fence_s)
         return answer
+
+    async def _begin_anew(self) -> None:
+        """Joins with empty hands. After a gap too: others were cut off as long, and take up their own."""
+        if self._fenced:
+            await self._work.abandon()
+        await self._roster.join(self.me)
+        self._joined, self._fenced = True, False
 
     async def _claim(self) -> None:
         """Looks for work at every beat, and when somebody hints that there is some."""
         while True:
-            if self._joined and not self._fenced and not self.draining:
+            if self._joined and not self._fenced and not self._drains.is_set():
                 try:
                     await self._take()
                 except (PlanckError, OSError, TimeoutError) as problem:
@@ -176,8 +180,8 @@ class Node:
             self._work.begin(row)
 
     async def drain(self) -> None:
-        """Takes nothing new, and returns once what it has is done, or the time for that is up."""
-        self.draining = True
+        """Returns once it was told to, and what it has is done or the time for that is up."""
+        await self._drains.wait()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._terms.drain_s):
                 await self._work.settle()

@@ -83,6 +83,7 @@ class Engine:
     def __init__(self, url: str, *, patience: float | None = None) -> None:
         """`patience`: seconds without a connection after which every log is abandoned; None: somebody else
         sees to it."""
+        self.url = url
         self.database = Database(url)
         """For the appends alone: nothing else makes them wait."""
         self.queries = Database(url)

@@ -38,14 +38,23 @@ class PostgresLibrary:
     """The sessions of a database, seen from one workspace; its engine is of the loop that first opens one."""
 
     def __init__(
-        self, url: str, folder: Path, workspace: Path, *, owner: str = "", lease: float = LEASE
+        self,
+        url: str,
+        folder: Path,
+        workspace: Path | None,
+        *,
+        owner: str = "",
+        lease: float = LEASE,
+        engine: Engine | None = None,
     ) -> None:
         """`folder` is for the copies. `owner` is the node that has joined; a process that is none is present
-        under a name of its own while it has sessions open."""
-        self._folder = folder
-        self._place = os.path.realpath(workspace)
+        under a name of its own while it has sessions open. Without a workspace, all sessions are its own.
+        `engine`: somebody else's, which ends it."""
+        self.folder = folder
+        self._place = os.path.realpath(workspace) if workspace else None
         self._lease = lease
-        self.engine = Engine(url, patience=None if owner else lease * 2 / 3)
+        self._lent = engine is not None
+        self.engine = engine or Engine(url, patience=None if owner else lease * 2 / 3)
         self._line = Line(url)
         name = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         self._presence = None if owner else Presence(self.engine, name, lease / 6)
@@ -98,7 +107,7 @@ class PostgresLibrary:
     async def _open_new(self, id: str, meta: Mapping[str, str]) -> PostgresStore:
         self._open.add(id)
         try:
-            mirror = Mirror(await run_blocking(SqliteStore.create, name_file(self._folder, meta), meta))
+            mirror = Mirror(await run_blocking(SqliteStore.create, name_file(self.folder, meta), meta))
         except BaseException:
             self._open.discard(id)
             await rows.discard_row(self.engine.queries, id, 1)
@@ -125,9 +134,7 @@ class PostgresLibrary:
     async def _open_row(self, row: SessionRow, *, claimed: bool = False) -> PostgresStore:
         self._open.add(row.id)
         try:
-            mirror, damage = await open_mirror(
-                self.engine.queries, self._folder, row.meta, row.head, row.hash
-            )
+            mirror, damage = await open_mirror(self.engine.queries, self.folder, row.meta, row.head, row.hash)
         except BaseException:
             self._open.discard(row.id)
             raise
@@ -228,16 +235,16 @@ class PostgresLibrary:
         return await self._fetch_row(database, await rows.find_row(database, self._place, what))
 
     async def _fetch_row(self, database: Database, row: SessionRow) -> Path:
-        if row.id in self._open and (path := find_file(self._folder, row.id)):
+        if row.id in self._open and (path := find_file(self.folder, row.id)):
             return path
-        return await fetch_mirror(database, self._folder, row.meta, row.head, row.hash)
+        return await fetch_mirror(database, self.folder, row.meta, row.head, row.hash)
 
     def fetch_own(self, id: str) -> Path:
         return self._line.run(partial(self._fetch_own, id=id))
 
     async def _fetch_own(self, database: Database, id: str) -> Path:
         row = await rows.read_row(database, id)
-        if row is None or row.project != self._place or not row.head:
+        if row is None or self._place not in (None, row.project) or not row.head:
             raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
         return await self._fetch_row(database, row)
 
@@ -252,7 +259,7 @@ class PostgresLibrary:
             with suppress(StoreError):  # a damaged one is told when it is opened
                 await self._fetch_row(database, row)
         there = {row["id"] for row in await database.read("SELECT id FROM sessions")}
-        for path in self._folder.glob("*_*.db"):
+        for path in self.folder.glob("*_*.db"):
             if path.name.partition("_")[0] not in there:  # deleted elsewhere, or lost with a database
                 with suppress(StoreError, OSError):
                     move_log(path, path.with_name(f"{path.name}.gone"))
@@ -270,13 +277,14 @@ class PostgresLibrary:
         row = self._line.run(partial(rows.find_row, project=self._place, what=id_or_name))
         if not self._line.run(partial(rows.remove_row, id=row.id, lease=self._lease)):
             raise rows.refuse_held(row)
-        if path := find_file(self._folder, row.id):
+        if path := find_file(self.folder, row.id):
             remove_log(path)
 
     async def aclose(self) -> None:
         if self._presence is not None:
             await self._presence.aclose()
-        await self.engine.close()
+        if not self._lent:
+            await self.engine.close()
         await asyncio.to_thread(self._line.close)
 
     async def _start(self) -> None:

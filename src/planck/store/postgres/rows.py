@@ -41,20 +41,20 @@ def _read(row: Any) -> SessionRow:
     return SessionRow(**{**dict(row), "meta": meta})
 
 
-async def find_row(database: Database, project: str, what: str) -> SessionRow:
+async def find_row(database: Database, project: str | None, what: str) -> SessionRow:
     """See `Library.find`."""
     if not is_valid_name(what):
         raise refuse_unknown(what)
     exact = (
         f"SELECT {_COLUMNS} FROM sessions s WHERE {_BEGUN} AND "
-        "(s.id = $1 OR (s.project = $2 AND s.name = $1)) ORDER BY s.id = $1 DESC"
+        "(s.id = $1 OR (($2::text IS NULL OR s.project = $2) AND s.name = $1)) ORDER BY s.id = $1 DESC"
     )
     found = [_read(row) for row in await database.read(exact, what, project)]
     if found:
         return found[0]
     begins = (
         f"SELECT {_COLUMNS} FROM sessions s WHERE {_BEGUN} AND (($3 AND starts_with(s.id, $1)) "
-        "OR (s.project = $2 AND starts_with(s.name, $1))) ORDER BY s.id LIMIT $4"
+        "OR (($2::text IS NULL OR s.project = $2) AND starts_with(s.name, $1))) ORDER BY s.id LIMIT $4"
     )
     rows = await database.read(begins, what, project, len(what) >= BEGINNING, CANDIDATES)
     found = [_read(row) for row in rows]
@@ -77,7 +77,7 @@ async def list_rows(database: Database, project: str | None, limit: int | None =
     return [_read(row) for row in rows]
 
 
-async def is_taken(database: Database, project: str, name: str, lease: float) -> bool:
+async def is_taken(database: Database, project: str | None, name: str, lease: float) -> bool:
     sql = f"SELECT FROM sessions s WHERE s.project = $1 AND s.name = $2 AND NOT ({_LEFT_BEHIND.format('$3')})"
     return bool(await database.read(sql, project, name, lease))
 

@@ -1,0 +1,320 @@
+"""A server as one of several: the nodes, what is handed in, and requests for sessions that run elsewhere."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from itertools import chain
+from typing import Any, Literal
+from urllib.parse import quote
+
+import msgspec
+
+from planck.api import shapes
+from planck.api.app import Handler
+from planck.api.errors import ApiError
+from planck.api.exchange import EVENTS, NDJSON, Call, Reply, Streamed
+from planck.api.keeper import Keeper
+from planck.api.operations import Operation
+from planck.api.streams import PING, PING_SECONDS
+from planck.headless import Client, NodeRow, Pool, Submission
+from planck.headless import Command as PoolCommand
+from planck.headless import SessionRow as QueuedSession
+from planck.records import codec
+from planck.records.board import Board
+from planck.records.outcome import ErrorKind, PlanckError
+
+_FORWARDED = "planck-forwarded"
+"""A request that another node sent on: it is answered here or refused, never sent on again."""
+_PATIENCE = 35.0
+"""Seconds: `result` waits for 30 of them."""
+_RESULT_SECONDS = 30.0
+_GLANCE = 5.0
+"""Seconds for another node to say what it is asked at once."""
+_BROKEN = (ErrorKind.NETWORK, ErrorKind.STREAM_CUT, ErrorKind.TIMEOUT)
+
+
+class NodeHandlers:
+    """Of a server without a pool too, where there are no nodes."""
+
+    def __init__(self, pool: Pool | None) -> None:
+        self._pool = pool
+
+    async def list_nodes(self, call: Call) -> shapes.NodePage:
+        rows = await self._pool.roster.nodes() if self._pool else []
+        return shapes.NodePage(
+            items=tuple(msgspec.convert(row, shapes.Node, from_attributes=True) for row in rows)
+        )
+
+    async def drain_node(self, call: Call) -> shapes.Health:
+        if not await self._need().roster.drain(call.path["name"]):
+            raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {call.path['name']!r}; `planck nodes list`")
+        return shapes.Health()
+
+    async def forget_node(self, call: Call) -> shapes.Health:
+        if not await self._need().roster.forget(call.path["name"]):
+            raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {call.path['name']!r}; `planck nodes list`")
+        return shapes.Health()
+
+    async def submit_work(self, call: Call) -> Reply:
+        pool = self._need()
+        body: shapes.SubmitWork = call.body
+        if not body.prompt.strip():
+            raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+        key = call.header("idempotency-key") or os.urandom(16).hex()
+        row = await pool.submit(msgspec.convert(body, Submission, from_attributes=True), key, call.way or "")
+        return Reply(201, codec.encode(describe_row(row)), headers={"location": f"/api/v1/sessions/{row.id}"})
+
+    def _need(self) -> Pool:
+        if self._pool is None:
+            raise ApiError(
+                400,
+                ErrorKind.INVALID_ARGS,
+                "this server works alone; start it with a database: planck serve --store URL",
+            )
+        return self._pool
+
+
+def describe_details(row: QueuedSession) -> shapes.SessionDetails:
+    more = {"parent": "", "forked_at": 0, "agents": (), "usage": {}, "spent": (), "last_text": ""}
+    whole = {**msgspec.to_builtins(describe_row(row)), **more, "problem": row.problem}
+    return msgspec.convert(whole, shapes.SessionDetails)
+
+
+def describe_row(row: QueuedSession) -> shapes.SessionRow:
+    """Returns what is known of a session before there is a log."""
+    return shapes.SessionRow(
+        id=row.id,
+        name=row.name,
+        state="failed" if row.state == "failed" else "waiting",
+        first_prompt="",
+        team=row.options.get("team") or "",
+        model=row.options.get("model") or "",
+        mode=row.options.get("mode") or "",
+        cost_usd=0.0,
+        head=row.head,
+        created=row.created,
+        updated=row.updated,
+        node=row.owner,
+        holder=None,
+    )
+
+
+class Elsewhere:
+    """Requests for sessions that another node works on: sent on to it, or left for it in the database."""
+
+    def __init__(self, pool: Pool, keeper: Keeper, token: str) -> None:
+        self._pool = pool
+        self._keeper = keeper
+        self._token = token
+        self._clients: dict[str, Client] = {}
+
+    def wrap(self, operation: Operation, handler: Handler) -> Handler:
+        """Returns the handler as it is where the operation is about no single session."""
+        if operation.path.startswith("/sessions/{id}"):
+            return _Forwarding(self, operation, handler)
+        if operation.name == "list_approvals":
+            return _AllQuestions(self, operation, handler)
+        if operation.name == "answer_approval":
+            return _AnyQuestion(self, operation, handler)
+        return handler
+
+    async def list_others(self) -> list[NodeRow]:
+        return [node for node in await self._pool.roster.nodes() if node.name != self._pool.me.name]
+
+    async def list_questions(self, node: NodeRow, operation: Operation, call: Call) -> list[dict[str, Any]]:
+        """What waits for an answer on another node; nothing where it can't be reached."""
+        try:
+            async with asyncio.timeout(_GLANCE):
+                reply = await self.send_on(node, operation, call)
+        except (PlanckError, TimeoutError, OSError):
+            return []
+        if not isinstance(reply, Reply) or reply.status != 200:
+            return []
+        items: list[dict[str, Any]] = codec.decode(reply.body)["items"]
+        return items
+
+    def has(self, id: str) -> bool:
+        return self._keeper.find(id) is not None
+
+    async def find_row(self, id: str) -> QueuedSession | None:
+        row = await self._pool.roster.find(id)
+        return row if row and row.id == id else None
+
+    async def find_owner(self, row: QueuedSession | None) -> NodeRow | None:
+        """Returns the node that has it, unless that is this one."""
+        if row is None or row.owner in (None, self._pool.me.name):
+            return None
+        return next((node for node in await self._pool.roster.nodes() if node.name == row.owner), None)
+
+    async def wait_for_beginning(self, id: str, seconds: float) -> bool:
+        """Whether a node has begun with it by then."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while loop.time() < until:
+            row = await self.find_row(id)
+            if row is None or row.head or row.state == "failed":
+                return row is not None and bool(row.head)
+            await self._pool.roster.wait(min(0.5, until - loop.time()))
+        return False
+
+    async def send_on(self, node: NodeRow, operation: Operation, call: Call) -> Reply | Streamed:
+        client = self._reach(node)
+        path = operation.path
+        for name, value in call.path.items():
+            path = path.replace(f"{{{name}}}", quote(value, safe=""))
+        headers = {_FORWARDED: self._pool.me.name}
+        for name in ("accept", "content-type", "idempotency-key", "last-event-id", "if-none-match"):
+            if value := call.header(name):
+                headers[name] = value
+        response = await client.send(operation.method, path, headers, call.raw, call.query_string)
+        kind = response.headers.get("content-type", "")
+        if kind.startswith(EVENTS) and response.status == 200:
+            return Streamed(_pass_on(response), EVENTS)
+        async with asyncio.timeout(_PATIENCE):
+            body = await client.read(response)
+        kept = {
+            name: value
+            for name, value in response.headers.items()
+            if name in ("location", "link", "retry-after")
+        }
+        return Reply(response.status, body, kind, kept)
+
+    def _reach(self, node: NodeRow) -> Client:
+        if node.url not in self._clients:
+            self._clients[node.url] = Client(node.url, self._token)
+        return self._clients[node.url]
+
+    async def leave(self, operation: Operation, call: Call) -> shapes.Accepted | shapes.Health | None:
+        """Leaves a prompt or an interrupt for whoever has, or takes, the session; None: it is neither."""
+        roster = self._pool.roster
+        if operation.name == "send_prompt":
+            body: shapes.SendPrompt = call.body
+            row = await roster.find(call.id)
+            id = call.header("idempotency-key") or os.urandom(8).hex()
+            data = {"text": body.text, "agent": body.agent}
+            kind: Literal["steer", "prompt"] = "steer" if body.steer else "prompt"
+            await roster.post(PoolCommand(id=id, session=call.id, kind=kind, data=data, by=call.way or ""))
+            return shapes.Accepted(message_id=id, seq=row.head if row else 0)
+        if operation.name == "interrupt":
+            data = {"agent": call.body.agent}
+            command = PoolCommand(id=os.urandom(8).hex(), session=call.id, kind="interrupt", data=data)
+            await roster.post(command)
+            return shapes.Health()
+        return None
+
+    async def aclose(self) -> None:
+        for client in self._clients.values():
+            await client.__aexit__(None, None, None)
+
+
+class _Forwarding:
+    """One operation on a session: here, at its owner, or left for whoever will be."""
+
+    def __init__(self, elsewhere: Elsewhere, operation: Operation, handler: Handler) -> None:
+        self._elsewhere = elsewhere
+        self._operation = operation
+        self._handler = handler
+
+    async def __call__(self, call: Call) -> Any:
+        if call.headers(_FORWARDED):
+            return await self._handler(call)
+        row = None if self._elsewhere.has(call.id) else await self._elsewhere.find_row(call.id)
+        if row is not None and not row.head and self._operation.method == "GET":
+            return await self._answer_unbegun(call, row)
+        owner = await self._elsewhere.find_owner(row)
+        if owner is None:
+            return await self._answer_here(call)
+        try:
+            return await self._elsewhere.send_on(owner, self._operation, call)
+        except (PlanckError, TimeoutError, OSError) as failure:
+            if isinstance(failure, PlanckError) and failure.err.kind not in _BROKEN:
+                raise
+        if self._operation.method == "GET":
+            return await self._handler(call)  # as far as it is in the database
+        if (left := await self._elsewhere.leave(self._operation, call)) is not None:
+            return left
+        raise ApiError(
+            503,
+            ErrorKind.OVERLOADED,
+            f"node {owner.name} has the session and can't be reached; it is taken over soon: try again",
+        )
+
+    async def _answer_unbegun(self, call: Call, row: QueuedSession) -> Any:
+        """No node has begun with it: there is no log yet, and whoever wants one waits."""
+        match self._operation.name:
+            case "read_session":
+                return describe_details(row)
+            case "read_board":
+                return Board()
+            case "read_result":
+                begun = await self._elsewhere.wait_for_beginning(call.id, _RESULT_SECONDS)
+                return await self(call) if begun else Reply(204)
+            case "read_events" if EVENTS in call.header("accept"):
+                return Streamed(self._wait_for_events(call.id), EVENTS)
+            case "read_events":
+                return Reply(200, b"", NDJSON)
+        return await self._handler(call)
+
+    async def _wait_for_events(self, id: str) -> AsyncGenerator[bytes, None]:
+        """Ends once there is something to see: the client comes again and gets it."""
+        yield b"event: live\ndata: {}\n\n"
+        while not await self._elsewhere.wait_for_beginning(id, PING_SECONDS):
+            yield PING
+
+    async def _answer_here(self, call: Call) -> Any:
+        """A prompt for a session at rest waits for a node with room, which may be this one."""
+        if self._operation.name == "send_prompt" and not self._elsewhere.has(call.id):
+            return await self._elsewhere.leave(self._operation, call)
+        return await self._handler(call)
+
+
+class _AllQuestions:
+    """The questions of this node and of all others."""
+
+    def __init__(self, elsewhere: Elsewhere, operation: Operation, handler: Handler) -> None:
+        self._elsewhere = elsewhere
+        self._operation = operation
+        self._handler = handler
+
+    async def __call__(self, call: Call) -> Any:
+        own: shapes.ApprovalPage = await self._handler(call)
+        if call.headers(_FORWARDED):
+            return own
+        others = await self._elsewhere.list_others()
+        asked = (self._elsewhere.list_questions(node, self._operation, call) for node in others)
+        items = [*msgspec.to_builtins(own.items), *chain.from_iterable(await asyncio.gather(*asked))]
+        return Reply(200, codec.encode({"items": items, "next": None}))
+
+
+class _AnyQuestion:
+    """An answer goes to whichever node asks: one that does not know the question says so."""
+
+    def __init__(self, elsewhere: Elsewhere, operation: Operation, handler: Handler) -> None:
+        self._elsewhere = elsewhere
+        self._operation = operation
+        self._handler = handler
+
+    async def __call__(self, call: Call) -> Any:
+        try:
+            return await self._handler(call)
+        except PlanckError as refused:
+            if refused.err.kind is not ErrorKind.NOT_FOUND or call.headers(_FORWARDED):
+                raise
+            unknown = refused
+        for node in await self._elsewhere.list_others():
+            try:
+                async with asyncio.timeout(_GLANCE):
+                    reply = await self._elsewhere.send_on(node, self._operation, call)
+            except (PlanckError, TimeoutError, OSError):
+                continue
+            if isinstance(reply, Reply) and reply.status != 404:
+                return reply
+        raise unknown
+
+
+async def _pass_on(response: Any) -> AsyncGenerator[bytes, None]:
+    try:
+        async for chunk in response.chunks():
+            yield chunk
+    finally:
+        await response.aclose()

@@ -1,0 +1,147 @@
+"""The sessions that this node works on: each is seen to the end of its work, then let go."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from planck.api.keeper import Keeper
+from planck.api.kept import Kept
+from planck.headless import Command as PoolCommand
+from planck.headless import Inbox, Pool, kill_children
+from planck.headless import SessionRow as QueuedSession
+from planck.records.outcome import ErrorKind, PlanckError
+
+log = logging.getLogger(__name__)
+
+_HINTED = 2.0
+"""Seconds between two looks for commands where nobody hints at one."""
+
+
+class Shift:
+    def __init__(self, pool: Pool, keeper: Keeper, inbox: Inbox) -> None:
+        self._pool = pool
+        self._keeper = keeper
+        self._inbox = inbox
+        self._works: dict[str, asyncio.Task[None]] = {}
+        self._rows: dict[str, QueuedSession] = {}
+
+    @property
+    def held(self) -> Iterable[str]:
+        return {*self._works, *(kept.session.id for kept in self._keeper.open_sessions)}
+
+    def begin(self, row: QueuedSession) -> None:
+        self._rows[row.id] = row
+        self._works[row.id] = asyncio.ensure_future(self._run(row))
+
+    async def _run(self, row: QueuedSession) -> None:
+        try:
+            await self._work(row)
+        finally:
+            if self._rows.get(row.id) is row:
+                del self._rows[row.id], self._works[row.id]
+
+    def fence(self) -> None:
+        self._pool.database.fence()
+        kill_children()
+
+    async def abandon(self) -> None:
+        works = [*self._works.values()]
+        for task in works:
+            task.cancel()
+        await asyncio.gather(*works, return_exceptions=True)
+        await self._keeper.abandon()
+
+    async def settle(self) -> None:
+        while self._works:
+            await asyncio.wait({*self._works.values()})
+
+    async def hand_over(self) -> None:
+        """Interrupts what runs here; what is to go on after a loss goes on wherever there is room."""
+        rows = dict(self._rows)
+        for id, row in rows.items():
+            if kept := self._keeper.find(id):
+                with suppress(PlanckError):
+                    await kept.session.stop()
+                    await self._pool.pass_on(row)
+        works = [*self._works.values()]
+        for task in works:
+            task.cancel()
+        await asyncio.gather(*works, return_exceptions=True)
+
+    async def _work(self, row: QueuedSession) -> None:
+        try:
+            kept = await self._keeper.keep(self._pool.open, row)
+        except PlanckError as failure:
+            log.warning("session %s could not be opened: %s", row.id, failure.err)
+            with suppress(PlanckError):
+                await self._pool.give_back(row, failure.err)
+            return
+        try:
+            await self._see_to_end(kept, row)
+        except PlanckError as failure:
+            if failure.err.kind is not ErrorKind.WRITER_CONFLICT:  # then it is another node's by now
+                log.exception("session %s", row.id)
+        finally:
+            await self._keeper.let_go(kept)
+            await self._pool.forget(row.id)
+
+    async def _see_to_end(self, kept: Kept, row: QueuedSession) -> None:
+        session = kept.session
+        if row.attempts > 1 and row.head and not await self._pool.tell_loss(session, row):
+            await self._pool.roster.release(row.id, row.epoch, "failed")
+            return
+        while True:
+            await self._deliver(await self._pool.roster.commands([row.id]))
+            await session.settled()
+            await kept.catch_up()
+            await self._pool.put_on_record(session)
+            await self._pool.roster.reset_attempts(row.id, row.epoch)
+            if not await self._pool.roster.commands([row.id]):
+                return
+
+    async def listen(self) -> None:
+        """Hands over what is left for the sessions that are here, as it comes."""
+        while True:
+            try:
+                await self._pool.roster.wait(_HINTED)
+                if held := [*self.held]:
+                    await self._deliver(await self._pool.roster.commands(held))
+            except PlanckError as problem:
+                log.warning("no commands: %s", problem.err)
+                await asyncio.sleep(_HINTED)
+
+    async def _deliver(self, commands: Iterable[PoolCommand]) -> None:
+        done = []
+        for command in commands:
+            if kept := self._keeper.find(command.session):
+                await self._obey(kept, command)
+                done.append(command.id)
+        if done:
+            await self._pool.roster.drop(done)
+
+    async def _obey(self, kept: Kept, command: PoolCommand) -> None:
+        data: dict[str, Any] = command.data
+        try:
+            match command.kind:
+                case "prompt" | "steer":
+                    steer, agent = command.kind == "steer", data.get("agent", "")
+                    await kept.session.prompt(data["text"], id=command.id, steer=steer, agent=agent)
+                    kept.settle()
+                case "interrupt":
+                    kept.session.interrupt(data.get("agent", ""))
+                case "answer":
+                    self._inbox.answer(
+                        data["id"],
+                        data["digest"],
+                        data["allow"],
+                        data.get("scope", "once"),
+                        data.get("reason", ""),
+                    )
+                case "stop":
+                    await kept.session.stop()
+        except PlanckError as refused:
+            if refused.err.kind is ErrorKind.WRITER_CONFLICT:
+                raise
+            log.warning("%s of %s: %s", command.kind, command.session, refused.err)

@@ -1,0 +1,26 @@
+"""The server that a command speaks to: named, configured, or the one of this home that runs."""
+
+import argparse
+from collections.abc import Awaitable, Callable
+
+from planck.headless import Client, ClientError, find_server
+from planck.records.outcome import ErrorKind
+
+
+async def ask(options: argparse.Namespace, command: Callable[[Client], Awaitable[int]]) -> int:
+    found = find_server(options.server, options.token_file)
+    async with Client(found.url, found.token) as client:
+        return await command(client)
+
+
+async def find_session(client: Client, id_or_name: str) -> str:
+    """Returns the id; a name is looked for among the sessions of the server."""
+    try:
+        return str((await client.session(id_or_name).ask("GET"))["id"])
+    except ClientError as refusal:
+        if refusal.err.kind is not ErrorKind.NOT_FOUND:
+            raise
+        async for row in client.sessions(all="true"):
+            if row["name"] == id_or_name:
+                return str(row["id"])
+        raise

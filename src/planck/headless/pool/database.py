@@ -1,0 +1,88 @@
+"""The database of a pool: its roster, its sessions, and the one engine through which this node writes."""
+
+import asyncio
+from pathlib import Path
+
+from planck.config.load import ConfigError
+from planck.config.project import Project
+from planck.headless.store import DEV, find_copies_of, open_dev
+from planck.records.outcome import ErrorKind
+from planck.session.archive import Archive
+from planck.session.listing import SessionInfo
+from planck.store.library import Shelf
+from planck.store.postgres.claimed import ClaimedLibrary
+from planck.store.postgres.engine import Engine
+from planck.store.postgres.library import PostgresLibrary
+from planck.store.postgres.roster import PostgresRoster
+from planck.store.roster import SessionRow
+from planck.store.store import StoreError
+
+
+class PoolDatabase:
+    def __init__(self, url: str, folder: Path, owner: str, lease: float) -> None:
+        self.url = url
+        self.roster = PostgresRoster(url, lease=lease)
+        self._engine = Engine(url)
+        self._folder = folder
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._all = PostgresLibrary(url, folder, None, owner=owner, lease=lease, engine=self._engine)
+
+    async def start(self) -> None:
+        await self._engine.start()
+        await self.roster.start()
+
+    def archive(self, workspace: Path) -> Archive:
+        """All sessions of the database, whoever works on them."""
+        return PoolArchive(self._folder, workspace, self._all)
+
+    def claimed(self, row: SessionRow, workspace: Path) -> Shelf:
+        """The one session that the roster gave to this node."""
+        return ClaimedLibrary(self._engine, self._folder, workspace, self._owner, row, self.roster)
+
+    def fence(self) -> None:
+        """From any thread: a loop that hangs sends nothing, and hears of it first when it goes on."""
+        self._loop.call_soon_threadsafe(self._fence)
+
+    def _fence(self) -> None:
+        self._engine.fence(
+            StoreError(
+                ErrorKind.WRITER_CONFLICT,
+                "this node was cut off from its database for too long; others go on with its sessions",
+            )
+        )
+
+    async def aclose(self) -> None:
+        await self._all.aclose()
+        await self._engine.close()
+        await self.roster.aclose()
+
+
+class PoolArchive(Archive):
+    """Sees no workspace: a pool's sessions are all its own."""
+
+    def sessions(self, *, everywhere: bool = False, limit: int | None = None) -> list[SessionInfo]:
+        return super().sessions(everywhere=True, limit=limit)
+
+
+async def find_address(project: Project, store: str) -> str:
+    """Returns the database's address; the `dev` one is started if it does not run, which takes seconds."""
+    if store == DEV:
+        return await asyncio.to_thread(open_dev(project.home).start)
+    if not store.startswith(("postgresql://", "postgres://")):
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS, "a store is a postgresql:// address, or `dev` for one below the home"
+        )
+    return store
+
+
+async def connect_database(store: str, project: Project, owner: str, lease: float) -> PoolDatabase:
+    """Returns the database, its tables at this version; the `dev` one is started if it does not run."""
+    url = await find_address(project, store)
+    database = PoolDatabase(url, find_copies_of(project.home, store), owner, lease)
+    try:
+        await database.start()
+    except BaseException:
+        await database.aclose()
+        raise
+    return database

@@ -1,0 +1,250 @@
+"""`Pool`: what a server does for sessions that any of several machines may work on."""
+
+import hashlib
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from planck.config.load import ConfigError
+from planck.headless.open_session import OpenSession
+from planck.headless.planck import Planck
+from planck.headless.pool.database import PoolDatabase
+from planck.headless.pool.places import Place, Places, describe_folder, describe_source
+from planck.headless.requests import name_session
+from planck.permissions.approver import Approver
+from planck.permissions.authority import stricter
+from planck.records.authority import Mode
+from planck.records.events import ErrorEvent, Origin, RequestKey, SessionResumed, ToolStart, view
+from planck.records.outcome import Err, ErrorKind
+from planck.session.archive import Archive
+from planck.store.roster import Command, NodeRow, SessionRow
+from planck.toolkit.clock import SystemClock
+
+if TYPE_CHECKING:
+    from planck.session.undo import FileDiff, Selection
+
+_KEPT = ("team", "model", "mode", "max_budget_usd", "max_steps", "dry_run")
+
+LOSSES = 3
+"""A session that lost its node so often without a finished turn is given up."""
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    prompt: str
+    repo: str
+    ref: str = ""
+    need: tuple[str, ...] = ()
+    team: str = ""
+    model: str = ""
+    name: str = ""
+    mode: Mode | None = None
+    max_budget_usd: float | None = None
+    max_steps: int | None = None
+    on_loss: Literal["continue", "stop"] = "continue"
+
+
+class PoolError(ConfigError):
+    """The pool can't do that, and why."""
+
+
+class Pool:
+    def __init__(self, planck: Planck, database: PoolDatabase, me: NodeRow, approver: Approver) -> None:
+        """`planck` is the server's own: its home, its configuration, its environment."""
+        self.database = database
+        self.roster = database.roster
+        self.me = me
+        self._planck = planck
+        self._approver = approver
+        self._terms = planck.config.node
+        self._places = Places(planck.home, self._terms, planck.project.environ)
+        self._clock = SystemClock()
+        self._at: dict[str, tuple[Planck, Place]] = {}
+
+    @property
+    def workspace(self) -> Path:
+        return self._planck.workspace
+
+    @property
+    def archive(self) -> Archive:
+        """All sessions of the database, whoever works on them."""
+        return self.database.archive(self.workspace)
+
+    def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
+        """What agents of a session did to files, wherever it runs."""
+        return self.archive.changes(id_or_name, selection, self._planck.redactor())
+
+    def export_page(self, id_or_name: str) -> bytes:
+        """Returns a session as one file that a browser opens without a server."""
+        from planck.session.page_file import choose_options  # few are exported
+
+        return self.archive.render_file(
+            id_or_name, choose_options((), 10.0, with_log=False), self._planck.redactor()
+        )
+
+    async def submit(self, wanted: Submission, key: str, by: str) -> SessionRow:
+        """Enters a session and its first prompt; the same key again finds the same session."""
+        id = name_submission(key)
+        row = SessionRow(
+            id=id,
+            name=wanted.name or f"work-{id[:8]}",
+            project=wanted.repo,
+            created=self._clock.now(),
+            needs=tuple(dict.fromkeys(wanted.need)),
+            workspace=describe_source(wanted.repo, wanted.ref),
+            options={
+                "team": wanted.team,
+                "model": wanted.model,
+                "mode": wanted.mode,
+                "max_budget_usd": wanted.max_budget_usd,
+                "max_steps": wanted.max_steps,
+                "on_loss": wanted.on_loss,
+                "digest": digest_submission(wanted),
+            },
+        )
+        prompt = Command(id=f"submit-{id}", session=id, kind="prompt", data={"text": wanted.prompt}, by=by)
+        await self.roster.submit(row, prompt)
+        found = await self.roster.find(id)
+        assert found is not None, "what was entered is there"
+        if found.options.get("digest") != row.options["digest"]:
+            raise PoolError(
+                ErrorKind.NOT_UNIQUE, f"the key {key!r} stands for another submission; use a new key"
+            )
+        return found
+
+    async def start(self, request: RequestKey | None = None, **options: Any) -> OpenSession:
+        """Starts a session in the server's own folder, which only this machine works on."""
+        id = name_session(self.workspace, "", request.key) if request else os.urandom(8).hex()
+        workspace, needs = describe_folder(self.workspace, self.me.name)
+        kept = {name: value for name, value in options.items() if name in _KEPT and value}
+        name = options.get("name") or f"work-{id[:8]}"
+        row = SessionRow(
+            id=id,
+            name=name,
+            project=str(self.workspace),
+            created=self._clock.now(),
+            needs=needs,
+            workspace=workspace,
+            options=kept,
+        )
+        await self.roster.submit(row, None)
+        return await self.resume(id)
+
+    async def resume(self, id: str, /) -> OpenSession:
+        """Becomes the owner of a session that nobody works on, and opens it."""
+        rows = await self.roster.claim(self.me, held=(), limit=1, lease_s=0, version=1, only=id)
+        if not rows:
+            found = await self.roster.find(id)
+            if found is None:
+                raise PoolError(ErrorKind.NOT_FOUND, f"no session {id!r} in this pool")
+            raise PoolError(
+                ErrorKind.WRITER_CONFLICT,
+                f"node {found.owner} works on {found.name}; what you send to its server reaches it there",
+                {"node": found.owner},
+            )
+        return await self.open(rows[0])
+
+    async def open(self, row: SessionRow) -> OpenSession:
+        """Opens a session that this node owns: begins its log, or goes on with it where it was."""
+        place = await self._places.prepare(row.id, row.workspace)
+        planck = Planck(
+            self._planck.home,
+            place.folder,
+            environ=self._planck.project.environ,
+            trust=place.trusted,
+            approver=self._approver,
+            library=self.database.claimed(row, place.folder),
+        )
+        self._at[row.id] = planck, place
+        options: dict[str, Any] = {name: row.options.get(name) for name in ("max_budget_usd", "max_steps")}
+        mode = self._find_mode(row.options.get("mode"), planck)
+        try:
+            if row.head:
+                return await planck.resume(row.id, mode=mode, **options)
+            team, model = row.options.get("team") or None, row.options.get("model") or ""
+            return await planck.start(team, id=row.id, name=row.name, model=model, mode=mode, **options)
+        except BaseException:
+            await self.forget(row.id)
+            raise
+
+    def _find_mode(self, asked: str | None, planck: Planck) -> Mode:
+        """The session's own, else the configured one; never more than this node allows."""
+        mode = Mode(asked) if asked else planck.config.permissions.mode
+        return stricter(mode, self._terms.mode) if self._terms.mode else mode
+
+    async def tell_loss(self, session: OpenSession, row: SessionRow) -> bool:
+        """Sends the orchestrator on after a node was lost, once for each epoch; False: it is given up."""
+        if row.attempts > LOSSES:
+            await session.record(
+                ErrorEvent(
+                    kind=ErrorKind.TARGET_GONE,
+                    message=f"{LOSSES} nodes were lost with it and no turn ended; it is not tried again",
+                    details={"attempts": row.attempts - 1},
+                )
+            )
+            return False
+        if row.options.get("on_loss", "continue") == "continue":
+            _, place = self._at[row.id]
+            await session.prompt(_describe_loss(session, place), id=f"loss-{row.epoch}", origin=Origin.PLANCK)
+        return True
+
+    async def pass_on(self, row: SessionRow) -> None:
+        """Lets another node go on with what was interrupted here, where it is to go on after a loss."""
+        if row.options.get("on_loss", "continue") == "continue":
+            text = "The machine that worked on this was stopped, and you go on on another one. Go on."
+            await self.roster.post(
+                Command(id=f"stop-{row.id}-{row.epoch}", session=row.id, kind="prompt", data={"text": text})
+            )
+
+    async def give_back(self, row: SessionRow, err: Err) -> None:
+        """Leaves a session that can't be opened here to others; after some attempts it has failed."""
+        lost = row.attempts >= LOSSES
+        await self.roster.release(row.id, row.epoch, "failed" if lost else "queued", problem=str(err))
+
+    async def put_on_record(self, session: OpenSession) -> None:
+        """Sends what lies in its clone home, and says so in its log."""
+        from planck.records.events import Snapshot
+
+        _, place = self._at[session.id]
+        if place.clone and (made := await place.clone.put_on_record()):
+            await session.record(Snapshot(ref=made.ref, commit=made.commit))
+
+    async def forget(self, id: str) -> None:
+        if found := self._at.pop(id, None):
+            await found[0].__aexit__(None, None, None)
+
+    async def aclose(self) -> None:
+        async with AsyncExitStack() as closing:
+            for id in [*self._at]:
+                closing.push_async_callback(self.forget, id)
+
+
+def name_submission(key: str) -> str:
+    return hashlib.sha256(f"submission\0{key}".encode()).hexdigest()[:16]
+
+
+def digest_submission(wanted: Submission) -> str:
+    return hashlib.sha256(msgspec.json.encode(wanted)).hexdigest()
+
+
+def _describe_loss(session: OpenSession, place: Place) -> str:
+    """Names the calls whose outcome nobody knows: they are not run again by themselves."""
+    calls: dict[str, str] = {}
+    open_calls: tuple[str, ...] = ()
+    for event in session.recorded():
+        match view(event):
+            case ToolStart() as call:
+                calls[call.id] = call.name
+            case SessionResumed(interrupted=ids):
+                open_calls = ids
+    lines = ["The machine that worked on this was lost, and you go on on another one."]
+    if place.clone:
+        at = f"as of {place.record[:12]}, the last that was kept" if place.record else "as they were at first"
+        lines.append(f"The files are {at}: what was changed after that is gone.")
+    if open_calls:
+        named = ", ".join(f"{calls.get(id, 'a call')} ({id})" for id in open_calls)
+        lines.append(f"Nobody knows whether these calls took effect: {named}. Look before you repeat them.")
+    lines.append("Go on with the task.")
+    return "\n".join(lines)

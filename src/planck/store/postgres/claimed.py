@@ -1,0 +1,42 @@
+"""The library of a node: one session that the roster gave it, on the engine that all of them share."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from planck.records.ports import Ids
+from planck.store.database import Durability
+from planck.store.postgres.engine import Engine
+from planck.store.postgres.library import PostgresLibrary
+from planck.store.postgres.store import PostgresStore
+from planck.store.roster import Roster, SessionRow
+from planck.store.store import Store
+
+
+class ClaimedLibrary(PostgresLibrary):
+    """Opens the session in the epoch of its claim, and gives it back to the roster when it is closed."""
+
+    def __init__(
+        self, engine: Engine, folder: Path, workspace: Path, owner: str, row: SessionRow, roster: Roster
+    ) -> None:
+        super().__init__(engine.url, folder, workspace, owner=owner, engine=engine)
+        self._row = row
+        self._roster = roster
+
+    async def create(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
+    ) -> PostgresStore:
+        return await self.open_claimed(self._row.id, self._row.epoch)
+
+    async def open(self, id_or_name: str, durability: Durability = "process") -> PostgresStore:
+        return await self.open_claimed(self._row.id, self._row.epoch)
+
+    async def close(self, store: Store, id: str, name: str) -> None:
+        await super().close(store, id, name)
+        await self._roster.release(id, self._row.epoch, "idle")
+
+    async def discard(self, store: Store) -> None:
+        """What could not be begun stays in the roster: another node may be able to."""
+        await store.aclose()
+
+    async def aclose(self) -> None:
+        """The engine is the node's."""

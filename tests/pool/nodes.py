@@ -1,0 +1,126 @@
+"""Nodes of a pool as processes of their own: each with a home, all on one database and one scripted model."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from planck.client import Client
+from tests.command import PLAIN, WAIT, Done, finish
+
+
+@dataclass
+class Machine:
+    """One node that runs, and where it answers."""
+
+    name: str
+    home: Path
+    process: asyncio.subprocess.Process
+    told: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def token(self) -> str:
+        return Path(self.told["token_file"]).read_text()
+
+    def client(self) -> Client:
+        return Client(self.told["url"], self.token)
+
+    def kill(self) -> None:
+        """With all that it has started, as a machine that loses its power."""
+        self.process.send_signal(signal.SIGKILL)
+
+    async def planck(self, *args: str) -> Done:
+        """A command of whoever sits at this machine."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "planck", *args),
+            env={**PLAIN, "PLANCK_HOME": str(self.home)},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self.home,
+        )
+        return await finish(process)
+
+
+class Hall:
+    """Starts nodes, and sees to it that none is left."""
+
+    def __init__(self, folder: Path, database: str, model: str, **config: Any) -> None:
+        self.folder = folder
+        self._database = database
+        self._config = {
+            "default_model": "local/m",
+            "providers": {"local": {"type": "openai", "base_url": model}},
+            "cluster": {"lease_s": 6, "beat_s": 1},
+            "permissions": {"mode": "full"},
+            **config,
+        }
+        self.machines: list[Machine] = []
+
+    async def start(self, name: str, *args: str, **config: Any) -> Machine:
+        home = self.folder / name
+        home.mkdir(exist_ok=True)
+        (home / "config.json").write_text(json.dumps({**self._config, **config}))
+        work = home / "here"
+        work.mkdir(exist_ok=True)
+        with (home / "stderr").open("ab") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "planck", "--debug", "serve", "--store", self._database),
+                *("--name", name, "--port", "0", "--json", "-C", str(work), *args),
+                env={**PLAIN, "PLANCK_HOME": str(home), "HOME": str(home)},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+            )
+        assert process.stdout
+        machine = Machine(name, home, process)
+        self.machines.append(machine)
+        async with asyncio.timeout(WAIT):
+            line = await process.stdout.readline()
+        assert line, (home / "stderr").read_text()
+        machine.told = json.loads(line)
+        return machine
+
+    async def close(self) -> None:
+        for machine in self.machines:
+            if machine.process.returncode is None:
+                machine.process.kill()
+            await machine.process.wait()
+
+
+@asynccontextmanager
+async def hall(folder: Path, database: str, model: str, **config: Any) -> AsyncGenerator[Hall, None]:
+    made = Hall(folder, database, model, **config)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def until(condition: Callable[[], Any], what: str, patience: float = 60.0) -> Any:
+    """Asks again and again; what a loaded machine takes longer for is no failure."""
+    try:
+        async with asyncio.timeout(patience):
+            while not (found := await condition()):
+                await asyncio.sleep(0.05)
+            return found
+    except TimeoutError:
+        raise AssertionError(f"not within {patience:.0f} s: {what}") from None
+
+
+def make_repository(folder: Path) -> Path:
+    import subprocess
+
+    folder.mkdir()
+    (folder / "prices.py").write_text("total = 1\n")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        subprocess.run(["git", *identity, *words], cwd=folder, check=True, env=environment)
+    return folder
