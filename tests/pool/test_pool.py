@@ -15,7 +15,7 @@ from tests.pool.nodes import Machine, hall, make_repository, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
-pytestmark = pytest.mark.serial
+pytestmark = pytest.mark.heavy
 
 
 def said(asked: Asked) -> list[dict[str, Any]]:
