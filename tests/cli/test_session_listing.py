@@ -290,6 +290,19 @@ def test_a_run_without_a_prompt_needs_something_interrupted(
         assert "`planck sessions list` shows them" in capsys.readouterr().err
 
 
+async def test_continue_takes_the_session_that_was_used_last_not_the_youngest(tmp_path: Path) -> None:
+    async with WireServer([chat.text("said")]) as server:
+        bench = Bench(tmp_path, server.url)
+        for args in (("one", "--name", "calm-fox"), ("two", "--name", "bold-owl"), ("on", "-r", "calm-fox")):
+            assert (await bench.run("run", *args)).code == 0
+        for log in (bench.home / "sessions").glob("*_bold-owl.db"):
+            log.touch()  # a copy, a backup: written later, and used before
+        done = await bench.run("run", "and on", "-c", "--output-format", "json")
+        assert done.result["session_name"] == "calm-fox"
+        listed = await bench.run("sessions", "list", "--json")
+        assert [row["name"] for row in json.loads(listed.out)] == ["calm-fox", "bold-owl"]
+
+
 async def test_resume_without_a_name_asks_which(tmp_path: Path) -> None:
     async with WireServer([chat.text("one"), chat.text("two"), chat.text("three")]) as server:
         bench = Bench(tmp_path, server.url)

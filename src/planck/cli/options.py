@@ -122,7 +122,7 @@ def _session(parser: argparse.ArgumentParser) -> None:
     _added(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "-c", "--continue", dest="newest", action="store_true", help="resume the newest session"
+        "-c", "--continue", dest="newest", action="store_true", help="resume the session used last"
     )
     which.add_argument(
         "-r",
@@ -312,7 +312,7 @@ def _undo(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--turn", type=int, default=0, metavar="N", help="all that was written in turn N")
     which.add_argument("--call", default="", metavar="ID", help="one tool call, or an undo")
     parser.add_argument(
-        "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the newest"
+        "-r", "--resume", default="", metavar="ID|NAME", help="of this session, not the one used last"
     )
     _place(parser)
     _added(parser)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from planck.cli.talk.blocks import Answer, Block, Told
+from planck.cli.talk.blocks import Answer, Block, Said, Told
 from planck.cli.talk.styled import INDENT, Line, cut, wrap_all
 from planck.headless import read_environment
 from planck.records.visible import fit_line, make_plain
@@ -71,8 +71,22 @@ class Terminal:
         if isinstance(block, Answer):
             self.answer(block.markdown)
             return
+        if isinstance(block, Said):
+            self._say(block)
+            return
         for line in self.fit(block):
             self._write_line("".join(self.style_text(text, style) for text, style in line))
+
+    def _say(self, block: Said) -> None:
+        """Rendered where it is looked at, as it is where it is only kept."""
+        if not self._fits:
+            self.show(block.as_told())
+            return
+        from planck.cli.talk.markdown import render_said
+
+        head = "".join(self.style_text(text, style) for text, style in block.prefix)
+        for line in render_said(block, head, self.width - 1, color=self.color):
+            self._write_line(line)
 
     def fit(self, block: Told) -> Iterable[Line]:
         """The lines of a block, cut to the width or wrapped to it, where it has one."""

@@ -242,6 +242,8 @@ class ToolEnd(View, frozen=True, kw_only=True):
     notice: str = ""
     """What the runtime tells the model beside the output: that it goes in circles."""
     foreign: bool = False
+    lines: int = 0
+    """Of the whole output of a command, where `output` is not all of it."""
 
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):

@@ -85,8 +85,16 @@ class Archive:
         """The time that ages are counted to."""
         return self._clock.now()
 
+    def find_cut_off(self) -> SessionInfo | None:
+        """The session of this workspace that was used last, if its process died at work."""
+        for path, info in self._list(False, 3):
+            if info.holder is None:
+                died = info.state == "interrupted" and read_info(path).state in ("running", "waiting")
+                return info if died else None
+        return None
+
     def newest_id(self) -> str:
-        """The session of this workspace that was created last."""
+        """The session of this workspace that was used last."""
         self._library.fetch_all(limit=1)
         newest = Listing(self._folder).newest(self._workspace)
         if newest is None:

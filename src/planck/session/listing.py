@@ -4,6 +4,7 @@ import os
 import tempfile
 import time
 from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +26,10 @@ from planck.store.store import StoreError
 NOTES = "listing.json"
 _SETTLED_NS = 2_000_000_000
 """A file that was written so shortly before it was looked at may change again without a later time."""
+
+
+_WRITTEN_LAST = 8
+"""Files among which the one used last is: a copy or an import is written later than it was used."""
 
 
 class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,14 +118,13 @@ class Listing:
         return sorted(found, key=lambda one: one[1].updated, reverse=True)
 
     def newest(self, workspace: Path) -> Path | None:
-        """Returns the one of this workspace that was created last."""
+        """Returns the one of this workspace that was used last, by its own newest event."""
         now = self._load()
         place, files = _Place(workspace), scan_logs(self._folder)
-        own = [
-            (noted.created, file.path) for file in files if place.is_home_of(noted := self._know(file, now))
-        ]
+        own = (file.path for file in files if place.is_home_of(self._know(file, now)))
+        begun = [*islice((path for path in own if not is_left_behind(path)), _WRITTEN_LAST)]
         self._save(files)
-        return next((path for _, path in sorted(own, reverse=True) if not is_left_behind(path)), None)
+        return max(begun, key=_read_last_time, default=None)
 
     def forget(self, path: Path) -> None:
         """Leaves nothing here of a log that is gone."""
@@ -180,6 +184,15 @@ class Listing:
                 os.replace(temporary.name, self._folder / NOTES)
             except OSError:
                 os.unlink(temporary.name)
+
+
+def _read_last_time(path: Path) -> str:
+    """Returns when its newest event happened; of one that can't be read, the beginning of time."""
+    try:
+        with closing(SqliteReader.open(path)) as store:
+            return next((event.ts for event in store.read(store.head - 1)), "")
+    except StoreError:
+        return ""
 
 
 def read_info(path: Path) -> SessionInfo:

@@ -33,6 +33,8 @@ class Finished(msgspec.Struct, frozen=True):
     exit_code: int | None
     images: tuple[Image, ...]
     duration_ms: int
+    lines: int = 0
+    """Of the whole output, where that is more than what is kept of it."""
 
     @property
     def ok(self) -> bool:
@@ -52,6 +54,7 @@ class Finished(msgspec.Struct, frozen=True):
             duration_ms=self.duration_ms,
             images=self.images,
             notice=notice,
+            lines=self.lines,
         )
 
 
@@ -67,8 +70,10 @@ def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
     size = _measure(value)
     if size is None or size > _MAX_VALUE:
         value = {"output": output}
-    code = value.get("exit_code")
-    return Finished(call, Ok(value), output, code if type(code) is int else None, images, duration_ms)
+    code, lines = value.get("exit_code"), value.get("lines")
+    code = code if type(code) is int else None
+    lines = lines if type(lines) is int and _MARKER in output else 0
+    return Finished(call, Ok(value), output, code, images, duration_ms, lines)
 
 
 def broken(name: str, problem: BaseException) -> Err:
@@ -154,11 +159,13 @@ def command_outcome(done: "Completed", ran: Ran) -> Outcome:
             {"timeout_ms": ran.timeout_ms, "output": _end_with(output, spilled), "containment": level},
         )
     code = done.exit_code
+    cut = {"lines": done.lines} if spilled else {}
     if code == 0:
-        return Ok({"output": _end_with(output, spilled), "exit_code": 0, "ok": True, "containment": level})
+        output = _end_with(output, spilled)
+        return Ok({"output": output, "exit_code": 0, "ok": True, "containment": level, **cut})
     said = _blame_sandbox(output, ran)
     lines = [*spilled, *([said] if said else []), f"[exit code {code}]"]
-    value = {"output": _end_with(output, lines), "exit_code": code, "ok": False, "containment": level}
+    value = {"output": _end_with(output, lines), "exit_code": code, "ok": False, "containment": level, **cut}
     return Ok({**value, "sandbox": said} if said else value)
 
 

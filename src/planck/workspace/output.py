@@ -27,6 +27,8 @@ class Kept:
         keys: KnownKeys | None = None,
     ) -> None:
         self.total = 0
+        self._newlines = 0
+        self._open_line = False
         self._keys = keys
         self._held = b""
         self.spilled: Path | None = None
@@ -47,8 +49,16 @@ class Kept:
             chunk, self._held = self._keys().split_bytes(self._held + chunk)
         self._take(chunk)
 
+    @property
+    def lines(self) -> int:
+        """Of the whole output; the last one may be without its end."""
+        return self._newlines + self._open_line
+
     def _take(self, chunk: bytes) -> None:
         self.total += len(chunk)
+        if chunk:
+            self._newlines += chunk.count(b"\n")
+            self._open_line = chunk[-1:] != b"\n"
         if self.total > self._spill_from and self._spill is not None:
             self._write(chunk)
         room = self._head_size - len(self._head)

@@ -77,6 +77,8 @@ class Completed(msgspec.Struct, frozen=True):
     timed_out: bool
     containment: Containment
     spilled: Path | None
+    lines: int = 0
+    """Of the whole output."""
 
 
 async def run(
@@ -225,7 +227,7 @@ class Job:
         code = self._process.returncode
         exit_code = None if timed_out or code is None else code if code >= 0 else 128 - code
         kept = self._kept
-        return Completed(exit_code, kept.text(), kept.total, timed_out, self._level, kept.spilled)
+        return Completed(exit_code, kept.text(), kept.total, timed_out, self._level, kept.spilled, kept.lines)
 
     def _readable(self) -> None:
         if self._pipe is None:

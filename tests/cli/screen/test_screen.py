@@ -123,7 +123,9 @@ async def test_esc_ends_a_stream_says_so_and_leaves_the_input_as_it_is(tmp_path:
         run.type("and also")
         await run.until_seen(lambda rows: "> and also" in rows)
         run.type("\x1b")
-        rows = await run.until_seen(lambda rows: any(row.startswith("interrupted · ") for row in rows))
+        rows = await run.until_seen(
+            lambda rows: any(row.startswith("interrupted · in its first step · ") for row in rows)
+        )
         assert "> and also" in rows
         run.type(" this\r")
         await run.until("completed")

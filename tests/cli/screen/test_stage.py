@@ -44,6 +44,22 @@ async def test_a_page_stands_in_front_and_what_is_said_meanwhile_comes_behind_it
     assert behind.count("said behind it") == 1
 
 
+@pytest.mark.parametrize("typed", ["\x1bon\r", "\x1b\x1b[200~on\x1b[201~\r", "\x1b\x1bon\r", "z\x1bon\r"])
+async def test_what_is_typed_right_behind_the_key_that_leaves_a_page_is_the_input_s(
+    tmp_path: Path, typed: str
+) -> None:
+    run = await stage(tmp_path)
+    run.type("overlay\r")
+    at = await run.until("page of 79 x 40")
+    if typed[0] == "z":
+        run.type("x")  # this page waits for a key more
+        at = await run.until("key x", at)
+    run.type(typed)
+    at = await run.until("\x1b[?1049l", at)
+    await run.until("said 'on' False", at)
+    await leave(run)
+
+
 async def test_nothing_that_is_printed_acts_on_the_terminal_but_its_colours(tmp_path: Path) -> None:
     run = await stage(tmp_path)
     run.type("stray\r")

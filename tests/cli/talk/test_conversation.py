@@ -181,7 +181,7 @@ async def test_a_huge_output_is_folded_and_shown_whole_on_demand(tmp_path: Path)
     async with WireServer([bash("seq 100000"), chat.text("counted")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go", *FULL)
-        at = await run.until("more lines")
+        at = await run.until("… 99,997 more lines")
         at = await run.until("100000", at)
         at = await run.until("completed", at)
         assert run.text.count("\n") < 200
@@ -434,3 +434,27 @@ async def test_changes_are_looked_through_and_one_is_taken_back_and_up_again(tmp
         assert [name in run.text[-3000:] for name in ("  a.txt", "  b.txt", "  c.txt")] == [True] * 3
         await leave(run, at)
     assert not list(bench.work.glob("*.txt"))
+
+
+async def test_a_session_that_was_killed_at_work_is_named_at_the_next_start_and_no_other(
+    tmp_path: Path,
+) -> None:
+    async with WireServer([bash("touch began; sleep 600"), chat.text("on it goes")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, *FULL, "--name", "calm-fox", "mend the parser")
+        await until(bench.work / "began")
+        run.process.kill()
+        await run.end()
+        run = await talk(bench, *FULL)
+        at = await run.until("calm-fox (mend the parser) was cut off in the middle of its work")
+        at = await run.until("/resume calm-fox", at)
+        run.type("/resume calm-fox\r")
+        at = await run.until("mend the parser", at)
+        run.type("go on\r")
+        at = await run.until("completed", at)
+        await leave(run, at)
+        run = await talk(bench, *FULL)
+        run.type("hello\r")
+        await run.until("completed")
+        await leave(run, 0)
+    assert "was cut off" not in run.text

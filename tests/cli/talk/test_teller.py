@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planck.cli.talk.blocks import FOLDED, Answer, Block, Told
+from planck.cli.talk.blocks import FOLDED, Answer, Block, Said, Told
 from planck.cli.talk.diffs import compare, count_changes, draw_diff
 from planck.cli.talk.styled import as_text
 from planck.cli.talk.teller import Teller
@@ -29,7 +29,8 @@ def event(type: str, data: dict[str, Any], agent: str | None = "a1", *, delta: b
 
 
 def rows(blocks: list[Block]) -> list[str]:
-    return [as_text(line) for block in blocks if isinstance(block, Told) for line in block.lines]
+    told = [block.as_told() if isinstance(block, Said) else block for block in blocks]
+    return [as_text(line) for block in told if isinstance(block, Told) for line in block.lines]
 
 
 def call(teller: Teller, name: str, args: Any, output: str = "", ok: bool = True, **more: Any) -> list[Block]:

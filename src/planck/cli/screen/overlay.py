@@ -9,6 +9,7 @@ from planck.cli.screen.console import Console
 from planck.cli.screen.keyboard import Paste, Stroke
 from planck.cli.screen.styled import Line, paint
 
+_RESIZED, _GONE = Stroke("resize"), Stroke("")
 _IN, _OUT = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 
 
@@ -18,6 +19,9 @@ class Behind(Protocol):
     color: bool
 
     def cover(self, overlay: "Overlay | None") -> None: ...
+
+    def take(self, items: "Sequence[Stroke | Paste]") -> None:
+        """What was typed behind the key that left it."""
 
     def touch(self) -> None: ...
 
@@ -29,7 +33,7 @@ class Overlay:
         self._behind = behind
         self._console = console
         self._lines: Sequence[Line] = ()
-        self._strokes: asyncio.Queue[str] = asyncio.Queue()  # what one person presses
+        self._strokes: asyncio.Queue[Stroke | Paste] = asyncio.Queue()  # what one person presses
         self._size = console.size()
 
     async def __aenter__(self) -> "Overlay":
@@ -42,6 +46,8 @@ class Overlay:
     ) -> None:
         self._console.write(_OUT)
         self._behind.cover(None)
+        rest = [self._strokes.get_nowait() for _ in range(self._strokes.qsize())]
+        self._behind.take([item for item in rest if isinstance(item, Paste) or item not in (_RESIZED, _GONE)])
 
     @property
     def size(self) -> tuple[int, int]:
@@ -56,17 +62,20 @@ class Overlay:
 
     async def key(self) -> str:
         """The next key by its name; empty once the terminal is gone."""
-        return "" if self._console.gone else await self._strokes.get()
+        while not self._console.gone:
+            item = await self._strokes.get()
+            if isinstance(item, Stroke):  # what is pasted into a page is nothing that it asked for
+                return item.key
+        return ""
 
     def take(self, item: Stroke | Paste) -> None:
-        if isinstance(item, Stroke):
-            self._strokes.put_nowait(item.key)
+        self._strokes.put_nowait(item)
 
     def paint(self) -> None:
         columns, rows = size = self._console.size()
         if size != self._size:
             self._size = size
-            self._strokes.put_nowait("resize")
+            self._strokes.put_nowait(_RESIZED)
         text = "".join(
             f"\x1b[{row};1H\x1b[2K"
             + (
@@ -86,4 +95,4 @@ class Overlay:
 
     def give_up(self) -> None:
         """Nobody is there any more."""
-        self._strokes.put_nowait("")
+        self._strokes.put_nowait(_GONE)

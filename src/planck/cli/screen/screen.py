@@ -11,7 +11,7 @@ from planck.cli.screen.completion import Completer
 from planck.cli.screen.console import Console
 from planck.cli.screen.history import History
 from planck.cli.screen.inputs import Closed, Input
-from planck.cli.screen.keyboard import Decoder, Stroke
+from planck.cli.screen.keyboard import Decoder, Paste, Stroke
 from planck.cli.screen.overlay import Overlay
 from planck.cli.screen.region import Frame, Region
 from planck.cli.screen.scrollback import Scrollback
@@ -61,13 +61,13 @@ class Screen:
         settings: Settings | None = None,
         *,
         color: bool = True,
-        out: int = 1,
+        terminal: tuple[int, int] = (0, 1),
     ) -> None:
-        """`out`: the descriptor of the terminal that is painted on."""
+        """`terminal`: the descriptors that are read, and painted on."""
         self.settings = settings or read_settings()
         self.color = color
         self.completers: list[Completer] = []
-        self._console = Console(self, out=out)
+        self._console = Console(self, *terminal)
         self._region = Region(self._console.write)
         self._strokes = Strokes(self, self.settings, history or History())
         self._decoder = Decoder()
@@ -273,6 +273,9 @@ class Screen:
     def cover(self, overlay: Overlay | None) -> None:
         self._overlay = overlay
         self.touch()
+
+    def take(self, items: Sequence[Stroke | Paste]) -> None:
+        self._take(items)
 
     def _take(self, items: Sequence[Any]) -> None:
         for item in items:

@@ -7,7 +7,7 @@ import msgspec
 
 from planck.cli.talk.diffs import compare, count_changes, draw_diff, find_after
 from planck.cli.talk.figures import format_time
-from planck.cli.talk.styled import INDENT, Line, Span, make_lines
+from planck.cli.talk.styled import INDENT, Line, Span, as_text, make_lines
 from planck.records.board import find_subject
 from planck.records.visible import fit_line
 
@@ -40,7 +40,35 @@ class Answer(msgspec.Struct, frozen=True):
     markdown: str
 
 
-Block = Told | Answer
+class Said(msgspec.Struct, frozen=True):
+    """What a member says, or one agent says to another, in Markdown: its first lines, behind the name."""
+
+    prefix: Line
+    markdown: str
+
+    @property
+    def rest(self) -> str:
+        """The whole text, where not all of it is shown."""
+        return self.as_told().rest
+
+    def cut(self) -> tuple[str, int]:
+        """As much of it as is shown, and how many lines that leaves out."""
+        rows = self.markdown.replace("\r\n", "\n").split("\n")
+        full = [at for at, row in enumerate(rows) if row.strip()]
+        if len(full) <= SPOKEN + 1:
+            return "\n".join(map(_shorten, rows)), 0
+        return "\n".join(map(_shorten, rows[: full[SPOKEN - 1] + 1])), len(full) - SPOKEN
+
+    def as_told(self) -> Told:
+        """As it is, for where nothing is rendered."""
+        return draw_said(self.prefix, self.markdown)
+
+    @property
+    def title(self) -> str:
+        return as_text(self.prefix).strip()
+
+
+Block = Told | Answer | Said
 
 
 def draw_call(
@@ -66,7 +94,7 @@ def draw_call(
     # Why a call was denied is told by the decision; the rest is what the model reads.
     denied = (ended.get("error") or {}).get("kind") == "permission_denied"
     most = 0 if denied else _count_shown(name, ended["ok"])
-    lines, folded = fold(output, most)
+    lines, folded = fold(output, most, ended.get("lines", 0))
     return Told((head, *lines), label, output if folded else "")
 
 
@@ -74,16 +102,27 @@ def describe_call(name: str, args: Any) -> str:
     return fit_line(f"{name} {find_subject(args)}")
 
 
-def fold(text: str, most: int | None) -> tuple[list[Line], bool]:
-    """The last lines of an output, dim, with a line that says how many are above; None: all of them."""
-    rows = _list_rows(text)
-    if most is None or len(rows) <= most + 1:
+def fold(text: str, most: int | None, count: int = 0) -> tuple[list[Line], bool]:
+    """The last lines of an output, dim, with a line that says how many are above; None: all of them.
+
+    `count`: of the whole output's lines, where the text is not all of it.
+    """
+    rows = [row for row in _list_rows(text) if not row.startswith(_SPILLED)]
+    if most is None or (len(rows) <= most + 1 and not count):
         shown = rows if most != 0 else []
         return [line for row in shown for line in make_lines(row, "dim", INDENT)], len(shown) < len(rows)
     if not most:
         return [], bool(rows)
-    above: Line = ((f"{INDENT}… {len(rows) - most:,} more lines", "dim"),)
-    return [above, *(line for row in rows[-most:] for line in make_lines(row, "dim", INDENT))], True
+    shown = rows[-most:]
+    left = max(count, len(rows)) - sum(not row.startswith(_OURS) for row in shown)
+    above: Line = ((f"{INDENT}… {left:,} more lines", "dim"),)
+    return [above, *(line for row in shown for line in make_lines(row, "dim", INDENT))], True
+
+
+_SPILLED = "[the whole output: read path output:"
+"""Told to the model: a person looks by Ctrl+O."""
+_OURS = ("[exit code ", "[sandbox: ")
+"""Lines below an output that are none of it."""
 
 
 def draw_said(prefix: Sequence[Span], text: str, style: str = "", most: int = SPOKEN) -> Told:

@@ -12,9 +12,9 @@ from planck.cli.screen.screen import Screen
 from planck.cli.screen.styled import paint
 from planck.cli.screen.team_rows import TeamRows
 from planck.cli.talk.asking import Asking
-from planck.cli.talk.blocks import Answer, Block
+from planck.cli.talk.blocks import Answer, Block, Said
 from planck.cli.talk.completers import make_completers
-from planck.cli.talk.markdown import render_markdown
+from planck.cli.talk.markdown import render_markdown, render_said
 from planck.cli.talk.pager import Browser, Page, Picker
 from planck.cli.talk.rows import LiveRows
 from planck.cli.talk.stage import say
@@ -22,6 +22,7 @@ from planck.cli.talk.styled import INDENT, Line, make_line, make_lines, wrap_all
 from planck.cli.talk.table import MODES
 from planck.cli.talk.talk import Talk
 from planck.headless import Exit, Inbox, OpenSession, Planck, SessionEvent
+from planck.records.visible import fit_line
 
 _TICK = 0.5
 """Seconds from one look at the clock to the next, while somebody works: times are in whole seconds."""
@@ -60,6 +61,8 @@ class Conversation:
             loop.create_task(work()) for work in (self._read, self._take_lines, self._tick, self._asking.run)
         }
         talk.greet()
+        if not talk.session.opened_at:
+            tasks.add(loop.create_task(self._hint_at_cut_off()))
         leaving = loop.create_task(talk.leaving.wait())
         try:
             if talk.session.opened_at:
@@ -82,6 +85,15 @@ class Conversation:
         name = talk.session.name
         say(self, f"planck: session {name}; go on with: planck -r {name}")
         return talk.code
+
+    async def _hint_at_cut_off(self) -> None:
+        """Looked for behind the first frame: a start waits for nothing."""
+        found = await asyncio.to_thread(self.talk.planck.archive.find_cut_off)
+        if found:
+            about = f" ({fit_line(found.first_prompt, 40)})" if found.first_prompt else ""
+            words = f"{found.name}{about} was cut off in the middle of its work: /resume {found.name} goes on"
+            say(self, words, "yellow")
+        await self.talk.leaving.wait()  # the others end the conversation when they end
 
     # What a stage does.
 
@@ -149,6 +161,9 @@ class Conversation:
         if isinstance(block, Answer):
             text = render_markdown(block.markdown, width, color=self._screen.color)
             return text.removesuffix("\n").split("\n")
+        if isinstance(block, Said):
+            head = paint(block.prefix, width, color=self._screen.color)
+            return render_said(block, head, width, color=self._screen.color)
         lines = wrap_all(block.lines, width, INDENT) if block.wraps else block.lines
         return [paint(line, width, color=self._screen.color) for line in lines]
 

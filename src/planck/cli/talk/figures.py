@@ -1,6 +1,7 @@
 """Numbers for a person: tokens, money and time, short."""
 
 from planck.headless import Evidence, RunResult
+from planck.records.events import TurnStatus
 
 
 def format_count(number: int) -> str:
@@ -36,6 +37,8 @@ def summarise(result: RunResult) -> str:
     usage = result.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
+    if not result.steps and result.status == TurnStatus.INTERRUPTED:
+        steps = "in its first step"  # which was begun, and may have cost something
     tokens = f"{format_count(read)} + {format_count(usage.output_tokens)} tokens"
     return f"{steps} · {tokens} · {format_money(result.cost_usd)} · {format_time(result.duration_ms / 1000)}"
 

@@ -5,7 +5,9 @@ from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from planck.records.visible import make_plain
+from planck.cli.talk.blocks import Said
+from planck.cli.talk.styled import INDENT, as_text
+from planck.records.visible import count_columns, make_plain
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -38,6 +40,18 @@ def render_markdown(text: str, width: int, *, color: bool) -> str:
     while lines and not _COLOUR.sub("", lines[0]).strip():
         del lines[0]
     return "\n".join(lines) + "\n"
+
+
+def render_said(said: Said, head: str, width: int, *, color: bool) -> list[str]:
+    """What an agent said behind `head`, which is its prefix as this terminal shows it; folded as ever."""
+    text, left = said.cut()
+    room = max(width - count_columns(as_text(said.prefix)), 20)
+    rows = [
+        row for row in render_markdown(text, room, color=color).split("\n") if _COLOUR.sub("", row).strip()
+    ]
+    first, *others = rows or [""]
+    lines = [head + first, *(INDENT + row for row in others)]
+    return [*lines, f"{INDENT}… {left:,} more lines"] if left else lines
 
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")

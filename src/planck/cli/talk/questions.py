@@ -13,7 +13,7 @@ from planck.cli.terminal import Terminal
 from planck.cli.typed import forget_typed
 from planck.headless import Inbox
 
-_STDERR = 2
+_STDIN, _STDERR = 0, 2
 """Where a run tells what goes on: its answer may be on the way to a file."""
 
 
@@ -38,7 +38,7 @@ class Questions:
 
     async def _answer_all(self) -> None:
         terminal, loop = self._terminal, asyncio.get_running_loop()
-        screen = Screen(color=terminal.color, out=_STDERR)
+        screen = Screen(color=terminal.color, terminal=(_STDIN, _STDERR))
         asking = Asking(self._inbox, self, screen)
         screen.show(_Rows(asking))
         forget_typed()  # typed before the question: no answer to it, and nothing else is entered here

@@ -112,7 +112,7 @@ class Talk:
             say(self.stage, f"… {earlier:,} earlier events; all of it: planck sessions show {name}", "dim")
         for block in blocks:
             self.stage.show(block)
-            if isinstance(block, Told) and block.rest:
+            if not isinstance(block, Answer) and block.rest:
                 self.teller.folded.append(block)
 
     async def change_mode(self, mode: str) -> None:

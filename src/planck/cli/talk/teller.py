@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from planck.cli.talk.blocks import Answer, Block, Told, draw_call, draw_said
+from planck.cli.talk.blocks import Answer, Block, Said, Told, draw_call, draw_said
 from planck.cli.talk.pieces import Pieces
 from planck.cli.talk.styled import Span, make_line
 from planck.headless import SessionEvent
@@ -44,7 +44,7 @@ class Teller:
         """Arguments of the calls that have not ended."""
         self._before: dict[str, bytes | None] = {}
         """What the files were that open calls have changed."""
-        self.folded: deque[Told] = deque(maxlen=_KEPT)
+        self.folded: deque[Told | Said] = deque(maxlen=_KEPT)
         """The newest last."""
         self.answered = False
         """Whether the orchestrator's newest text was told already."""
@@ -52,7 +52,7 @@ class Teller:
     def tell(self, event: SessionEvent) -> list[Block]:
         handler = _HANDLERS.get(event.type)
         blocks = handler(self, event, event.data) if handler else []
-        self.folded.extend(block for block in blocks if isinstance(block, Told) and block.rest)
+        self.folded.extend(block for block in blocks if not isinstance(block, Answer) and block.rest)
         return blocks
 
     def rest(self) -> list[Block]:
@@ -118,7 +118,7 @@ class Teller:
         calls = any(part["type"] == "tool_call" for part in parts)
         thought = "\n".join(part.get("text", "") for part in parts if part["type"] == "thinking")
         if event.agent_id != self._orchestrator:
-            return [draw_said(self._prefix(event.agent_id), text)] if text.strip() else []
+            return [Said(tuple(self._prefix(event.agent_id)), text)] if text.strip() else []
         streamed, self._streamed = self._streamed, False
         # Where text was streamed, the thought before it was told before it.
         blocks = self._end_thought("" if streamed else thought)
@@ -160,12 +160,12 @@ class Teller:
     def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["from"] == "user" or data["kind"] == "prompt":
             return self._echo(data) if self._echoes else []
-        prefix = [
+        prefix = (
             *self._prefix(data["from"], always=True),
             (f"→ {self.name(data['to'])} ", self.style(data["to"])),
             (f"{data['kind']}: ", "dim"),
-        ]
-        return [draw_said(prefix, data["text"])]
+        )
+        return [Said(prefix, data["text"])]
 
     def _echo(self, data: dict[str, Any]) -> list[Block]:
         text = data["text"]
