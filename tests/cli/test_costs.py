@@ -7,6 +7,7 @@ import pytest
 from planck.cli.costs import tabulate_costs
 from planck.headless import CostReport
 from planck.records import codec
+from planck.records.amounts import say_when
 from planck.records.board import Board, apply
 from planck.records.events import Event
 from planck.records.ledger import Ledger
@@ -83,3 +84,11 @@ def test_a_fraction_of_a_cent_is_not_nothing() -> None:
 def test_an_unknown_price_is_no_sum() -> None:
     report = CostReport((CostRow("a", "lead", 0, "m", 1, Usage(10, 1), None),), 1, Usage(10, 1), None)
     assert [line.split()[-1] for line in tabulate_costs(report)] == ["left", "?", "?"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "1 s"), (59, "59 s"), (89.4, "89 s"), (240, "4 min"), (5_399, "90 min"), (5_400, "1.5 h")],
+)
+def test_a_forecast_is_said_as_roughly_as_it_is_known(seconds: float, words: str) -> None:
+    assert say_when(seconds) == f"in about {words}"

@@ -40,6 +40,15 @@ def make_rows(sessions: Sequence[SessionInfo], now: str, width: int | None = Non
         yield f"{row}{fit_line(said, max(width - count_columns(row), 1))}".rstrip()
 
 
+def make_choices(sessions: Sequence[SessionInfo], now: str, width: int) -> list[str]:
+    """Returns one line for each, also where it is narrow: what it was about rather than how it stands."""
+    if width > _NARROW:
+        return [*make_rows(sessions, now, width)]
+    return [
+        f"{info.name} {format_age(info.updated, now)} · {fit_line(info.first_prompt)}" for info in sessions
+    ]
+
+
 def pick_session(archive: Archive) -> str:
     """Asks which of the newest sessions is meant, and returns its id; needs somebody to ask."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from planck.cli.screen.styled import style
 from planck.cli.talk.blocks import Answer, Block, Said, Told
 from planck.cli.talk.styled import INDENT, Line, cut, wrap_all
 from planck.headless import read_environment
 from planck.records.visible import fit_line, make_plain
 
-_STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
 ANNOUNCE_PASTES, KEEP_QUIET_ON_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 
 
@@ -45,23 +45,23 @@ class Terminal:
     def width(self) -> int:
         return max(20, shutil.get_terminal_size().columns)
 
-    def line(self, text: str, style: str = "", *, wrap: bool = False, whole: bool = False) -> None:
+    def line(self, text: str, look: str = "", *, wrap: bool = False, whole: bool = False) -> None:
         """One line on standard error, cut to the width where it is a terminal; `whole`: to the last blank."""
         text = make_plain(text)
         if self._fits and not whole:
             text = _wrap(text, self.width - 1) if wrap else _cut(text, self.width - 1)
-        self._write_line(self.style_text(text, style))
+        self._write_line(self.style_text(text, look))
 
     def parts(self, *parts: tuple[str, str]) -> None:
         """One line of differently styled parts, cut to the width."""
         left = self.width - 1 if self._fits else 10_000
         shown = ""
-        for text, style in parts:
+        for text, look in parts:
             text = make_plain(text).replace("\n", " ")
             if len(text) > left:
                 text = text[: max(left - 1, 0)] + "…"
             left -= len(text)
-            shown += self.style_text(text, style)
+            shown += self.style_text(text, look)
             if left <= 0:
                 break
         self._write_line(shown)
@@ -75,7 +75,7 @@ class Terminal:
             self._say(block)
             return
         for line in self.fit(block):
-            self._write_line("".join(self.style_text(text, style) for text, style in line))
+            self._write_line("".join(self.style_text(text, look) for text, look in line))
 
     def _say(self, block: Said) -> None:
         """Rendered where it is looked at, as it is where it is only kept."""
@@ -84,7 +84,7 @@ class Terminal:
             return
         from planck.cli.talk.markdown import render_said
 
-        head = "".join(self.style_text(text, style) for text, style in block.prefix)
+        head = "".join(self.style_text(text, look) for text, look in block.prefix)
         for line in render_said(block, head, self.width - 1, color=self.color):
             self._write_line(line)
 
@@ -163,11 +163,8 @@ class Terminal:
             self.err.write(self._status)
         self.err.flush()
 
-    def style_text(self, text: str, style: str) -> str:
-        code = ";".join(_STYLES.get(word, word) for word in style.split())
-        if not code or not text or not self.color or not self.err.isatty():
-            return text
-        return f"\x1b[{code}m{text}\x1b[0m"
+    def style_text(self, text: str, name: str) -> str:
+        return style(text, name) if self.color and self.err.isatty() else text
 
 
 def _ignore(lines: int) -> None:

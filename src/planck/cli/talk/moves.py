@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from planck.cli.listing import make_rows
+from planck.cli.listing import make_choices, make_rows
 from planck.cli.run import limits
 from planck.cli.talk.past import list_prompts
 from planck.cli.talk.stage import say, say_rows
@@ -35,7 +35,7 @@ async def resume(talk: "Talk", rest: str) -> None:
         if not talk.stage.live or not sessions:
             await list_sessions(talk, "")
             return
-        rows = list(make_rows(sessions, archive.now(), max(talk.stage.width - 2, 61)))
+        rows = make_choices(sessions, archive.now(), talk.stage.width - 2)
         chosen = await talk.stage.choose("go on with which session?", rows)
         if chosen is None:
             return

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from planck.cli.screen.styled import Line as Line
+from planck.cli.screen.styled import Part
 from planck.records.visible import count_columns, make_plain
 
-Span = tuple[str, str]
-"""A text and its style: a name that `cli/terminal` knows, or a colour of an agent."""
-Line = tuple[Span, ...]
-
+Span = Part
 INDENT = "    "
 
 
