@@ -128,3 +128,81 @@ def test_what_is_damaged_is_passed_over_in_the_same_way(tmp_path: Path, seed: in
     logs = [(f"{name} {round}", damage(events, choose)) for round in range(2) for name, events in whole]
     answer = fold(logs, 1, tmp_path)
     assert answer["wrong"] == []
+
+
+RARE = {"session_started", "session_resumed", "forked", "control", "renamed", "mode_changed", "budget"}
+
+
+def invent(choose: random.Random, count: int) -> list[Event]:
+    """Events of every type in any order, about a few agents, calls and messages."""
+
+    def one(*names: str) -> str:
+        return choose.choice(names)
+
+    def describe() -> dict[str, dict[str, Any]]:
+        agent, call, mail = one("a", "b", "c"), one("c1", "c2", "c3"), one("m1", "m2", "m3")
+        usage = {"input_tokens": choose.randint(0, 9), "output_tokens": choose.randint(0, 9)}
+        args = {"command": "make", "steps": [{"text": "x", "status": one("pending", "completed")}]}
+        return {
+            "session_started": {"id": "s", "name": "n", "options": {"mode": "ask"}},
+            "session_resumed": {"version": "2", "options": {"mode": one("", "full")}},
+            "renamed": {"name": one("x", "y")},
+            "mode_changed": {"mode": one("ask", "full"), "before": "ask"},
+            "forked": {"session_id": "p", "at": 3},
+            "agent_started": {"agent": {"id": agent, "name": agent, "model": {"id": "m"}}},
+            "agent_ended": {"status": one("destroyed", "failed"), "reason": "so"},
+            "message": {
+                "id": mail,
+                "kind": one("prompt", "ask", "task", "response"),
+                "from": one("user", "a", "b", "c"),
+                "to": agent,
+                "correlation_id": choose.choice([None, "m1", "m2"]),
+            },
+            "delivery": {"ids": [mail], "state": one("delivered", "answered", "expired", "dead")},
+            "wait": {
+                "on": agent,
+                "message_id": mail,
+                "deadline": "d",
+                "call_id": choose.choice([None, call]),
+            },
+            "control": {
+                "action": one("interrupt", "destroy", "halt"),
+                "target": agent,
+                "status": "interrupted",
+            },
+            "turn_start": {"message_id": mail},
+            "turn_end": {"status": one("completed", "failed", "interrupted", "timed_out", "capped")},
+            "assistant_message": {"message": {"usage": usage}},
+            "tool_start": {"id": call, "name": one("bash", "ask_agent", "update_plan"), "args": args},
+            "tool_end": {"id": call, "name": "bash", "ok": choose.random() < 0.5},
+            "usage": {"usage": usage, "cost_usd": choose.choice([None, 0.1, 1])},
+            "budget": {"limit_usd": choose.choice([None, 2.0]), "spent_usd": 0.5},
+            "permission_request": {"id": one("q1", "q2"), "call_id": call, "text": "x" * 600},
+            "permission_decision": {
+                "call_id": call,
+                "decision": one("allow", "deny"),
+                "request_id": one("q1", ""),
+            },
+            "file_changed": {"path": one("x", "y"), "call_id": call, "after_sha256": one("", "1")},
+            "compacted": {"tokens_after": 5, "window": choose.choice([0, 9])},
+            "rewound": {"to": 3},
+            "model_changed": {"model": {"provider": "p", "model": "m"}},
+            "error": {"kind": "k", "message": "m"},
+        }
+
+    often = {"wait": 6, "turn_start": 5, "agent_started": 4, "message": 4, "tool_start": 4, "agent_ended": 3}
+    types = [type for type in describe() for _ in range(often.get(type, 1 if type in RARE else 2))]
+    made = []
+    for number in range(1, count + 1):
+        type = "agent_started" if number < 4 else choose.choice(types)
+        agent = choose.choice(["a", "b", "c", "c", None])
+        raw = msgspec.Raw(codec.encode(describe()[type]))
+        made.append(Event(number, f"t{number}", agent, choose.randint(0, 3), type, raw))
+    return made
+
+
+def test_events_in_any_order_give_the_same_board(tmp_path: Path, seed: int) -> None:
+    logs = [(f"invented {n}", invent(random.Random(seed + n), 60)) for n in range(80)]
+    answer = fold(logs, 5, tmp_path)
+    assert answer["wrong"] == []
+    assert answer["compared"] == 80 * 13

@@ -8,7 +8,7 @@ import {Badge, Empty, Folded, Name, Problem, Skeleton, Time, memo} from '../part
 import {Composer} from '../parts/composer.js';
 import {isBusy, nameOf} from '../parts/status.js';
 
-const DRAWN = 160;
+const DRAWN = 100;
 const STEP = 80;
 const MOST = 320;
 const NEAR = 60;
