@@ -22,6 +22,7 @@ NAMES = (
     "budget",
     "terminal",
     "server",
+    "page",
 )
 
 

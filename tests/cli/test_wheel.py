@@ -3,8 +3,10 @@
 import asyncio
 import importlib.util
 import json
+import re
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +40,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _do(*pip, "wheel", "--no-deps", "-w", str(folder), str(ROOT))
         _do(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
         (wheel,) = folder.glob("planck_agents-*.whl")
-        _do(*pip, "--python", str(folder / "env"), "install", "--no-compile", str(wheel))
+        _do(*pip, "--python", str(folder / "env"), "install", "--no-compile", f"{wheel}[server]")
     except subprocess.CalledProcessError as failed:
         if "No matching distribution" in failed.stderr or "Failed to establish" in failed.stderr:
             pytest.skip(f"the package registry can't be reached: {failed.stderr[-200:]}")
@@ -164,3 +166,41 @@ async def test_a_small_model_that_can_not_call_tools_answers_without_them(
     assert (done.code, done.result["status"]) == (0, "completed"), done.err
     assert done.result["text"].strip()
     assert "without_tools" in [line["data"]["state"] for line in done.lines if line["type"] == "status"]
+
+
+async def test_the_page_comes_with_it_and_so_does_its_file(home: Home, program: Path) -> None:
+    env = {**PLAIN, "HOME": str(home.home), "TMPDIR": str(home.work)}
+    process = await asyncio.create_subprocess_exec(
+        *(str(program), "demo", "--web", "--json"), cwd=home.work, env=env, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout
+    try:
+        async with asyncio.timeout(PATIENCE):
+            ready = json.loads(await process.stdout.readline())
+            page = await _get(ready["url"], "/")
+            files = re.findall(r'(?:src|href)="(/web/[^"]+)"', page.decode())
+            assert {"/web/app.css", "/web/app.js", "/web/vendor/preact.js"} <= set(files)
+            for file in files:
+                assert await _get(ready["url"], file)
+    finally:
+        process.terminate()
+        await process.wait()
+    (demo,) = home.work.glob("planck-demo-*")
+    done = await home.run("sessions", "export", "demo", "--format", "html", PLANCK_HOME=f"{demo}/home")
+    assert done.code == 2  # of another workspace: by its id, or there
+    there = ("-C", str(demo / "project"))
+    done = await home.run(
+        "sessions", "export", "demo", "--format", "html", *there, PLANCK_HOME=f"{demo}/home"
+    )
+    assert (done.code, "mountOffline" in done.out) == (0, True), done.err
+    (home.work / "demo.html").write_text(done.out)
+    proven = await home.run("sessions", "verify", "demo.html", *there, PLANCK_HOME=f"{demo}/home")
+    assert (proven.code, proven.out.startswith("proven by")) == (0, True), proven.err
+
+
+async def _get(url: str, path: str) -> bytes:
+    def read() -> bytes:
+        with urllib.request.urlopen(f"{url}{path}", timeout=30) as answer:
+            return bytes(answer.read())
+
+    return await asyncio.to_thread(read)

@@ -185,8 +185,6 @@ def _digest(text: bytes) -> str:
 @cache
 def load_page() -> tuple[bytes, bytes]:
     """Returns script and style as they stand in a file."""
-    if not (_WEB / "app.js").exists():
-        return b"/* no page */", _STYLE.encode()
     style = f"{(_WEB / 'app.css').read_text()}{_STYLE}"
     assert "</" not in style
     return f"{link(_WEB, 'app.js', 'page')}{_START}".encode(), style.encode()
