@@ -1,6 +1,8 @@
 """Sessions in PostgreSQL by the public door: what holds for files holds there."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,18 @@ async def test_without_a_log_nothing_of_a_session_is_in_the_database(tmp_path: P
         assert (await session.run("one")).text == "done"
         await session.aclose()
         assert await asyncio.to_thread(planck.archive.sessions) == []
+
+
+async def test_a_program_that_only_looks_leaves_no_connection_behind(tmp_path: Path, database: str) -> None:
+    async with open_planck(tmp_path, database) as planck:
+        session = await planck.start(model="local/m", name="calm-fox")
+        await session.aclose()
+    script = (
+        "from planck import Planck\n"
+        f"planck = Planck({str(tmp_path / 'home')!r}, {str(tmp_path / 'work')!r}, environ={{}}, "
+        f"flags={{'store': {database!r}}})\n"
+        "print([info.name for info in planck.archive.sessions()])"
+    )
+    command = (sys.executable, "-W", "error", "-c", script)
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['calm-fox']\n", "")

@@ -1,6 +1,7 @@
 """A line to PostgreSQL for whoever can't await: a thread with a loop and a connection of its own."""
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -32,6 +33,7 @@ class Line:
                     target=self._loop.run_forever, name="planck-postgres", daemon=True
                 )
                 self._thread.start()
+                atexit.register(self.close)  # a command that only looks has nobody who closes it
         assert self._database is not None
         return asyncio.run_coroutine_threadsafe(self._begin(self._database, work), self._loop).result()
 
@@ -47,6 +49,7 @@ class Line:
             self._loop = self._thread = self._database = None
         if loop is None or thread is None or database is None:
             return
+        atexit.unregister(self.close)
         asyncio.run_coroutine_threadsafe(database.close(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
