@@ -81,6 +81,7 @@ class Mcp:
 
 MCP: list[Mcp] = []
 SESSION = ["s1"]
+KEYS: list[str] = []
 
 
 def team(name, arguments):
@@ -193,6 +194,8 @@ def perform(line):
             say(json.dumps({name: os.environ.get(name) for name in rest.split()}))
         case "names":
             say(" ".join(sorted(os.environ)))
+        case "keys":
+            say(" ".join(KEYS))
         case "pid":
             say(str(os.getpid()))
         case "get":
@@ -261,7 +264,15 @@ def answer(message):
     if method == "initialize":
         version = int(SCRIPT.get("version", "1"))
         able = {"loadSession": "load" in SCRIPT}
-        send({"id": id, "result": {"protocolVersion": version, "agentCapabilities": able}})
+        ways = [{"id": name, "name": name} for name in ("browser", *SCRIPT.get("login", "").split())]
+        send(
+            {"id": id, "result": {"protocolVersion": version, "agentCapabilities": able, "authMethods": ways}}
+        )
+    elif method == "authenticate":
+        KEYS.append(params["methodId"])
+        send({"id": id, "result": {}})
+    elif method == "session/new" and "login" in SCRIPT and not KEYS:
+        send({"id": id, "error": {"code": -32000, "message": "Authentication required"}})
     elif method == "session/new":
         SERVERS[:] = params["mcpServers"]
         send({"id": id, "result": {"sessionId": f"s{os.getpid()}"}})

@@ -79,6 +79,17 @@ async def test_one_that_can_not_be_started_says_why(
         assert text in said
 
 
+async def test_one_that_is_not_logged_in_takes_its_key_or_says_so_and_never_a_browser(tmp_path: Path) -> None:
+    lead = [chat.calls(ask("guest", "!keys")), chat.calls(ask("other", "!keys")), chat.text("done")]
+    members = (plain("login=its-api-key"), plain("login=", name="other"))
+    async with crew(tmp_path, {"lead": lead}, *members) as session:
+        await session.run("go")
+        key, none = await outputs(session)
+        assert key == "its-api-key"
+        assert none.startswith("not_authenticated: other (")
+        assert "acp.env" in none
+
+
 async def test_it_is_started_anew_three_times_in_a_minute_and_no_more(tmp_path: Path) -> None:
     lead = [*(chat.calls(ask("guest", "!die")) for _ in range(5)), chat.text("done")]
     async with crew(tmp_path, {"lead": lead}, plain()) as session:
@@ -237,6 +248,33 @@ async def _prompt(session: Any, name: str, text: str) -> None:
     await session.prompt(text, agent=name)
     async with asyncio.timeout(WAIT):
         await session.settled()
+
+
+async def test_a_session_that_is_not_stored_leaves_nothing_of_it_behind(tmp_path: Path) -> None:
+    lead = [chat.calls(ask("guest", "!run touch ~/mine && ls ~")), chat.text("done")]
+    async with WireServer(Brains({"lead": lead})) as server, open_place(tmp_path, server.url) as planck:
+        team = write_team(tmp_path / "team", {"type": "orchestrator", "name": "lead"}, plain())
+        session = await planck.start(team=team, stored=False)
+        await session.run("go")
+        assert "mine" in [one["output"].strip() for one in await recorded(session, "tool_end")]
+    assert not list((tmp_path / "home").rglob("*mine*"))
+    assert not list((tmp_path / "home").rglob("members"))
+
+
+async def test_a_rewound_member_is_told_what_is_left_of_its_history(tmp_path: Path) -> None:
+    log = tmp_path / "work" / "log"
+    async with WireServer(Brains({"lead": []})) as server, open_place(tmp_path, server.url) as planck:
+        team = write_team(tmp_path / "team", {"type": "orchestrator", "name": "lead"}, plain(f"log={log}"))
+        session = await planck.start(team=team)
+        await _prompt(session, "guest", "!say one")
+        head = session.head
+        await _prompt(session, "guest", "!say two")
+        await session.rewind(head)
+        await _prompt(session, "guest", "!say three")
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert "agent: one" in last[1]
+    assert "two" not in last[1]
+    assert last[-1] == "!say three"
 
 
 async def test_a_budget_that_nobody_could_hold_is_refused(tmp_path: Path) -> None:

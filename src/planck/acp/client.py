@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from msgspec import Raw
 
 import planck
 from planck.acp.methods import (
+    AuthenticateRequest,
     ClientCapabilities,
     Implementation,
     InitializeRequest,
@@ -51,6 +53,7 @@ _DRAIN = 0.5
 _GRACE = 1.0
 """Seconds that it may take to leave after its input ended."""
 _LAST_WORDS = 2_000
+_BY_KEY = re.compile(r"api.?key", re.IGNORECASE)
 
 
 class ForeignError(PlanckError):
@@ -110,7 +113,28 @@ class Client:
     async def begin(self, cwd: Path, servers: tuple[McpServer, ...]) -> str:
         """Begins a session; returns its id."""
         request = NewSessionRequest(cwd=str(cwd), mcp_servers=servers)
-        return (await self._ask("session/new", request, NewSessionResponse, _START_TIMEOUT)).session_id
+        try:
+            begun = await self._ask("session/new", request, NewSessionResponse, _START_TIMEOUT)
+        except ForeignError as refused:
+            if refused.err.kind is not ErrorKind.NOT_AUTHENTICATED or not await self._log_in():
+                raise
+            begun = await self._ask("session/new", request, NewSessionResponse, _START_TIMEOUT)
+        return begun.session_id
+
+    async def _log_in(self) -> bool:
+        """By a key that it was given, where it offers that: all else would need somebody at a browser."""
+        for method in self.greeting.auth_methods:
+            if _BY_KEY.search(method.id):
+                try:
+                    await self._ask(
+                        "authenticate", AuthenticateRequest(method_id=method.id), Any, _START_TIMEOUT
+                    )
+                except ForeignError:
+                    if self.gone:
+                        raise
+                    continue
+                return True
+        return False
 
     async def load(self, id: str, cwd: Path, servers: tuple[McpServer, ...]) -> bool:
         """Goes on with a session of an earlier process; False where it can't."""

@@ -97,9 +97,17 @@ class Foreign:
     """Starts its process at its first turn, and again after it died, three times in a minute at the most."""
 
     def __init__(
-        self, spec: AgentSpec, host: Host, scribe: Scribe, *, ids: Ids, clock: Clock, root: Root, note: Path
+        self,
+        spec: AgentSpec,
+        host: Host,
+        scribe: Scribe,
+        *,
+        ids: Ids,
+        clock: Clock,
+        root: Root,
+        note: Path | None,
     ) -> None:
-        """`note`: the file that keeps which session of its own is this one."""
+        """`note`: the file that keeps which session of its own is this one; None: nothing is kept."""
         self.tariff = Reported()
         self._spec = spec
         self._host = host
@@ -187,14 +195,15 @@ class Foreign:
         if self._client is not None:
             return self._client
         self._refuse_restart()
-        self._publish("starting")
         self._mode = self._host.mode
         try:
-            self._client = await open_client(await self._host.launch(), self)
+            launch = await self._host.launch()
+            self._publish("starting")
+            self._client = await open_client(launch, self)
             await self._enter_session(self._client, request)
         except BaseException as problem:
             await self.aclose(politely=False)
-            if not isinstance(problem, ForeignError):
+            if not isinstance(problem, ForeignError) or problem.err.kind is ErrorKind.PERMISSION_DENIED:
                 raise
             self._failures.append(self._clock.monotonic())
             if problem.err.kind is ErrorKind.TARGET_GONE:  # nobody was there yet
@@ -215,8 +224,10 @@ class Foreign:
                 return
         self._session_id = await client.begin(folder, servers)
         self._messages, self._sent, self._cost = None, 0, 0.0
-        with suppress(OSError):
-            self._note.write_bytes(codec.encode({"session_id": self._session_id}))
+        if self._note is not None:
+            with suppress(OSError):
+                self._note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._note.write_bytes(codec.encode({"session_id": self._session_id}))
 
     async def _run(self, client: Client, request: Request) -> AssistantMessage:
         if self._messages is not None and self._messages is not request.history.messages:  # it was rewound
@@ -308,8 +319,9 @@ class Foreign:
                 said.cached_write_tokens or 0,
                 said.thought_tokens or 0,
             )
-        self.tariff.last = turn.used - self._cost if turn.used > self._cost else None
-        self._cost = max(turn.used, self._cost)
+        self.tariff.last = None
+        if turn.used is not None:
+            self.tariff.last, self._cost = max(turn.used - self._cost, 0.0), turn.used
         stop = _STOPS[response.stop_reason]
         return AssistantMessage(tuple(words), FOREIGN, self._spec.model.label, stop, usage)  # type: ignore[arg-type]
 
@@ -354,7 +366,7 @@ class Foreign:
 
     def _read_note(self) -> str:
         try:
-            return str(codec.decode_as(self._note.read_bytes(), _Note).session_id)
+            return codec.decode_as(self._note.read_bytes(), _Note).session_id if self._note else ""
         except (OSError, codec.DecodeError):
             return ""
 

@@ -127,8 +127,8 @@ class ForeignTurn:
 
     def __init__(self, model: str, scribe: Scribe, ids: Ids, root: Root, *, most: int) -> None:
         """`most`: bytes that it may say."""
-        self.used = 0.0
-        """What the session has cost so far, in USD, as it says; negative: in another currency."""
+        self.used: float | None = None
+        """What its session has cost so far, in USD, if it says so."""
         self._model = model
         self._scribe = scribe
         self._ids = ids
@@ -153,7 +153,7 @@ class ForeignTurn:
                 case PlanEntries():
                     await self._show_plan(update)
                 case UsageUpdate(cost=cost) if cost is not None:
-                    self.used = cost.amount if cost.currency == "USD" else -1.0
+                    self.used = cost.amount if cost.currency == "USD" else None
                 case _:
                     pass
 
@@ -268,7 +268,7 @@ class ForeignTurn:
         for path in [one for one in named if one not in call.before][:100]:
             try:
                 call.before[path] = await asyncio.to_thread(self._root.peek, path, _MAX_FILE)
-            except WorkspaceError:
+            except (WorkspaceError, ValueError):
                 continue  # outside, protected, or no file: nothing of ours
 
     def _find_changes(self, call: ForeignCall) -> list[FileChanged]:
@@ -276,7 +276,7 @@ class ForeignTurn:
         for path, diff in call.diffs.items():
             try:
                 after, relative = self._root.peek(path, _MAX_FILE), self._root.relative(path)
-            except WorkspaceError:
+            except (WorkspaceError, ValueError):
                 continue
             known = path in call.before and _is_what_was(call.before[path], diff, after)
             before = call.before[path] if known else None

@@ -119,8 +119,8 @@ class ForeignHost:
         self._calls: TeamCalls | None = None
 
     @property
-    def note(self) -> Path:
-        return self._plan.spill / "members" / f"{self._spec.id}.json"
+    def note(self) -> Path | None:
+        return self._plan.spill / "members" / f"{self._spec.id}.json" if self._plan.stored else None
 
     @property
     def mode(self) -> Mode:
@@ -291,8 +291,9 @@ class ForeignHost:
 
     def _make_home(self, folder: Path, owner: tuple[int, int] | None) -> Path:
         """A folder that is its alone, and stays with the session: it may go on with what it knew."""
-        # Another user could not reach a folder below ours.
-        home = self.note.with_suffix("") if owner is None else folder / "home"
+        # Another user could not reach a folder below ours; what is not stored leaves nothing behind.
+        note = self.note if owner is None else None
+        home = note.with_suffix("") if note else folder / "home"
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if owner is not None:
             os.chown(home, *owner)

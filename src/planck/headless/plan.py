@@ -109,6 +109,7 @@ class SessionPlan:
         self.options = options
         self.spill = spill
         """The folder of what is kept beside the log."""
+        self.stored = True
         self.tools = SessionTools(project, spill, options.tools)
         mode = _read_mode(mode) if mode else config.permissions.mode
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)

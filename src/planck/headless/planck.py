@@ -234,6 +234,7 @@ class Planck:
         id = id or (name_session(self.workspace, "", request.key) if request else self._ids.new())
         options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
+        plan.stored = stored
         specs = plan.authorise(await self._make_specs(team, model, plan))
         place = await plan.look_around()
         logs, durability = self._logs, self.config.durability
