@@ -117,6 +117,10 @@ async def test_an_interrupt_cancels_its_turn_and_one_that_is_deaf_to_it_is_kille
         assert ends[1]["error"]["kind"] == "interrupted"
         spent = [one for one in await recorded(session, "usage") if one["model"].startswith("acp/")]
         assert [one["cost_usd"] for one in spent] == [None]
+        if script:
+            await _wait_until_gone(str(tmp_path))
+        else:
+            assert _find_processes(str(tmp_path))
 
 
 async def test_a_deadline_is_a_timeout_and_the_late_answer_is_dropped(tmp_path: Path) -> None:
