@@ -10,7 +10,7 @@ from typing import Any
 from tests.acp.editor import Line, talking
 from tests.command import WAIT, Bench
 from tests.wire import chat
-from tests.wire.server import WireServer
+from tests.wire.server import Reply, WireServer
 
 FAKE = Path(__file__).parent.parent / "mcp" / "fake_server.py"
 DOT = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 24).decode()
@@ -187,3 +187,44 @@ async def test_a_plan_is_made_and_accepted(tmp_path: Path) -> None:
             if message.get("params", {}).get("update", {}).get("sessionUpdate") == "current_mode_update"
         ]
         assert modes == ["plan", "workspace"]
+
+
+def hold(text: str, gate: asyncio.Event) -> Reply:
+    whole = chat.text(text, "the rest")
+    return Reply([*whole.pieces[:2], gate, *whole.pieces[2:]])
+
+
+def texts(messages: list[dict[str, Any]]) -> str:
+    updates = [
+        message["params"]["update"] for message in messages if message.get("method") == "session/update"
+    ]
+    return "".join(
+        update["content"]["text"] for update in updates if update["sessionUpdate"] == "agent_message_chunk"
+    )
+
+
+async def test_a_client_that_loads_in_mid_sentence_gets_its_beginning_and_closing_cancels(
+    tmp_path: Path,
+) -> None:
+    async with WireServer([hold("begun, ", asyncio.Event())]) as server:
+        bench = Bench(tmp_path, server.url)
+        async with talking(bench) as line:
+            session = await begin(line, bench)
+            prompt = {"sessionId": session, "prompt": say("go")}
+            await line.send({"id": 2, "method": "session/prompt", "params": prompt})
+            while texts(line.judge.said) != "begun, ":
+                await line.next()
+            before = len(line.judge.said)
+            await line.ask(3, "session/load", sessionId=session, cwd=str(bench.work), mcpServers=[])
+            assert texts(line.judge.said[before:]) == "begun, "
+            await line.send({"id": 4, "method": "session/close", "params": {"sessionId": session}})
+            assert (await line.answer(2))["result"]["stopReason"] == "cancelled"
+            assert (await line.answer(4))["result"] == {}
+
+
+async def test_somebody_who_speaks_something_else_is_told_so_and_left(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    done = await bench.run("acp", stdin=b"GET / HTTP/1.1\n" * 30)
+    assert done.code == 1
+    assert done.err.startswith("planck: peer_protocol: ")
+    assert [message["error"]["code"] for message in done.lines] == [-32700] * 20

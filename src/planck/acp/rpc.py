@@ -204,6 +204,7 @@ class Peer:
         if self._bad_lines >= self._most_bad_lines:
             said = f"it sent {self._bad_lines} lines that are no JSON-RPC, the last {line[:80]!r}"
             self.stream.end(said, ErrorKind.PEER_PROTOCOL)
+            raise EOFError  # what came after it is of no interest
 
     def _settle_answer(self, said: Any, problem: Exception) -> None:
         """An answer that can't be read is one all the same: nobody waits for a better one."""

@@ -286,7 +286,7 @@ class AcpAgent:
         try:
             if isinstance(request, OpenSessionRequest):
                 await asyncio.to_thread(planck.archive.check_own, request.session_id)
-                session = await planck.resume(request.session_id)
+                session = await planck.resume(request.session_id, mode=self._defaults.mode)
             else:
                 assert start is not None
                 session = await start.begin(planck, start.defaults.team)

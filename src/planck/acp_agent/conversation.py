@@ -1,8 +1,8 @@
 """One session of a client: what happens in it is told in order, prompts go in, and it ends with its work."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from planck.acp_agent import settings
@@ -16,6 +16,8 @@ from planck.headless import (
     ConfigOptionUpdate,
     CurrentModeUpdate,
     FeedFrame,
+    LiveText,
+    NoticeUpdate,
     OpenSession,
     Peer,
     Planck,
@@ -24,6 +26,7 @@ from planck.headless import (
     RunResult,
     SelectConfig,
     SelectOption,
+    SessionInfoUpdate,
     SessionModes,
     SessionNotification,
     TokenUsage,
@@ -33,8 +36,10 @@ from planck.records import codec
 from planck.records.events import Event, TurnStatus
 from planck.records.messages import Image, Text, UserMessage
 from planck.records.outcome import Err, ErrorKind
+from planck.records.visible import fit_line
 
 _LIVE = "live"
+_TITLE = 80
 _SETTLING = 5.0
 """Seconds that work may take to end after nobody waits for it any more."""
 _STOP_REASONS = {
@@ -62,6 +67,7 @@ class Conversation:
         self._offers = offers
         self._models: tuple[SelectOption, ...] = ()
         self._prompts = 0
+        self._answered = asyncio.Event()
         self._cancelled = False
         self._seq = 0
         self._moved = asyncio.Event()
@@ -86,6 +92,8 @@ class Conversation:
         """Sent after the answer that names the session: a client knows nothing of it before."""
         commands = settings.list_commands(self.planck)
         await self._tell(self.id, AvailableCommandsUpdate(available_commands=commands))
+        for notice in self.planck.notices if self._offers.notices else ():
+            await self._tell(self.id, NoticeUpdate(severity="warning", title=notice))
         for where, update in self._narrator.announce_workers():
             await self._tell(where, update)
 
@@ -105,18 +113,25 @@ class Conversation:
         text = settings.expand_command(self.planck, message.text)
         images = [part for part in message.parts if isinstance(part, Image)]
         busy, after, began = self._prompts > 0, self.session.head, self.begun
-        self._prompts += 1
         self.begun = True
-        try:
+        async with self._counted():
             await self.session.prompt(UserMessage((Text(text), *images)), steer=busy)
             if not began:  # the team can't be another any more
+                await self._tell(self.id, SessionInfoUpdate(title=fit_line(message.text, _TITLE)))
                 await self._tell_options()
             await self._settle()
-            cancelled = self._cancelled
+            return _conclude(self.session.result(after), self._cancelled)
+
+    @asynccontextmanager
+    async def _counted(self) -> AsyncGenerator[None, None]:
+        """Around a prompt until its answer is made: whoever closes the session waits for it."""
+        self._prompts += 1
+        try:
+            yield
         finally:
             self._prompts -= 1
             self._cancelled = self._cancelled and self._prompts > 0
-        return _conclude(self.session.result(after), cancelled)
+            self._answered.set()
 
     async def _obey(self, text: str) -> PromptResponse | None:
         """The commands that are ours: None where the text is none of them."""
@@ -130,15 +145,10 @@ class Conversation:
         if rest.strip() != "accept":
             raise PromptError(ErrorKind.INVALID_ARGS, "it is `/plan accept`; the mode `plan` makes a plan")
         after = self.session.head
-        self._prompts += 1
-        try:
+        async with self._counted():
             await self.session.accept_plan()
             await self._settle()
-            cancelled = self._cancelled
-        finally:
-            self._prompts -= 1
-            self._cancelled = self._cancelled and self._prompts > 0
-        ended = _conclude(self.session.result(after), cancelled)
+            ended = _conclude(self.session.result(after), self._cancelled)
         if isinstance(ended, Err):
             raise PromptError(ended.kind, ended.message, ended.details)
         return ended
@@ -183,13 +193,22 @@ class Conversation:
         await self._tell_options()
 
     async def end_session(self) -> None:
-        """Ends every turn as interrupted, and closes the log."""
+        """Ends every turn as interrupted, answers the prompts that wait for them, and closes the log."""
         try:
             if not self.session.closed:
+                self._cancelled = self._prompts > 0
                 await self.session.stop()
+                await self._wait_for_prompts()
         finally:
             await self.session.aclose()
             await self._stop_following()
+
+    async def _wait_for_prompts(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLING):
+                while self._prompts:
+                    self._answered.clear()
+                    await self._answered.wait()
 
     async def aclose(self) -> None:
         try:
@@ -231,6 +250,8 @@ class Conversation:
     async def _take(self, frame: FeedFrame, told: bool) -> None:
         if frame.type == _LIVE:
             self._narrator.replays = False
+            for where, update in self._narrator.tell_live(codec.decode_as(frame.data, dict[str, LiveText])):
+                await self._tell(where, update)
             return
         if frame.type == "turn_start" and self._cancelled and not self._narrator.replays:
             self.session.interrupt()

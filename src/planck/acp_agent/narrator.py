@@ -4,7 +4,7 @@ A worker's work is a session of its own where the client offers `subagents`; els
 orchestrator's, titled with its name, and its words stay with whoever asked for them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from planck.headless import (
     Content,
     Cost,
     Diff,
+    LiveText,
     NoticeUpdate,
     PlanEntries,
     PlanEntry,
@@ -40,6 +41,7 @@ from planck.headless import (
     UsageUpdate,
     UserMessageChunk,
 )
+from planck.records import codec
 from planck.records import events as facts
 from planck.records.events import Event, view
 from planck.records.messages import Text, Thinking, ToolCall
@@ -93,6 +95,7 @@ class Narrator:
         self._agents: dict[str, AgentSpec] = {}
         self._causes: dict[str, str] = {}
         """By agent: the call of another that it works for."""
+        self._turns: dict[str, int] = {}
         self._voices: dict[str, _Voice] = {}
         self._calls: dict[str, _Call] = {}
         self._compactions = 0
@@ -124,6 +127,18 @@ class Narrator:
         if cause := self._causes.get(agent_id):
             about["parent_call_id"] = cause
         return {"planck": about}
+
+    def tell_live(self, said: Mapping[str, LiveText]) -> Told:
+        """Yields what agents are saying at this moment, for a client that comes into the middle of it."""
+        for agent_id, live in said.items():
+            pieces: dict[str, str] = {
+                facts.ThinkingDelta.type: live.thinking,
+                facts.TextDelta.type: live.text,
+            }
+            for type_, text in pieces.items():
+                if text:
+                    data = msgspec.Raw(codec.encode({"text": text}))
+                    yield from self.tell(Event(None, "", agent_id, self._turns.get(agent_id, 0), type_, data))
 
     def lose_deltas(self) -> None:
         """Some of what was being said is lost: its whole follows, as a message of its own."""
@@ -193,6 +208,7 @@ class Narrator:
             )
 
     def _start_turn(self, event: Event, fact: facts.TurnStart) -> Told:
+        self._turns[event.agent_id or ""] = event.turn
         yield from self._tell_state(event, AgentState(state="running"))
 
     def _end_turn(self, event: Event, fact: facts.TurnEnd) -> Told:

@@ -9,6 +9,7 @@ import sys
 from planck.acp_agent.agent import AcpAgent
 from planck.acp_agent.beginning import Defaults
 from planck.headless import Duplex, Peer, claim_standard_streams
+from planck.records.outcome import ErrorKind
 
 _LAST_WORDS = 2.0
 """Seconds for what was said last to leave."""
@@ -34,6 +35,12 @@ async def run(model: str, team: str, mode: str | None) -> int:
         stream.close_output()
         for end in terminals:  # the shell's own, which has to wait for its user again
             os.set_blocking(end, True)
+    kind, reason = stream.why
+    if kind is ErrorKind.PEER_PROTOCOL:
+        sys.stderr.write(
+            f"planck: {kind}: the client speaks something else: {reason}; see `planck acp --help`\n"
+        )
+        return 1
     return 128 + ending.signal if ending.signal else 0
 
 
