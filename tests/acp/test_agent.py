@@ -221,8 +221,9 @@ async def test_a_second_prompt_while_it_works_steers_it(tmp_path: Path) -> None:
                 while not server.asked:
                     await asyncio.sleep(0.01)
             second = asyncio.ensure_future(editor.say(session, "and in blue"))
-            # A later request is answered after the prompt before it was taken: then the model goes on.
-            await editor.agent.set_session_mode(session_id=session, mode_id="workspace")
+            async with asyncio.timeout(30):  # the model goes on once the log has what was said
+                while "and in blue" not in (await bench.run("sessions", "export", session)).out:
+                    pass
             gate.set()
             assert [await first, await second] == ["end_turn", "end_turn"]
             assert len(server.asked) == 2
