@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -231,3 +232,107 @@ async def test_a_server_that_works_alone_takes_no_submissions(tmp_path: Path, da
             with pytest.raises(ClientError) as refused:
                 await client.ask("POST", "/submissions", {"prompt": "x", "repo": "ext::sh -c id"})
             assert refused.value.err.kind is ErrorKind.INVALID_ARGS
+
+
+async def is_running_on(machine: Machine, id: str, node: str) -> None:
+    async with machine.client() as client:
+
+        async def look() -> bool:
+            row = await client.session(id).ask("GET")
+            return bool(row["state"] == "running" and row["node"] == node)
+
+        await until(look, f"{id} runs on {node}")
+
+
+async def test_a_node_that_is_stopped_hands_its_work_on(tmp_path: Path, database: str) -> None:
+    repo, flag = make_repository(tmp_path / "repo"), tmp_path / "flag"
+
+    def answer(asked: Asked) -> Reply:
+        last = said(asked)[-1]
+        if last["role"] == "user" and "was stopped" in str(last["content"]):
+            return chat.text("went on elsewhere")
+        return chat.calls(("bash", {"command": f"echo started >> {flag}; sleep 600"}))
+
+    config = {"cluster": {"lease_s": 600, "beat_s": 1}}
+    async with WireServer(answer) as model, hall(tmp_path, database, model.url, **config) as nodes:
+        one = await nodes.start("north", "--work", "4")
+        made = await submit(one, repo)
+        await until(lambda: asyncio.to_thread(flag.exists), "the command runs")
+        await is_running_on(one, made["id"], "north")
+        other = await nodes.start("south", "--work", "4")
+        one.process.terminate()
+        async with asyncio.timeout(60):
+            assert await one.process.wait() == 143
+        await wait_for_state(other, made["id"], "done")
+        assert flag.read_text() == "started\n"
+
+
+async def test_a_node_that_drains_finishes_and_takes_nothing_new(tmp_path: Path, database: str) -> None:
+    repo, flag, gone = make_repository(tmp_path / "repo"), tmp_path / "flag", tmp_path / "go"
+
+    def answer(asked: Asked) -> Reply:
+        if said(asked)[-1]["role"] == "tool":
+            return chat.text("finished")
+        wait = f"touch {flag}; until test -e {gone}; do sleep 0.1; done"
+        return chat.calls(("bash", {"command": wait}))
+
+    async with WireServer(answer) as model, hall(tmp_path, database, model.url) as nodes:
+        gate = await nodes.start("gate", "--work", "0")
+        await nodes.start("north", "--work", "4")
+        first = await submit(gate, repo)
+        await until(lambda: asyncio.to_thread(flag.exists), "the command runs")
+        drained = await gate.planck("nodes", "drain", "north")
+        assert drained.code == 0, drained.err
+
+        async def drains() -> Any:
+            rows = json.loads((await gate.planck("nodes", "list", "--json")).out)
+            return any(row["name"] == "north" and row["draining"] for row in rows)
+
+        await until(drains, "it drains")
+        gone.touch()
+        await wait_for_state(gate, first["id"], "done")
+        ends = [
+            event["data"]["status"]
+            for event in await read_log(gate, first["id"])
+            if event["type"] == "turn_end"
+        ]
+        assert ends == ["completed"]
+        second = await submit(gate, repo, prompt="another")
+        await nodes.start("south", "--work", "4")
+        await wait_for_state(gate, second["id"], "done")
+
+
+async def test_a_node_that_stood_still_writes_nothing_when_it_wakes(tmp_path: Path, database: str) -> None:
+    repo, flag = make_repository(tmp_path / "repo"), tmp_path / "flag"
+    async with WireServer(hangs_once(flag)) as model, hall(tmp_path, database, model.url) as nodes:
+        gate = await nodes.start("gate", "--work", "0")
+        one = await nodes.start("north", "--work", "4")
+        made = await submit(gate, repo)
+        await until(lambda: asyncio.to_thread(flag.exists), "the command runs")
+        await nodes.start("south", "--work", "4")
+        one.process.send_signal(signal.SIGSTOP)
+        await wait_for_state(gate, made["id"], "done")
+        before = await read_log(gate, made["id"])
+        one.process.send_signal(signal.SIGCONT)
+
+        async def lives() -> Any:
+            rows = json.loads((await gate.planck("nodes", "list", "--json")).out)
+            return {row["name"] for row in rows} == {"gate", "north", "south"}
+
+        await until(lives, "it is a node again")
+        assert await read_log(gate, made["id"]) == before
+        assert flag.read_text() == "started\n"
+
+
+async def test_a_session_of_the_servers_own_folder_works_there(tmp_path: Path, database: str) -> None:
+    async with WireServer(writes_then_says) as model, hall(tmp_path, database, model.url) as nodes:
+        north = await nodes.start("north")
+        async with north.client() as client:
+            session = await client.start(prompt="write it")
+
+            async def done() -> Any:
+                result = await session.ask("GET", "/result")
+                return result and result["text"] == "it is done"
+
+            await until(done, "the answer")
+        assert (north.home / "here" / "note.txt").read_text() == "by an agent\n"

@@ -24,6 +24,7 @@ class Keeper:
         self.planck = planck
         self.tally = Tally()
         self._holder = holder
+        self._node = planck.me.name if isinstance(planck, Pool) else None
         self._limit = limit
         self._idle = idle
         self._kept: dict[str, Kept] = {}
@@ -188,7 +189,7 @@ class Keeper:
         return [kept for kept in self._kept.values() if not (kept.at_work or kept.users)]
 
     async def _keep(self, session: OpenSession) -> Kept:
-        kept = Kept(session, self._holder, self.tally, self.tell)
+        kept = Kept(session, self._holder, self.tally, self.tell, self._node)
         kept.used = asyncio.get_running_loop().time()
         try:
             await kept.follow(self.archive)

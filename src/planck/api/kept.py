@@ -18,7 +18,12 @@ class Kept:
     """One open session, the fold of its log, and the task that sees its work to the end."""
 
     def __init__(
-        self, session: OpenSession, holder: Holder, tally: Tally, on_state: Callable[[], None]
+        self,
+        session: OpenSession,
+        holder: Holder,
+        tally: Tally,
+        on_state: Callable[[], None],
+        node: str | None = None,
     ) -> None:
         """`on_state` hears of every change of what a list of sessions would say."""
         self.session = session
@@ -30,6 +35,7 @@ class Kept:
         self.ended_at = 0
         """The event that ended the orchestrator's newest turn."""
         self._holder = holder
+        self._node = node
         self._tally = tally
         self._on_state = on_state
         self._fold = Summary()
@@ -96,7 +102,7 @@ class Kept:
             head=board.seq,
             created=session.created,
             updated=board.updated,
-            node=None,
+            node=self._node,
             holder=self._holder,
         )
 

@@ -107,6 +107,7 @@ class Elsewhere:
         self._keeper = keeper
         self._token = token
         self._clients: dict[str, Client] = {}
+        self._silent: dict[str, float] = {}
 
     def wrap(self, operation: Operation, handler: Handler) -> Handler:
         """Returns the handler as it is where the operation is about no single session."""
@@ -135,6 +136,13 @@ class Elsewhere:
 
     def has(self, id: str) -> bool:
         return self._keeper.find(id) is not None
+
+    def answers(self, node: NodeRow) -> bool:
+        """False for a while after it did not: nobody waits for it again and again."""
+        return self._silent.get(node.instance, 0.0) < asyncio.get_running_loop().time()
+
+    def note_silence(self, node: NodeRow) -> None:
+        self._silent[node.instance] = asyncio.get_running_loop().time() + _GLANCE
 
     async def find_row(self, id: str) -> QueuedSession | None:
         row = await self._pool.roster.find(id)
@@ -166,7 +174,8 @@ class Elsewhere:
         for name in ("accept", "content-type", "idempotency-key", "last-event-id", "if-none-match"):
             if value := call.header(name):
                 headers[name] = value
-        response = await client.send(operation.method, path, headers, call.raw, call.query_string)
+        async with asyncio.timeout(_PATIENCE if operation.name == "read_result" else _GLANCE):
+            response = await client.send(operation.method, path, headers, call.raw, call.query_string)
         kind = response.headers.get("content-type", "")
         if kind.startswith(EVENTS) and response.status == 200:
             return Streamed(_pass_on(response), EVENTS)
@@ -225,10 +234,12 @@ class _Forwarding:
         if owner is None:
             return await self._answer_here(call)
         try:
-            return await self._elsewhere.send_on(owner, self._operation, call)
+            if self._elsewhere.answers(owner):
+                return await self._elsewhere.send_on(owner, self._operation, call)
         except (PlanckError, TimeoutError, OSError) as failure:
             if isinstance(failure, PlanckError) and failure.err.kind not in _BROKEN:
                 raise
+            self._elsewhere.note_silence(owner)
         if self._operation.method == "GET":
             return await self._handler(call)  # as far as it is in the database
         if (left := await self._elsewhere.leave(self._operation, call)) is not None:

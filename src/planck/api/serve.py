@@ -212,12 +212,16 @@ class Server:
         )
         self._web = _Web(config, on_ready)
         sleeping = asyncio.ensure_future(self._keeper.run())
-        serving = asyncio.ensure_future(self._web.serve([listening]))
-        ends: set[asyncio.Future[None]] = {serving}
+        ends: set[asyncio.Future[None]] = set()
+        serving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
             if self._station:
                 ends.add(await self._station.begin())
+            serving = asyncio.ensure_future(self._web.serve([listening]))
+            ends.add(serving)
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if self._exit is not None:  # a signal: the connections end last
+                await asyncio.wait({serving})
             for task in ends:
                 if task.done() and not task.cancelled():
                     task.result()  # what ended it: also why it can be no node any more
@@ -228,6 +232,7 @@ class Server:
             await asyncio.gather(sleeping, return_exceptions=True)
             self._web.should_exit = self._web.force_exit = True
             await asyncio.wait({serving}, timeout=_STOP_SECONDS)
+            serving.cancel()
             await self._keeper.aclose()
         return self._exit or 0
 

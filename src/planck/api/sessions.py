@@ -271,7 +271,9 @@ def _check_prompt(text: str) -> None:
 
 
 def describe_info(info: SessionInfo) -> shapes.SessionRow:
-    return msgspec.convert(info, shapes.SessionRow, from_attributes=True)
+    row = msgspec.convert(info, shapes.SessionRow, from_attributes=True)
+    # One of which nothing is there yet is not done: it is on its way, from another node perhaps.
+    return row if row.head or row.state != "done" else msgspec.structs.replace(row, state="waiting")
 
 
 def _rank(info: SessionInfo) -> tuple[str, str]:

@@ -54,6 +54,9 @@ class Station:
             asyncio.ensure_future(self._shift.listen()),
             asyncio.ensure_future(self._drain()),
         ]
+        entered = asyncio.ensure_future(self._node.entered.wait())
+        await asyncio.wait({running, entered}, return_when=asyncio.FIRST_COMPLETED)
+        entered.cancel()
         return running
 
     async def learn(self) -> bool:

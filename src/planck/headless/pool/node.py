@@ -63,6 +63,8 @@ class Node:
 
     def __init__(self, roster: Roster, work: Work, me: NodeRow, terms: Terms, clock: Clock) -> None:
         self.me = me
+        self.entered = asyncio.Event()
+        """Set once the others know of it."""
         self._drains = asyncio.Event()
         self._roster = roster
         self._work = work
@@ -147,6 +149,7 @@ class Node:
             await self._work.abandon()
         await self._roster.join(self.me)
         self._joined, self._fenced = True, False
+        self.entered.set()
 
     async def _claim(self) -> None:
         """Looks for work at every beat, and when somebody hints that there is some."""
