@@ -17,7 +17,7 @@ from planck.headless.requests import name_session
 from planck.permissions.approver import Approver
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
-from planck.records.events import ErrorEvent, Origin, RequestKey, SessionResumed, ToolStart, view
+from planck.records.events import ErrorEvent, Origin, RequestKey, SessionResumed, ToolStart, TurnEnd, view
 from planck.records.outcome import Err, ErrorKind
 from planck.session.archive import Archive
 from planck.store.roster import Command, NodeRow, SessionRow
@@ -175,7 +175,7 @@ class Pool:
         return stricter(mode, self._terms.mode) if self._terms.mode else mode
 
     async def tell_loss(self, session: OpenSession, row: SessionRow) -> bool:
-        """Sends the orchestrator on after a node was lost, once for each epoch; False: it is given up."""
+        """Sends the orchestrator on whose turn a lost node cut, once for each epoch; False: it is given up."""
         if row.attempts > LOSSES:
             await session.record(
                 ErrorEvent(
@@ -185,7 +185,8 @@ class Pool:
                 )
             )
             return False
-        if row.options.get("on_loss", "continue") == "continue":
+        cut = any(event.type == TurnEnd.type for event in session.recorded(session.opened_at))
+        if cut and row.options.get("on_loss", "continue") == "continue":
             _, place = self._at[row.id]
             await session.prompt(_describe_loss(session, place), id=f"loss-{row.epoch}", origin=Origin.PLANCK)
         return True
@@ -193,6 +194,7 @@ class Pool:
     async def pass_on(self, row: SessionRow) -> None:
         """Lets another node go on with what was interrupted here, where it is to go on after a loss."""
         if row.options.get("on_loss", "continue") == "continue":
+            await self.roster.reset_attempts(row.id, row.epoch)
             text = "The machine that worked on this was stopped, and you go on on another one. Go on."
             await self.roster.post(
                 Command(id=f"stop-{row.id}-{row.epoch}", session=row.id, kind="prompt", data={"text": text})
