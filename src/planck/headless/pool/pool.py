@@ -175,7 +175,7 @@ class Pool:
         return stricter(mode, self._terms.mode) if self._terms.mode else mode
 
     async def tell_loss(self, session: OpenSession, row: SessionRow) -> bool:
-        """Sends the orchestrator on whose turn a lost node cut, once for each epoch; False: it is given up."""
+        """Sends an orchestrator on whose turn a lost node cut, once an epoch; False: it is given up."""
         if row.attempts > LOSSES:
             await session.record(
                 ErrorEvent(
