@@ -127,7 +127,7 @@ async def test_a_peer_s_tool_that_changes_under_its_name_is_a_change_and_an_equa
     peer: Any = SimpleNamespace(component="mcp", name="p", tools={"t": old})
     tools, sessions = ToolSet(), Sessions()
     handout = Handout(SimpleNamespace(wait_for=None), sessions)
-    handout.attach(tools, ["t"], scribe, [peer])
+    handout.attach(tools, ["t"], scribe, [peer], 128_000)
     scribe.keep_tools(tools.specs)
     handout.replace(peer, {"t": old}, {"t": equal})
     handout.replace(peer, {"t": equal}, {"t": new})

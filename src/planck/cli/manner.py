@@ -72,7 +72,7 @@ def write_output(options: argparse.Namespace, result: "RunResult") -> None:
         print(f"planck: write_failed: -o {options.output!r}: {failure.strerror}", file=sys.stderr)
 
 
-def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str) -> str | UserMessage:
+async def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str) -> str | UserMessage:
     """Returns what is said: a command of a file expanded, files and images that it names attached."""
     said = options.prompt or ""
     within = None
@@ -83,6 +83,9 @@ def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str) -> s
             expanded = command.expand((found[2] or "").strip())
             prompt = prompt.replace(said, expanded, 1)
             said = expanded
+        elif _is_servers(planck_, found[1]):
+            expanded = await planck_.say_prompt(found[1], (found[2] or "").strip())
+            return prompt.replace(said, expanded, 1)  # foreign text: it names no file of ours
         elif not os.path.lexists(said.split()[0]):
             raise UsageError(
                 ErrorKind.NOT_FOUND,
@@ -101,6 +104,11 @@ def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str) -> s
         print(f"planck: {make_plain(note)}", file=sys.stderr)
     text = prompt.replace(said, attached.text, 1) if said else prompt
     return UserMessage((Text(text), *attached.images))
+
+
+def _is_servers(planck_: "Planck", name: str) -> bool:
+    server, colon, _ = name.partition(":")
+    return bool(colon) and bool(planck_.peers.plan.select("mcp", server))
 
 
 def _names_image(text: str) -> bool:

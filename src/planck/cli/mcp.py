@@ -9,7 +9,7 @@ from planck.cli.errors import UsageError
 from planck.cli.options import EXAMPLES
 from planck.cli.output import print_json
 from planck.cli.place import open_project, say_place
-from planck.headless import PeerReport, Planck, Project, add_server, list_servers, remove_server
+from planck.headless import PeerReport, Planck, Project, add_server, find_tokens, list_servers, remove_server
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
 
@@ -26,6 +26,10 @@ def run(options: argparse.Namespace) -> int:
             return 0
         case "test":
             return _test(open_with_notices(options), options)
+        case "login":
+            return _login(open_with_notices(options), options.name)
+        case "logout":
+            return _logout(open_with_notices(options), options.name)
         case _:
             return _serve(options)
 
@@ -81,6 +85,25 @@ def _test(planck: Planck, options: argparse.Namespace) -> int:
     if options.name and not reports:
         raise UsageError(ErrorKind.NOT_FOUND, f"no MCP server {options.name!r}; `planck mcp list` shows them")
     return show_reports(reports, options.json)
+
+
+def _login(planck: Planck, name: str) -> int:
+    tokens = find_tokens(planck.project, planck.peers.plan, name)
+    from planck.cli.browser import Browser
+    from planck.headless import sign_in  # loads the SDK
+
+    asyncio.run(sign_in(name, tokens, Browser()))
+    print(f"signed in to {name!r}; try it: planck mcp test {name}")
+    return 0
+
+
+def _logout(planck: Planck, name: str) -> int:
+    if not find_tokens(planck.project, planck.peers.plan, name).forget():
+        raise UsageError(
+            ErrorKind.NOT_FOUND, f"nobody is signed in to {name!r}; `planck mcp list` shows servers"
+        )
+    print(f"signed out of {name!r}")
+    return 0
 
 
 async def try_peers(planck: Planck, component: str, name: str = "") -> list[PeerReport]:

@@ -383,7 +383,10 @@ def _sidecar(parser: argparse.ArgumentParser) -> None:
 @_command("planck mcp add time -- uvx mcp-server-time")
 def _mcp(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(
-        dest="action", required=True, metavar="list|add|remove|test|serve", parser_class=_BeforeDashes
+        dest="action",
+        required=True,
+        metavar="list|add|remove|test|login|logout|serve",
+        parser_class=_BeforeDashes,
     )
     listing = _subcommand(commands, "list", "the servers that a session here would start", "planck mcp list")
     adding = _subcommand(commands, "add", "add one to your configuration", EXAMPLES["mcp"])
@@ -398,6 +401,13 @@ def _mcp(parser: argparse.ArgumentParser) -> None:
     removing.add_argument("name", metavar="NAME")
     testing = _subcommand(commands, "test", "start, list the tools, stop; all or one", "planck mcp test time")
     testing.add_argument("name", nargs="?", default="", metavar="NAME")
+    entering = _subcommand(
+        commands, "login", "sign in to a server in a browser, here or elsewhere", "planck mcp login docs"
+    )
+    leaving = _subcommand(commands, "logout", "forget what you signed in with", "planck mcp logout docs")
+    for command in (entering, leaving):
+        command.add_argument("name", metavar="NAME")
+        _shared(command, trust=_TRUST)
     serving = _subcommand(
         commands,
         "serve",

@@ -111,7 +111,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
         streamed = options.input_format == "stream-json"
         if not prompt and not streamed:
             _check_interrupted(planck_, options.resume)
-        said = make_input(planck_, options, prompt)
+        said = await make_input(planck_, options, prompt)
         asking = person.begin() if person else None
         try:
             session = await open_session(planck_, options)

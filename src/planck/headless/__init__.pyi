@@ -132,9 +132,11 @@ from planck.mcp.lobby import Lobby as Lobby
 from planck.mcp.standard import claim_standard_streams as claim_standard_streams
 from planck.peers.peers import PeerReport as PeerReport
 from planck.peers.plan import add_server as add_server
+from planck.peers.plan import find_tokens as find_tokens
 from planck.peers.plan import list_servers as list_servers
 from planck.peers.plan import read_servers as read_servers
 from planck.peers.plan import remove_server as remove_server
+from planck.peers.sign_in import sign_in as sign_in
 from planck.permissions.grants import revise_rule as revise_rule
 from planck.session.archive import Archive as Archive
 from planck.session.archive import SessionDetail as SessionDetail

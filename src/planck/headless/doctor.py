@@ -17,7 +17,7 @@ from planck.config.secrets import hide_in_text
 from planck.headless import hooks
 from planck.headless.planck import Planck
 from planck.headless.toolbox import BUILT_IN, ToolBox
-from planck.peers.plan import plan_peers
+from planck.peers.plan import find_missing_extra, plan_peers
 from planck.records.authority import Mode
 from planck.records.outcome import PlanckError
 from planck.workspace import containment, process, sandbox
@@ -73,6 +73,14 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
         Check("tool", "warning", f"{problem.path}: {problem.error.message}", "correct or remove it")
         for problem in tools.problems
     )
+    if missing := find_missing_extra():
+        waiting = bool(planck_.peers.plan.select())
+        yield Check(
+            "MCP",
+            "warning" if waiting else "ok",
+            "the extra `mcp` is not installed",
+            missing if waiting else "",
+        )
     from planck.headless.foreign_check import find_installed
 
     agents = find_installed(planck_.project.environ.get("PATH", ""))

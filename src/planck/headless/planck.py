@@ -37,6 +37,7 @@ from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.llm.redact import Redactor
+    from planck.peers.prompts import ServerPrompt
     from planck.session.archive import Archive
     from planck.session.proof import Proof
     from planck.session.undo import FileDiff, Selection
@@ -199,6 +200,23 @@ class Planck:
             return [f"{name}: not tried, since this folder is not trusted; pass --trust" for name in members]
         tried = [await try_member(self.project, foreign) for foreign in members.values()]
         return [f"{name}: {problem}" for name, problem in zip(members, tried, strict=True) if problem]
+
+    async def list_prompts(self) -> "list[ServerPrompt]":
+        """Returns what MCP servers offer to say, each called by `/server:prompt`; starts them."""
+        if not self.peers.plan.select("mcp"):
+            return []
+        from planck.peers.prompts import list_prompts  # few servers have any
+
+        self.peers.start()
+        await self.peers.settle()
+        return await list_prompts(self.peers.open)
+
+    async def say_prompt(self, command: str, words: str) -> str:
+        """Returns the text of a server's prompt, with the words behind it as its arguments."""
+        from planck.peers.prompts import say_prompt
+
+        self.peers.start()
+        return await say_prompt(self.peers.open, command, words)
 
     def report_peers(self) -> list[PeerReport]:
         """Returns what became of the sidecars and servers, and which of their tools agents would have."""

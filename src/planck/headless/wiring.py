@@ -159,7 +159,7 @@ class SessionWiring:
             seat = self._foreigners().seat(spec, gate, kit, scribe, purse)
         else:
             seat = self.seats.seat_for(spec.model, spec.compactor, purse)
-        runtime.peers.attach(tools, spec.tools, scribe)
+        runtime.peers.attach(tools, spec.tools, scribe, spec.model.context_window)
         return Agent(spec, seat, kit, scribe, ids=runtime.ids, bounds=plan.bounds.paid_by(purse))
 
     def _foreigners(self) -> "Foreigners":

@@ -17,14 +17,17 @@ from planck.workspace.framing import MAX_LINE
 
 
 @asynccontextmanager
-async def open_address(url: str, headers: Mapping[str, str]) -> AsyncGenerator[Link, None]:
-    """Opens streamable HTTP; a body is bounded like a line."""
-    link = _HttpLink(url)
+async def open_address(
+    url: str, headers: Mapping[str, str], auth: httpx2.Auth | None = None, *, name: str = ""
+) -> AsyncGenerator[Link, None]:
+    """Opens streamable HTTP; a body is bounded like a line. `auth` signs what is sent to it."""
+    link = _HttpLink(url, name)
     timeout = httpx2.Timeout(30.0, read=3600.0)  # a call's own deadline is the caller's
     # Identity: what is counted is what will be in memory.
     all_headers = {"Accept-Encoding": "identity", **headers}
     transport = _BoundedTransport(link)
-    async with httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport) as link.client:
+    client = httpx2.AsyncClient(headers=all_headers, timeout=timeout, transport=transport, auth=auth)
+    async with client as link.client:
         yield link
 
 
@@ -32,14 +35,24 @@ class _HttpLink(Link):
     apart = True
     client: httpx2.AsyncClient
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, name: str) -> None:
         self._url = url
+        self._name = name
         self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def refuse(self, status: int) -> None:
+        """It does not know who we are: to ask again would change nothing."""
+        sign_in = f"sign in with `planck mcp login {self._name}`, or check `headers` of its entry"
+        self.refused = f"HTTP {status}; {sign_in}"
 
     def close(self, reason: str) -> None:
         """The server no longer knows the session that it gave us."""
         if not self._ended.done():
             self._ended.set_result(reason)
+
+    @property
+    def address(self) -> httpx2.URL:
+        return httpx2.URL(self._url).copy_with(query=None)
 
     @property
     def over(self) -> bool:
@@ -69,7 +82,10 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream)
-        if response.status_code in _EXPLAINED and request.method == "POST" and "json" not in kind:
+        own = request.url.copy_with(query=None) == self._link.address
+        if response.status_code in (401, 403) and own:
+            self._link.refuse(response.status_code)
+        if response.status_code in _EXPLAINED and request.method == "POST" and "json" not in kind and own:
             return await _explain(response)
         return response
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -15,16 +15,25 @@ from planck.mcp.instances import EXECUTOR_GRACE, Instances
 from planck.mcp.listing import ListedTool
 from planck.mcp.transport import Launch, Link, PeerError, open_process
 from planck.records import codec
+from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.workspace.process import allowed
 from planck.workspace.programs import list_parts
 
+if TYPE_CHECKING:
+    import httpx2
+
 _TIMEOUT_MS = 300_000
 
 
-class ServerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of `mcpServers`, as other programs write it too."""
+class SignIn(Protocol):
+    def make_auth(self) -> "httpx2.Auth | None":
+        """Returns what signs the requests to one address; None: nobody signed in there."""
+
+
+class ServerSpec(msgspec.Struct, frozen=True):
+    """An entry of `mcpServers`, as other programs write it too; keys that only they know are ignored."""
 
     type: str = ""
     command: str = ""
@@ -41,16 +50,19 @@ class ServerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSpec:
     """Takes `${NAME}` and `${NAME:-default}` from the environment; a wrong entry raises `PeerError`."""
-    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
+    if not re.fullmatch(r"[\w.@/:+-]([\w.@/:+ -]{0,38}[\w.@/:+-])?", name, re.ASCII):
         raise PeerError(
-            ErrorKind.INVALID_ARGS, f"mcpServers: {name!r} is no name; use letters, digits, `_`, `.` and `-`"
+            ErrorKind.INVALID_ARGS,
+            f"mcpServers: {name!r} is no name; use at most 40 letters, digits, blanks, `_`, `.` and `-`",
         )
     try:
-        spec = msgspec.convert(_expand(raw, environment), ServerSpec)
+        spec = msgspec.convert(_translate(_expand(raw, environment)), ServerSpec)
     except msgspec.ValidationError as problem:
         raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {problem}") from None
     if bool(spec.command) == bool(spec.url):
         wrong = "give either `command` or `url`"
+        if not spec.command and (near := [did_you_mean(key, _WAYS) for key in raw if key not in _WAYS]):
+            wrong += "".join(near[:1])
     elif spec.url and not re.match(r"https?://", spec.url):
         wrong = f"{spec.url!r} is no http(s) address"
     elif spec.type == "sse":
@@ -60,11 +72,52 @@ def read_server(name: str, raw: Any, environment: Mapping[str, str]) -> ServerSp
     raise PeerError(ErrorKind.INVALID_ARGS, f"mcpServers.{name}: {wrong}")
 
 
+_WAYS = ("command", "url")
+
+
+def _translate(entry: Any) -> Any:
+    """What other programs call the same: `serverUrl`, `enabled`, a command that is a list, seconds."""
+    if not isinstance(entry, dict):
+        return entry
+    found = dict(entry)
+    for theirs, ours in (
+        ("serverUrl", "url"),
+        ("httpUrl", "url"),
+        ("environment", "env"),
+        ("transport", "type"),
+    ):
+        if theirs in found:
+            found.setdefault(ours, found[theirs])
+    if isinstance(found.get("command"), list):
+        words = found["command"]
+        found["command"], found["args"] = (words[0] if words else ""), [*words[1:], *found.get("args", ())]
+    if "enabled" in found:
+        found["disabled"] = bool(found.get("disabled")) or not found["enabled"]
+    if isinstance(seconds := found.get("tool_timeout_sec"), int | float) and not found.get("timeout"):
+        found["timeout"] = int(seconds * 1000)
+    if isinstance(found.get("env"), dict):
+        found["env"] = {name: _as_text(value) for name, value in found["env"].items() if value is not None}
+    if found.get("type") in ("stdio", "local") and found.get("command"):
+        found.pop("url", None)
+    if not isinstance(found.get("description"), str):
+        found.pop("description", None)
+    return found
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
 class ServerLaunch(Launch):
     """A server's process knows the allowed names of our environment and what its own entry says."""
 
     def __init__(self, name: str, spec: ServerSpec, folder: Path, environment: Mapping[str, str]) -> None:
         self.name = name
+        self.url = spec.url
+        self.sign_in: SignIn | None = None
+        """What the user signed in with at this address."""
         self.prefix = tool_prefix(name)
         self.confinable = not spec.url
         self._spec = spec
@@ -76,7 +129,8 @@ class ServerLaunch(Launch):
         if self._spec.url:
             from planck.mcp.address import open_address
 
-            return open_address(self._spec.url, self._spec.headers)
+            auth = self.sign_in.make_auth() if self.sign_in is not None else None
+            return open_address(self._spec.url, self._spec.headers, auth, name=self.name)
         argv = (self._spec.command, *self._spec.args)
         cwd, confinement = self._cwd, self.confinement
         environment: Mapping[str, str] = self._environment

@@ -24,11 +24,13 @@ from pydantic import ValidationError
 
 from planck import __version__
 from planck.mcp.guard import SAID_CLOSED, Guard
-from planck.mcp.listing import MAX_TOOLS, Listing, read_listing
+from planck.mcp.listing import MAX_TOOLS, Listing, add_resource_tools, read_listing
 from planck.mcp.peer import Call, Peer
+from planck.mcp.readings import READINGS, read_from
 from planck.mcp.results import decode_outcome, read_own_error
 from planck.mcp.transport import FinalError, Link, PeerError
 from planck.records.outcome import Err, ErrorKind
+from planck.toolkit.tool import Outcome
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -96,6 +98,10 @@ class Connection:
         except Exception as problem:
             if refusal := _refusal(problem):
                 raise FinalError(refusal.kind, refusal.message, refusal.details) from problem
+            if link.refused:
+                raise FinalError(
+                    ErrorKind.NOT_AUTHENTICATED, f"{self._launch.label} refused us: {link.refused}"
+                ) from problem
             if isinstance(inner := _first(problem), ValidationError):
                 raise PeerError(ErrorKind.PEER_PROTOCOL, self._no_result(inner)) from problem
             if not link.over:
@@ -137,12 +143,7 @@ class Connection:
         with anyio.CancelScope() as scope:
             call.scope = scope
             try:
-                params = CallToolRequestParams(name=call.name, arguments=call.arguments, _meta=call.meta)
-                # Not `client.call_tool`: it checks a foreign output schema, with the peer's own patterns.
-                result = await client.session.send_request(
-                    CallToolRequest(params=params), CallToolResult, progress_callback=call.hear
-                )
-                call.resolve(decode_outcome(result, ours=self._launch.ours))
+                call.resolve(await self._ask(client, call))
             except MCPError as problem:
                 cut = problem.error.code == CONNECTION_CLOSED
                 if link.over or (cut and not link.apart):
@@ -159,6 +160,16 @@ class Connection:
         if self.afresh:
             self._peer.wake.set()
 
+    async def _ask(self, client: Client, call: Call) -> Outcome:
+        if call.name in READINGS:
+            return await read_from(client, call.name, call.arguments)
+        params = CallToolRequestParams(name=call.name, arguments=call.arguments, _meta=call.meta)
+        # Not `client.call_tool`: it checks a foreign output schema, with the peer's own patterns.
+        result = await client.session.send_request(
+            CallToolRequest(params=params), CallToolResult, progress_callback=call.hear
+        )
+        return decode_outcome(result, ours=self._launch.ours)
+
     async def _gone(self, problem: MCPError) -> None:
         """Closed under a call: give the watcher a moment to say why, then say it ourselves."""
         await anyio.sleep(1.0)
@@ -174,7 +185,10 @@ class Connection:
             cursor = page.next_cursor
             if cursor is None or len(raw) > MAX_TOOLS:
                 break
-        return read_listing(raw, self._launch.prefix)
+        listing = read_listing(raw, self._launch.prefix)
+        if client.server_capabilities.resources is None or self._launch.ours:
+            return listing
+        return add_resource_tools(listing, self._launch.prefix)
 
     async def _watch_link(self, link: Link) -> None:
         kind, reason = await link.ended()

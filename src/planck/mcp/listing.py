@@ -12,13 +12,18 @@ from planck.records import codec
 from planck.records.specs import ToolSpec
 from planck.toolkit.tool import find_schema_problem
 
-MAX_TOOLS = 256
+MAX_TOOLS = 1024
 MAX_DESCRIPTION = 4096
 MAX_SCHEMA = 64 << 10
 MAX_TOTAL = 1 << 20
 """Bytes that all tools of one peer may add to every request."""
 MAX_NAME = 64
 """What every vendor accepts."""
+
+
+LIST_RESOURCES, READ_RESOURCE = "\0resources/list", "\0resources/read"
+LIST_PROMPTS, GET_PROMPT = "\0prompts/list", "\0prompts/get"
+"""What a peer is asked beside its tools, in the place of a tool's name."""
 
 
 class ListedTool(msgspec.Struct, frozen=True):
@@ -68,6 +73,22 @@ def read_listing(raw: Iterable[Any], prefix: str) -> Listing:
                 break
             tools[wanted] = ListedTool(name, spec)
     return Listing(tuple(tools.values()), tuple(problems))
+
+
+def add_resource_tools(listing: Listing, prefix: str) -> Listing:
+    """Adds two tools by which agents read what the peer has to read; its own of that name come first."""
+    uri = {"type": "string", "description": "As the list has it"}
+    reading = {"type": "object", "properties": {"uri": uri}, "required": ["uri"]}
+    own = (
+        ListedTool(
+            LIST_RESOURCES,
+            ToolSpec(f"{prefix}list_resources", "List what this server has to read.", {"type": "object"}),
+        ),
+        ListedTool(READ_RESOURCE, ToolSpec(f"{prefix}read_resource", "Read one of its resources.", reading)),
+    )
+    taken = {listed.spec.name for listed in listing.tools}
+    more = tuple(one for one in own if one.spec.name not in taken and len(one.spec.name) <= MAX_NAME)
+    return msgspec.structs.replace(listing, tools=(*listing.tools, *more))
 
 
 def make_name(prefix: str, name: str) -> str:

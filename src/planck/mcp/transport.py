@@ -43,6 +43,8 @@ class Link:
 
     polite = False
     """Leaving gives the peer a moment to end by itself."""
+    refused = ""
+    """Why nothing that is asked there is answered, where that is known: who we are is not."""
     apart = False
     """Whether each call has a connection of its own: one that is cut takes no other along."""
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from planck.peers.sessions import Sessions
+from planck.records import codec
 from planck.records.events import ToolsChanged, View
+from planck.records.history import BYTES_PER_TOKEN
 from planck.records.outcome import PlanckError
 from planck.records.specs import EVERY_TOOL
 from planck.toolkit.scribe import Scribe
@@ -28,6 +30,10 @@ class _Holder(msgspec.Struct, frozen=True):
     scribe: weakref.ref[Scribe]
     """Weak: the set is the key by which this is found, and it lives only as long as its agent."""
     arrivals: Arrivals
+    room: int
+    """Bytes of every request that all these tools may take."""
+    found: set[str]
+    """What the agent looked for and is shown, of more than there is room for."""
 
     def wants(self, name: str) -> bool:
         return EVERY_TOOL in self.names or name in self.names
@@ -48,15 +54,22 @@ class Handout:
         self._holders: weakref.WeakKeyDictionary[ToolSet, _Holder] = weakref.WeakKeyDictionary()
 
     def attach(
-        self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe, peers: "Iterable[OpenPeer]"
+        self,
+        toolset: ToolSet,
+        wanted: Iterable[str],
+        scribe: Scribe,
+        peers: "Iterable[OpenPeer]",
+        window: int,
     ) -> None:
         """Gives the set what these peers offer of the wanted names, and from now on what comes and goes."""
-        holder = _Holder(frozenset(wanted), weakref.ref(scribe), self._arrivals)
+        room = window // 10 * BYTES_PER_TOKEN
+        holder = _Holder(frozenset(wanted), weakref.ref(scribe), self._arrivals, room, set())
         self._holders[toolset] = holder
         toolset.arrivals = holder
         for peer in peers:
             for tool in peer.tools.values():
                 _give(peer, toolset, holder, tool)
+        _make_room(toolset, holder)
 
     def replace(self, peer: "OpenPeer", old: dict[str, Tool], new: dict[str, Tool]) -> None:
         """Puts a peer's new tools in the place of its old ones; an agent whose set changes is told."""
@@ -67,6 +80,8 @@ class Handout:
             missing = [tool for name, tool in new.items() if toolset.get(name) is not tool]
             given = [tool.name for tool in missing if _give(peer, toolset, holder, tool)]
             scribe = holder.scribe()
+            if gone or given:
+                _make_room(toolset, holder)
             if scribe is None or not (gone or given):
                 continue
             before, now = scribe.tools_kept, scribe.keep_tools(toolset.specs)
@@ -75,6 +90,27 @@ class Handout:
                 added = tuple(name for name in given if name not in gone)
                 removed = tuple(name for name in gone if name not in given)
                 self.sessions.start(_record(scribe, ToolsChanged(added=added, removed=removed, tools=now)))
+
+
+def _make_room(toolset: ToolSet, holder: _Holder) -> None:
+    """Where all tools of servers would take too much of every request, they are shown when asked for."""
+    served = [tool for tool in toolset if tool.name.startswith(SERVED)]
+    much = len(served) > _MANY or sum(len(codec.encode(tool.to_ai_tool())) for tool in served) > holder.room
+    if not much:
+        toolset.defer(())
+        toolset.remove(SEARCH)
+        return
+    toolset.defer({tool.name for tool in served} - holder.found)
+    if toolset.get(SEARCH) is None:
+        from planck.peers.search import make_search_tool  # few have so many
+
+        toolset.add(make_search_tool(toolset, holder.found, holder.scribe))
+
+
+SERVED = "mcp__"
+"""What the names of tools of MCP servers begin with; a sidecar's are the user's own, and few."""
+SEARCH = "search_tools"
+_MANY = 128
 
 
 def _give(peer: "OpenPeer", toolset: ToolSet, holder: _Holder, tool: Tool) -> bool:

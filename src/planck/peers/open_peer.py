@@ -17,6 +17,7 @@ from planck.peers.changes import ServerChanges
 from planck.peers.handout import Handout
 from planck.peers.kept import KeptListing
 from planck.peers.plan import PlannedPeer, PlannedServer, PlannedSidecar
+from planck.peers.tokens import TokenFile
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
@@ -190,7 +191,10 @@ class OpenServer(OpenPeer):
             raise PeerError(ErrorKind.PEER_FAILED, f"mcpServers.{self.name} is disabled")
         planned.folder.mkdir(parents=True, exist_ok=True)
         self._timeout = spec.timeout
-        return ServerLaunch(self.name, spec, planned.folder, project.environ)
+        launch = ServerLaunch(self.name, spec, planned.folder, project.environ)
+        if spec.url:
+            launch.sign_in = TokenFile(project.home, self.name, spec.url)
+        return launch
 
     def _make_tool(self, listed: ListedTool, instances: Instances) -> Tool:
         return ServerTool(listed, instances, self._timeout)

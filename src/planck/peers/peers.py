@@ -66,10 +66,13 @@ class Peers:
         """A session ends; what it was asked and did not answer, another one is asked."""
         self._sessions.leave(journal)
 
-    def attach(self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe) -> None:
-        """Puts what peers offer of these names into the set; what comes and goes is recorded."""
+    def attach(self, toolset: ToolSet, wanted: Iterable[str], scribe: Scribe, window: int) -> None:
+        """Puts what peers offer of these names into the set; what comes and goes is recorded.
+
+        `window`: the tokens that the agent's model takes, of which they may have a tenth.
+        """
         if self.open:
-            self._handout.attach(toolset, wanted, scribe, self.open)
+            self._handout.attach(toolset, wanted, scribe, self.open, window)
 
     def start(self, component: str = "", name: str = "", tool: str = "") -> None:
         """Starts everything that is planned, or what `PeerPlan.select` gives; a second call does nothing."""

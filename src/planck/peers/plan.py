@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from planck.config.load import ConfigError, edit_user_file
+from planck.config.project import Project
 from planck.config.reload import Resources
+from planck.peers.tokens import TokenFile
 from planck.records.outcome import ErrorKind
 from planck.workspace.regular import read_regular
 
@@ -71,12 +73,40 @@ def plan_peers(resources: Resources) -> PeerPlan:
     # In a folder that is not trusted, a program of the user's must not find the project's modules.
     folder = resources.workspace if resources.loaded.trusted else resources.home
     servers = tuple(PlannedServer(name, entry, folder) for name, entry in entries.items())
+    if (servers or sidecars) and (missing := find_missing_extra()):
+        notices.append(missing)
     return PeerPlan(sidecars, servers, tuple(notices))
+
+
+def find_missing_extra() -> str:
+    """Says that MCP can't be spoken here, and what to do; empty: it can."""
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is not None:
+        return ""
+    return "sidecars and MCP servers need the extra `mcp`, which is missing: pip install 'planck-agents[mcp]'"
 
 
 def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:
     """Returns a row for each server that would be started here, without starting it."""
     return [{"name": server.name, **_describe(server.entry)} for server in plan.servers]
+
+
+def find_tokens(project: Project, plan: PeerPlan, name: str) -> TokenFile:
+    """Returns what the user signed in with at a server; raises where there is none that has an address."""
+    from planck.mcp.client import read_server
+
+    planned = plan.select("mcp", name)
+    if not planned or not name:
+        raise ConfigError(ErrorKind.NOT_FOUND, f"no MCP server {name!r}; `planck mcp list` shows them")
+    (server,) = planned
+    assert isinstance(server, PlannedServer)
+    spec = read_server(name, server.entry, project.environ)
+    if not spec.url:
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS, f"{name!r} is a program here; only an address has a sign-in"
+        )
+    return TokenFile(project.home, name, spec.url)
 
 
 def add_server(home: Path, name: str, entry: Mapping[str, Any], environ: Mapping[str, str]) -> Path:

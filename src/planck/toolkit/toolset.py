@@ -27,6 +27,7 @@ class ToolSet:
         self._specs: tuple[ToolSpec, ...] | None = None
         self.arrived: list[str] = []
         """Names of tools that came from peers and files after the set was made."""
+        self._deferred: frozenset[str] = frozenset()
         self.arrivals: Arrivals | None = None
         """Set where peers (sidecars, MCP servers) may still bring tools into this set."""
         for tool in tools:
@@ -60,6 +61,15 @@ class ToolSet:
         if self._tools.pop(name, None) is not None:
             self._specs = None
 
+    def defer(self, names: Collection[str]) -> None:
+        """These, and no others, are there and can be called, and are not shown until they are asked for."""
+        if self._deferred != names:
+            self._deferred, self._specs = frozenset(names), None
+
+    @property
+    def deferred(self) -> Collection[str]:
+        return self._deferred
+
     async def wait_for_listings(self) -> None:
         if self.arrivals is not None:
             await self.arrivals.wait_for_listings(self._tools.keys())
@@ -72,9 +82,10 @@ class ToolSet:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The same tuple object until the set changes: dialects keep its bytes by identity."""
+        """What is shown of them. The same tuple object until that changes: dialects keep its bytes by it."""
         if self._specs is None:
-            self._specs = tuple(tool.to_ai_tool() for tool in self._tools.values())
+            shown = (tool for name, tool in self._tools.items() if name not in self._deferred)
+            self._specs = tuple(tool.to_ai_tool() for tool in shown)
         return self._specs
 
     def __iter__(self) -> Iterator[Tool]:

@@ -1,0 +1,195 @@
+"""Signing in to an MCP server: OAuth by the SDK's own module, with tokens in a file that only the user reads.
+
+The browser may run on another machine: what it is sent to in the end can be pasted back.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+from mcp import Client
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.exceptions import MCPError
+from mcp_types import Implementation
+from pydantic import AnyUrl, ValidationError
+
+from planck import __version__
+from planck.peers.tokens import TokenFile
+from planck.records.outcome import ErrorKind, PlanckError
+
+_TIMEOUT = 600.0
+"""Seconds that a person may take in the browser."""
+
+
+class SignInError(PlanckError):
+    """Nobody was signed in; the message says why."""
+
+
+class Screen(Protocol):
+    """Whoever sits before the browser."""
+
+    def show(self, url: str) -> None:
+        """Has the person open an address, here or elsewhere."""
+
+    async def wait_for_paste(self) -> str:
+        """Returns the address that the browser was sent to, as the person pasted it back."""
+
+
+class _Storage:
+    """The SDK's own way to the tokens of one server."""
+
+    def __init__(self, file: TokenFile) -> None:
+        self._file = file
+
+    async def get_tokens(self) -> OAuthToken | None:
+        found: OAuthToken | None = _read(self._file.read().get("tokens"), OAuthToken)
+        return found
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self._file.update("tokens", tokens.model_dump(mode="json", exclude_none=True))
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        found: OAuthClientInformationFull | None
+        found = _read(self._file.read().get("client"), OAuthClientInformationFull)
+        return found
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self._file.update("client", client_info.model_dump(mode="json", exclude_none=True))
+
+
+def make_auth(file: TokenFile) -> httpx2.Auth:
+    """Signs what is sent to the server, and renews what is too old; it asks no person."""
+    return OAuthClientProvider(file.url, _describe_client(_NOWHERE), _Storage(file))
+
+
+_NOWHERE = "http://127.0.0.1:0/callback"
+
+
+async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
+    """Registers us at the server's own authority, has the person agree there, and keeps the tokens."""
+    tokens.forget()
+    async with _Callback() as callback:
+        flow = _Flow(callback, screen)
+        metadata = _describe_client(callback.address)
+        auth = OAuthClientProvider(tokens.url, metadata, _Storage(tokens), flow.redirect, flow.wait)
+        me = Implementation(name="planck", version=__version__)
+        try:
+            async with (
+                asyncio.timeout(_TIMEOUT),
+                httpx2.AsyncClient(auth=auth, timeout=30.0) as http,
+                Client(
+                    streamable_http_client(tokens.url, http_client=http), client_info=me, cache=None
+                ) as client,
+            ):
+                await client.session.list_tools()
+        except TimeoutError:
+            raise SignInError(
+                ErrorKind.TIMEOUT, f"nobody agreed within {_TIMEOUT:g} s; try it again"
+            ) from None
+        except Exception as problem:
+            raise _explain(name, problem) from problem
+    if not tokens.known:
+        raise SignInError(
+            ErrorKind.INVALID_ARGS, f"{name!r} asks for no sign-in: it answered without one; nothing was kept"
+        )
+
+
+class _Flow:
+    """Sends the person to the browser; what comes back first counts, from the browser or by hand."""
+
+    def __init__(self, callback: "_Callback", screen: Screen) -> None:
+        self._callback = callback
+        self._screen = screen
+
+    async def redirect(self, url: str) -> None:
+        self._screen.show(url)
+
+    async def wait(self) -> AuthorizationCodeResult:
+        pasted = asyncio.ensure_future(self._screen.wait_for_paste())
+        called = asyncio.ensure_future(self._callback.wait())
+        try:
+            done, _ = await asyncio.wait({pasted, called}, return_when=asyncio.FIRST_COMPLETED)
+            address = next(iter(done)).result()
+        finally:
+            for task in (pasted, called):
+                task.cancel()
+            await asyncio.wait({pasted, called})
+        return _read_code(address)
+
+
+class _Callback:
+    """Hears on this machine where the browser was sent to: one request, and no more than its first line."""
+
+    async def __aenter__(self) -> "_Callback":
+        self._found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=16_384)
+        port = self._server.sockets[0].getsockname()[1]
+        self.address = f"http://127.0.0.1:{port}/callback"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self._found.cancel()
+
+    async def wait(self) -> str:
+        return await asyncio.shield(self._found)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(10):
+                words = (await reader.readline()).decode("latin-1").split()
+        except (TimeoutError, ValueError, OSError):
+            words = []
+        path = words[1] if len(words) == 3 and words[0] == "GET" else ""
+        good = path.startswith("/callback?")
+        text = "Planck has it: you can close this page." if good else "Nothing here."
+        head = f"HTTP/1.1 {200 if good else 404} X\r\ncontent-type: text/plain\r\ncontent-length: {len(text)}"
+        writer.write(f"{head}\r\nconnection: close\r\n\r\n{text}".encode())
+        with suppress(OSError):
+            await writer.drain()
+        writer.close()
+        if good and not self._found.done():
+            self._found.set_result(path)
+
+
+def _read_code(address: str) -> AuthorizationCodeResult:
+    values = {name: found[0] for name, found in parse_qs(urlsplit(address.strip()).query).items()}
+    if error := values.get("error"):
+        said = values.get("error_description", "")
+        raise OAuthFlowError(f"{error}{f': {said}' if said else ''}")
+    if not values.get("code"):
+        raise OAuthFlowError("what was pasted has no `code`; paste the whole address that the browser shows")
+    return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
+
+
+def _describe_client(redirect: str) -> OAuthClientMetadata:
+    return OAuthClientMetadata(
+        client_name="Planck",
+        redirect_uris=[AnyUrl(redirect)],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        token_endpoint_auth_method="none",
+    )
+
+
+def _explain(name: str, problem: BaseException) -> SignInError:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    if isinstance(problem, OAuthFlowError):
+        return SignInError(ErrorKind.NOT_AUTHENTICATED, f"{name!r} was not signed in: {problem}")
+    if isinstance(problem, httpx2.TransportError | OSError):
+        return SignInError(ErrorKind.NETWORK, f"{name!r} can't be reached: {problem}; check its `url`")
+    if isinstance(problem, MCPError | ValidationError | ValueError):
+        return SignInError(ErrorKind.PEER_PROTOCOL, f"{name!r} did not answer as it should: {problem}")
+    raise problem
+
+
+def _read(raw: Any, kind: Any) -> Any:
+    try:
+        return kind.model_validate(raw) if raw else None
+    except ValidationError:
+        return None
