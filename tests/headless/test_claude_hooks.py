@@ -196,7 +196,7 @@ async def test_a_failed_call_and_the_end_of_a_session_have_their_events(tmp_path
 
 async def test_an_event_of_others_is_known_elsewhere_and_a_typo_is_a_typo(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    await place.call(on("SubagentStop", "true") | on("PreToolUze", "true"), ("bash", {"command": "true"}))
+    await place.call(on("TeammateIdle", "true") | on("PreToolUze", "true"), ("bash", {"command": "true"}))
     told = [notice for notice in place.notices if notice.startswith("hooks: ")]
-    assert told[0] == "hooks: SubagentStop is known elsewhere, not supported here: its hooks are not run"
+    assert told[0] == "hooks: TeammateIdle is known elsewhere, not supported here: its hooks are not run"
     assert "did you mean 'PreToolUse'?" in told[1]

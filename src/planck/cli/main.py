@@ -33,6 +33,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "nodes": ("planck.cli.pool.nodes", "the machines of a pool: list them, drain or forget one"),
     "store": ("planck.cli.pool.store", "the database of a pool: make its tables, check it, give out tokens"),
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
+    "init": ("planck.cli.init", "write a first AGENTS.md; say what is taken of other agents' files"),
+    "completion": ("planck.cli.completion", "what a shell completes: planck completion bash|zsh|fish"),
+    "update": ("planck.cli.update", "say how this installation is brought up to date"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }
 """Each module has `run(options) -> int`; what it takes is in `cli/options`, which loads nothing of it."""
@@ -57,7 +60,7 @@ ELSEWHERE = {
     "import": "planck sessions import",
     **dict.fromkeys(("exec", "print", "prompt", "ask"), 'planck run "..."'),
     **dict.fromkeys(("ls", "list", "ps", "history", "session", "threads"), "planck sessions list"),
-    **dict.fromkeys(("update", "upgrade", "self-update"), "pip install -U planck-agents"),
+    **dict.fromkeys(("upgrade", "self-update"), "planck update"),
     **dict.fromkeys(("agents", "agent", "team"), "planck teams list"),
     **dict.fromkeys(("status", "info", "debug"), "planck doctor"),
     **dict.fromkeys(("web", "server", "app-server", "ui"), "planck serve"),
@@ -65,8 +68,8 @@ ELSEWHERE = {
     **dict.fromkeys(("settings",), "planck config show"),
     **dict.fromkeys(("providers", "provider", "keys"), "planck auth status"),
     **dict.fromkeys(("review", "apply", "plan", "commit", "pr"), 'planck run "..."'),
-    **dict.fromkeys(("init", "install", "uninstall", "plugin", "plugins", "extensions", "hooks"), ""),
-    **dict.fromkeys(("completion", "stats", "usage", "cost", "blame", "github", "cloud"), ""),
+    **dict.fromkeys(("install", "uninstall", "plugin", "plugins", "extensions", "hooks"), ""),
+    **dict.fromkeys(("stats", "usage", "cost", "blame", "github", "cloud"), ""),
 }
 """Verbs of other agents, and what does the same here; empty: nothing. None of them is a task."""
 

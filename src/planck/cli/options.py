@@ -521,3 +521,19 @@ def _skills(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", default="", help="the skill to show")
     parser.add_argument("resource", nargs="?", default="", help="a file of that skill")
     _shared(parser, json="for programs")
+
+
+@_command("planck init")
+def _init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, only say what there is")
+    _shared(parser, json="for programs")
+
+
+@_command("planck completion bash > ~/.local/share/bash-completion/completions/planck")
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+@_command("planck update")
+def _update(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")

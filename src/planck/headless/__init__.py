@@ -37,6 +37,7 @@ _NAMES = {
     "planck.headless.explain": "explain_call",
     "planck.headless.feed": "Behind FeedClient FeedFrame",
     "planck.headless.files": "WorkspaceFiles",
+    "planck.headless.foreign_files": "survey_files write_agents_md",
     "planck.headless.inbox": "Inbox Pending",
     "planck.headless.open_session": "OpenSession",
     "planck.headless.plan": "Settings",

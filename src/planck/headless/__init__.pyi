@@ -98,6 +98,8 @@ from planck.headless.feed import Behind as Behind
 from planck.headless.feed import FeedClient as FeedClient
 from planck.headless.feed import FeedFrame as FeedFrame
 from planck.headless.files import WorkspaceFiles as WorkspaceFiles
+from planck.headless.foreign_files import survey_files as survey_files
+from planck.headless.foreign_files import write_agents_md as write_agents_md
 from planck.headless.inbox import Inbox as Inbox
 from planck.headless.inbox import Pending as Pending
 from planck.headless.open_session import OpenSession as OpenSession

@@ -36,10 +36,12 @@ from planck.workspace.sandbox import SandboxError
 
 EVENTS = (
     *("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"),
-    *("SessionStart", "SessionEnd", "Stop"),
+    *("SessionStart", "SessionEnd", "Stop", "PermissionRequest"),
+    *("SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification"),
 )
+OBSERVED = EVENTS[-5:]
+"""What hooks are told of, and hold nothing up."""
 ELSEWHERE = (
-    *("SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification", "PermissionRequest"),
     *("PermissionDenied", "Setup", "StopFailure", "TeammateIdle", "TaskCreated", "TaskCompleted"),
     *("ConfigChange", "CwdChanged", "FileChanged", "InstructionsLoaded", "WorktreeCreate", "WorktreeRemove"),
     *("Elicitation", "ElicitationResult", "BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent"),
@@ -157,28 +159,34 @@ class Hooks:
         facts = self._describe_call(agent, done.call.id, done.call.name, args)
         response = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
         facts["tool_response"] = {**response, "success": done.ok, "stdout": done.output}
-        verdict = await self._fire("PostToolUse", done.call.name, facts)
+        verdict = await self.fire("PostToolUse", done.call.name, facts)
         if done.ok or verdict.blocked:
             return verdict
-        failed = await self._fire("PostToolUseFailure", done.call.name, {**facts, "error": done.output})
+        failed = await self.fire("PostToolUseFailure", done.call.name, {**facts, "error": done.output})
         if failed.blocked:
             return failed
         return Verdict(context="\n\n".join(text for text in (verdict.context, failed.context) if text))
 
+    async def object(self, agent: str, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
+        """Why a user need not be asked about a call: a hook says no; empty: none does."""
+        facts = self._describe_call(agent, ctx.call_id, tool.name, args)
+        verdict = await self.fire("PermissionRequest", tool.name, facts)
+        return f"a PermissionRequest hook said no: {verdict.reason}" if verdict.blocked else ""
+
     async def prompt(self, text: str) -> Verdict:
-        return await self._fire("UserPromptSubmit", "", {"prompt": text})
+        return await self.fire("UserPromptSubmit", "", {"prompt": text})
 
     async def session_start(self, source: str) -> Verdict:
-        return await self._fire("SessionStart", source, {"source": source})
+        return await self.fire("SessionStart", source, {"source": source})
 
     async def session_end(self, reason: str) -> None:
         """What it says changes nothing any more."""
-        await self._fire("SessionEnd", reason, {"reason": reason})
+        await self.fire("SessionEnd", reason, {"reason": reason})
 
     async def stop(self, text: str, *, active: bool) -> Verdict:
-        return await self._fire("Stop", "", {"stop_hook_active": active, "last_assistant_message": text})
+        return await self.fire("Stop", "", {"stop_hook_active": active, "last_assistant_message": text})
 
-    async def _fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
+    async def fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
         told: list[str] = []
         for hook in self._find(event, subject):
             verdict = await self._run(event, hook, facts)
@@ -281,6 +289,13 @@ class HookedPermit:
         self._hooks = hooks
         self._agent = agent
         self._scribe = scribe
+        gate.objection = self
+
+    async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
+        """What hooks have against a call that the user would be asked about."""
+        if not self._hooks.has("PermissionRequest"):
+            return ""
+        return await self._hooks.object(self._agent, tool, args, ctx)
 
     async def decide(
         self, tool: Tool, args: dict[str, Any], ctx: ToolContext
@@ -395,9 +410,14 @@ def _spoken(event: str, said: str) -> Verdict:
         more = answer.get("hookSpecificOutput")
         more = more if isinstance(more, dict) else {}
         decision = more.get("permissionDecision")
-        refused = answer.get("decision") in ("block", "deny") or decision == "deny"
+        inner = more.get("decision")
+        inner = inner if isinstance(inner, dict) else {}
+        refused = answer.get("decision") in ("block", "deny") or "deny" in (decision, inner.get("behavior"))
         if refused or answer.get("continue") is False:
-            reasons = (answer.get("reason"), more.get("permissionDecisionReason"), answer.get("stopReason"))
+            reasons = (
+                *(answer.get("reason"), more.get("permissionDecisionReason")),
+                *(inner.get("message"), answer.get("stopReason")),
+            )
             return Verdict(True, truncate(next((str(r) for r in reasons if r), "blocked by a hook")))
         reason = truncate(str(more.get("permissionDecisionReason") or "it gave no reason"))
         updated = more.get("updatedInput")

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import planck
 from planck.config import models, teams
 from planck.config.auth import Auth
+from planck.config.environment import find_collector
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.schema import Config
@@ -29,13 +30,14 @@ from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
-from planck.session.session import resume_session, start_session
+from planck.session.session import Session, resume_session, start_session
 from planck.store.files import FileLibrary
 from planck.store.store import SessionError
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from planck.headless.spans import Tracing
     from planck.llm.redact import Redactor
     from planck.peers.prompts import ServerPrompt
     from planck.session.archive import Archive
@@ -45,6 +47,15 @@ if TYPE_CHECKING:
 
 
 NO_SETTINGS = Settings()
+
+
+def find_missing_spans() -> str:
+    """Says that spans can't be sent from here, and what to do; empty: they can."""
+    from importlib.util import find_spec
+
+    if find_spec("opentelemetry") and find_spec("opentelemetry.sdk") and find_spec("opentelemetry.exporter"):
+        return ""
+    return "OTEL_EXPORTER_OTLP_ENDPOINT is set, and spans need the extra: pip install 'planck-agents[otel]'"
 
 
 class Planck:
@@ -107,6 +118,7 @@ class Planck:
         self._logs = SessionLogs(self.library, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
         self._closed = False
+        self._tracing: Tracing | None = None
 
     def _open_library(self) -> "Shelf":
         """Sessions are files, or in the database that `store` names: nothing is asked of it yet."""
@@ -131,6 +143,11 @@ class Planck:
             *self.resources.instructions().notices,
             *self.peers.plan.notices,
             *hooks.parse(self.config.hooks)[1],
+            *(
+                (missing,)
+                if find_collector(self.project.environ) and (missing := find_missing_spans())
+                else ()
+            ),
         )
 
     @property
@@ -148,6 +165,8 @@ class Planck:
     ) -> None:
         self._closed = True
         async with AsyncExitStack() as closing:  # one that fails to close leaves no other open
+            if self._tracing is not None:
+                closing.push_async_callback(self._tracing.aclose)
             closing.push_async_callback(self._runtime.aclose)
             closing.push_async_callback(self.library.aclose)
             for session in self._open:
@@ -269,6 +288,7 @@ class Planck:
                 request=request,
             )
             session = await start_session(log, started, specs, wired.team)
+        self._observe(session, wired)
         return self._track(OpenSession(session, wired, self._providers, self._clock))
 
     async def resume(
@@ -302,6 +322,7 @@ class Planck:
             wired = SessionWiring(plan, log.journal, place, lead=lead)
             resumed = SessionResumed(version=planck.__version__, options=plan.describe())
             session = await resume_session(log, resumed, wired.team)
+        self._observe(session, wired)
         opened = self._track(OpenSession(session, wired, self._providers, self._clock))
         await opened.tell_what_changed(session.before)
         before = session.before.added if session.before else ()
@@ -450,6 +471,20 @@ class Planck:
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"
+
+    def _observe(self, session: Session, wired: SessionWiring) -> None:
+        """Has those hear of the session who hold nothing up: hooks of the team, and a collector of spans."""
+        members = [member.spec for member in session.team.members]
+        if any(event in self.config.hooks for event in hooks.OBSERVED):
+            from planck.headless.hook_events import HookEvents  # few users have any
+
+            wired.observe(session, HookEvents(wired.hooks, members))
+        if find_collector(self.project.environ) and not find_missing_spans():
+            from planck.headless.spans import SessionSpans, Tracing
+
+            if self._tracing is None:
+                self._tracing = Tracing(self.project.environ)
+            wired.observe(session, SessionSpans(self._tracing, session.id, session.name, members))
 
     def _track(self, session: OpenSession) -> OpenSession:
         self._open = [*(one for one in self._open if not one.closed), session]

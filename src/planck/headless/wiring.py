@@ -1,7 +1,7 @@
 """Builds the agents of one session: each room gets what it needs from the others."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -17,6 +17,8 @@ from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
 from planck.records.specs import AgentKind, AgentSpec
+from planck.session.bus import Reader
+from planck.session.session import Session
 from planck.team import by_id
 from planck.team.briefing import Briefing
 from planck.team.spawn import Grants
@@ -30,6 +32,12 @@ from planck.tools.executor import Executor, Site
 
 if TYPE_CHECKING:
     from planck.headless.foreign import Foreigners
+
+
+class Observer(Reader, Protocol):
+    """Hears of a session, and has something to finish when that is closed."""
+
+    async def aclose(self) -> None: ...
 
 
 class SessionWiring:
@@ -56,6 +64,7 @@ class SessionWiring:
         self._journal = journal
         self._lead = lead
         self._names: dict[str, str] = {}
+        self._observers: list[Observer] = []
         self._purses: dict[str, Purse] = {}
         self._gates: dict[str, tuple[AgentSpec, AgentGate]] = {}
         self._foreign: Foreigners | None = None
@@ -84,6 +93,11 @@ class SessionWiring:
             self.seats.fallback = runtime.providers.resolve(options.settings.fallback_model)
         by_id.register(self.team, runtime.project.resources, runtime.providers)
         runtime.peers.join(journal, plan.gate if runtime.approver else None)
+
+    def observe(self, session: Session, observer: Observer) -> None:
+        """Has it hear what happens from now on, to the end of the session."""
+        session.attach(observer)
+        self._observers.append(observer)
 
     @property
     def mode(self) -> Mode:
@@ -125,6 +139,8 @@ class SessionWiring:
 
     async def aclose(self) -> None:
         """End the commands that were left in the background, and the questions."""
+        for observer in self._observers:
+            await observer.aclose()
         await self.hooks.session_end("other")
         self._runtime.peers.leave(self._journal)
         by_id.forget(self.team)

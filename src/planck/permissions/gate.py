@@ -121,6 +121,11 @@ class Call(msgspec.Struct, frozen=True):
     ctx: ToolContext
 
 
+class Objection(Protocol):
+    async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
+        """Returns why the user need not be asked, which is a no; empty: there is nothing against it."""
+
+
 class AgentGate:
     """The gate of one agent: what its executor asks before each call."""
 
@@ -132,6 +137,8 @@ class AgentGate:
         self.authority = authority
         self.rehearsal: Rehearsal | None = None
         """Shows the user what a call would do; None: the question shows its arguments alone."""
+        self.objection: Objection | None = None
+        """Who may say no in the user's place."""
         self._scribe = scribe
         self._asking = asyncio.Lock()
 
@@ -173,6 +180,8 @@ class AgentGate:
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
+        if self.objection and (why := await self.objection.object(tool, call.args, ctx)):
+            return await self._deny(ctx, tool, why, verdict)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
             question = await self._put(call, verdict, gate.approvals)
         answer = await gate.approvals.ask(question)

@@ -34,6 +34,10 @@ def read_tool(views: Views, spills: Spills) -> Tool:
             with os.fdopen(fd, "rb", closefd=False) as file:
                 content = file.read(size)  # a snapshot: a file that grows meanwhile ends here
             view.seen.note(view.root.place(fd, path), content)
+            if path.endswith(".ipynb"):
+                from planck.tools.builtin.notebook import show_cells  # few files are notebooks
+
+                content = show_cells(content) or content
             return Ok(_show(content, path, window))
 
     return Tool(
