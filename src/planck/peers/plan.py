@@ -6,16 +6,18 @@ Nothing that the project's own files name is in the plan unless the folder is tr
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from planck.config.load import ConfigError, edit_user_file
 from planck.config.project import Project
 from planck.config.reload import Resources
-from planck.peers.tokens import TokenFile
 from planck.records.outcome import ErrorKind
 from planck.workspace.regular import read_regular
+
+if TYPE_CHECKING:
+    from planck.peers.tokens import TokenFile
 
 
 class PlannedSidecar(msgspec.Struct, frozen=True):
@@ -92,9 +94,10 @@ def list_servers(plan: PeerPlan) -> list[dict[str, Any]]:
     return [{"name": server.name, **_describe(server.entry)} for server in plan.servers]
 
 
-def find_tokens(project: Project, plan: PeerPlan, name: str) -> TokenFile:
+def find_tokens(project: Project, plan: PeerPlan, name: str) -> "TokenFile":
     """Returns what the user signed in with at a server; raises where there is none that has an address."""
     from planck.mcp.client import read_server
+    from planck.peers.tokens import TokenFile
 
     planned = plan.select("mcp", name)
     if not planned or not name:
