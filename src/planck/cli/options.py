@@ -531,7 +531,8 @@ def _init(parser: argparse.ArgumentParser) -> None:
 
 @_command("planck completion bash > ~/.local/share/bash-completion/completions/planck")
 def _completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    shells = ("bash", "zsh", "fish")
+    parser.add_argument("shell", choices=shells, metavar="SHELL", help=", ".join(shells))
 
 
 @_command("planck update")
