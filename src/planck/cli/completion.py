@@ -4,7 +4,7 @@ import argparse
 from dataclasses import dataclass, field
 
 from planck.cli.main import COMMANDS
-from planck.cli.options import OPTIONS
+from planck.cli.options import OPTIONS, load_pool
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class _Entry:
 
 
 def run(options: argparse.Namespace) -> int:
+    load_pool()
     write = {"bash": _write_bash, "zsh": _write_zsh, "fish": _write_fish}[options.shell]
     print(write({name: _read(name) for name in COMMANDS}))
     return 0
