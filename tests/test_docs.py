@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 GUIDES = Path(__file__).parent.parent / "docs" / "guides"
+DECISIONS = GUIDES.parent / "decisions"
 BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
@@ -75,3 +76,17 @@ def test_a_guide_that_lies_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(AssertionError, match="expected: b"):
         run_console("$ echo a\nb\n", "here")
     run_console("$ echo a b c\na ... c\n$ true\n", "here")
+
+
+def test_every_decision_has_a_number_of_its_own_in_its_name_and_title() -> None:
+    pages = sorted(DECISIONS.glob("*.md"))
+    assert [int(page.name[:4]) for page in pages] == [*range(1, len(pages) + 1)]
+    titles = {page.name: page.read_text().splitlines()[0] for page in pages}
+    assert {name: t for name, t in titles.items() if not t.startswith(f"# {int(name[:4])}. ")} == {}
+
+
+def test_the_readme_leads_to_every_guide() -> None:
+    readme = (GUIDES.parent.parent / "README.md").read_text()
+    assert [
+        page.name for page in sorted(GUIDES.glob("*.md")) if f"docs/guides/{page.name}" not in readme
+    ] == []
