@@ -1,6 +1,7 @@
 """The rest of the table: changes and undo, copies, agents, files, and what the place offers."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from planck.client import Client, ClientError, RemoteSession
 from planck.records.outcome import ErrorKind
 from planck.testing import ScriptedProvider
 from tests.api.bench import serving
+from tests.mcp.bench import FAKE
 
 SCRIPT: list[Any] = [[("write", {"path": "a.txt", "content": "new\n"})], "written", "more"]
 
@@ -112,6 +114,47 @@ async def test_agents_and_outputs_are_found_by_name_and_call(tmp_path: Path) -> 
         output = await session.ask("GET", f"/calls/{change['call_id']}/output")
         assert (output["done"], output["next"], len(output["output"])) == (True, None, output["size"])
         assert await refusal(session, "GET", "/calls/none/output") == (404, ErrorKind.NOT_FOUND)
+
+
+async def test_an_output_that_was_too_long_for_the_model_comes_whole_in_parts(tmp_path: Path) -> None:
+    command = "for i in $(seq 60000); do echo line $i é; done"
+    script: list[Any] = [[("bash", {"command": command})], "counted"]
+    async with serving(tmp_path, script) as server, server.client() as client:
+        session = await client.start(mode="full")
+        await session.run("count")
+        board = await session.ask("GET", "/board")
+        lines = (await session.ask("GET", "/events", type="tool_end")).splitlines()
+        call = json.loads(lines[0])["data"]["id"]
+        assert "truncated" in json.loads(lines[0])["data"]["output"], board
+        for closed in (False, True):
+            text, at = "", 0
+            while at is not None:
+                part = await session.ask("GET", f"/calls/{call}/output", offset=at)
+                text, at = text + part["output"], part["next"]
+            assert text == "".join(f"line {number} é\n" for number in range(1, 60001))
+            assert (part["size"], part["done"]) == (len(text), True)
+            if not closed:
+                await session.close()
+        beyond = await session.ask("GET", f"/calls/{call}/output", offset=part["size"] + 5)
+        assert (beyond["output"], beyond["next"]) == ("", None)
+
+
+async def test_the_tools_of_servers_and_the_costs_of_agents_are_among_what_is_shown(tmp_path: Path) -> None:
+    config = {"mcpServers": {"demo": {"command": sys.executable, "args": [str(FAKE)]}}}
+    async with serving(tmp_path, ["one"], config=config) as server, server.client() as client:
+        for _ in range(2):
+            names = [row["name"] for row in (await client.ask("GET", "/tools")).data["items"]]
+            assert {"bash", "mcp__demo__echo"} <= set(names), names
+            assert len(names) == len(set(names))
+        session = await client.start()
+        await session.run("go")
+        for closed in (False, True):
+            detail = await session.ask("GET", "")
+            (row,) = detail["costs"]
+            assert (row["agent"], row["calls"], row["depth"]) == ("orchestrator", 1, 0)
+            assert row["usage"] == detail["usage"]
+            if not closed:
+                await session.close()
 
 
 async def test_files_are_shown_within_the_workspace_and_nowhere_else(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class Access:
         """`now` counts seconds, as the loop does."""
         self.token = token
         self.cookie_name = f"planck_{port}"
-        self._bearer = f"Bearer {token}".encode()
+        self._token = token.encode()
         self._now = now
         self.guests: dict[bytes, str] = {}
         """By the digest of a token: the role of somebody whom the pool of servers knows."""
@@ -38,9 +38,13 @@ class Access:
         """Returns what the token in them may do; None: it is none of ours."""
         if len(sent) != 1:
             return None
-        if hmac.compare_digest(sent[0], self._bearer):
+        scheme, _, given = sent[0].partition(b" ")
+        if scheme.lower() != b"bearer":
+            return None
+        given = given.lstrip(b" ")
+        if hmac.compare_digest(given, self._token):
             return ROLES[-1]
-        return self.guests.get(_digest(sent[0].decode("latin-1").removeprefix("Bearer ")))
+        return self.guests.get(_digest(given.decode("latin-1")))
 
     def make_code(self) -> str:
         code = os.urandom(16).hex()

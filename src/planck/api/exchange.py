@@ -80,6 +80,11 @@ class Call:
             raise ApiError(400, ErrorKind.INVALID_ARGS, f"the header {name!r} may be sent once")
         return found[0].decode("latin-1") if found else ""
 
+    def accepts(self, kind: str) -> bool:
+        """Whether a kind of answer is asked for by its name; `*/*` asks for none."""
+        said = b",".join(self.headers("accept")).decode("latin-1").lower()
+        return any(one.partition(";")[0].strip() == kind for one in said.split(","))
+
     @property
     def id(self) -> str:
         return self.path["id"]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import msgspec
 
@@ -60,14 +61,18 @@ class HistoryHandlers:
             output, done = next((text for text in said if text is not None), None), False
         if output is None:
             raise ApiError(404, ErrorKind.NOT_FOUND, "no call of this id has put out anything")
-        part = output[query.offset : query.offset + _PART]
+        whole = self._keeper.planck.find_output(call.id, wanted) if done else None
+        if whole:  # what the model was shown of it is its beginning and its end
+            part, size = await asyncio.to_thread(_read_part, whole, query.offset)
+        else:
+            part, size = output[query.offset : query.offset + _PART], len(output)
         end = query.offset + len(part)
         return shapes.Output(
             call_id=wanted,
             output=part,
             offset=query.offset,
-            size=len(output),
-            next=end if end < len(output) else None,
+            size=size,
+            next=end if end < size else None,
             done=done,
         )
 
@@ -172,6 +177,17 @@ class HistoryHandlers:
 
     def _write_markdown(self, id: str) -> Iterator[bytes]:
         return (piece.encode(errors="replace") for piece in self._keeper.archive.render_markdown(id))
+
+
+def _read_part(file: Path, offset: int) -> tuple[str, int]:
+    """Returns what stands from that character on, as much as is answered at a time, and the size of all."""
+    part, size = "", 0
+    with file.open(encoding="utf-8", errors="replace", newline="") as text:
+        while block := text.read(_PART):
+            start = max(offset - size, 0)
+            part += block[start : start + _PART - len(part)]
+            size += len(block)
+    return part, size
 
 
 async def _in_turns(pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:

@@ -88,10 +88,39 @@ class Keeper:
     async def close(self, id: str) -> None:
         """Closes it if it is open here; its streams end too, because a user said so."""
         async with self._alone(id):
-            self._ended.add(id)
-            if kept := self._kept.pop(id, None):
-                await kept.aclose()
+            await self._end(id)
         self.tell()
+
+    async def delete(self, id: str) -> None:
+        """Closes it, and removes it for good; who comes second finds nothing any more."""
+        async with self._alone(id):
+            await self._end(id)
+            await asyncio.to_thread(self.archive.delete, id)
+        self.tell()
+
+    async def rename(self, id: str, name: str) -> None:
+        async with self._alone(id):
+            if kept := self._kept.get(id):
+                await kept.session.rename(name)
+            else:
+                await asyncio.to_thread(self.archive.check_own, id)
+                await self.archive.rename(id, name)
+
+    async def check_free(self, id: str) -> None:
+        """Raises where it is none of ours, or another process has it; what we do with it is over first."""
+        async with self._alone(id):
+            await self._check_free(id)
+
+    async def _check_free(self, id: str) -> None:
+        if id not in self._kept:
+            await asyncio.to_thread(self.archive.check_own, id)
+            await asyncio.to_thread(self.archive.check_free, id)
+
+    async def _end(self, id: str) -> None:
+        await self._check_free(id)
+        self._ended.add(id)
+        if kept := self._kept.pop(id, None):
+            await kept.aclose()
 
     async def keep(self, opening: Callable[[T], Awaitable[OpenSession]], what: T) -> Kept:
         """Keeps a session that somebody else opens, until `let_go`: it is not put to sleep meanwhile."""
@@ -149,7 +178,7 @@ class Keeper:
         """Takes no new work; every turn ends as interrupted."""
         self.closed = True
         kept, self._kept = self.open_sessions, {}
-        ended = await asyncio.gather(*map(_end, kept), return_exceptions=True)
+        ended = await asyncio.gather(*map(_stop, kept), return_exceptions=True)
         self.tell()
         for failure in ended:  # one that fails leaves no other open
             if isinstance(failure, Exception):
@@ -201,7 +230,7 @@ class Keeper:
         return kept
 
 
-async def _end(kept: Kept) -> None:
+async def _stop(kept: Kept) -> None:
     try:
         await kept.session.stop()
     finally:

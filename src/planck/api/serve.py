@@ -206,6 +206,7 @@ class Server:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="error",  # it tells of every request that it can't read: anybody could fill the log
             access_log=False,
             server_header=False,
             proxy_headers=False,

@@ -16,6 +16,7 @@ from planck.api.kept import Kept
 from planck.api.operations import PREFIX
 from planck.api.requests import Requests
 from planck.api.streams import Filter, Streams
+from planck.api.workspace import find_team
 from planck.headless import RunResult, SessionInfo
 from planck.records import codec
 from planck.records.board import Board, apply
@@ -59,6 +60,8 @@ class SessionHandlers:
         body: shapes.StartSession = call.body
         if body.prompt:
             _check_prompt(body.prompt)
+        if body.team:
+            await find_team(self._keeper.planck, body.team)
         async with self._requests.once(call) as request:
             id = request.id
             if not request.done:
@@ -84,16 +87,18 @@ class SessionHandlers:
         whole = msgspec.to_builtins(detail)
         info = whole.pop("info")
         more = {name: info[name] for name in ("parent", "forked_at", "problem")}
+        costs = await asyncio.to_thread(self._keeper.archive.costs, call.id)
+        more["costs"] = msgspec.to_builtins(costs.rows)
         return msgspec.convert({**info, **msgspec.to_builtins(row), **more, **whole}, shapes.SessionDetails)
 
     async def change_session(self, call: Call) -> shapes.SessionRow:
         body: shapes.ChangeSession = call.body
-        if body.name is not None and not self._keeper.find(call.id):
-            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
-            await self._keeper.archive.rename(call.id, body.name)
-        elif body.name is not None:
-            async with self._keeper.using(call.id) as kept:
-                await kept.session.rename(body.name)
+        await self.check_own(call.id)
+        if body.model is not None:
+            await self._keeper.planck.model(body.model)
+        # All of it or nothing: a name may be taken, and after that nothing is refused any more.
+        if body.name is not None:
+            await self._keeper.rename(call.id, body.name)
         if body.mode is not None or body.model is not None:
             async with self._keeper.using(call.id) as kept:
                 if body.mode is not None:
@@ -103,20 +108,13 @@ class SessionHandlers:
         return await self.describe(call.id)
 
     async def delete_session(self, call: Call) -> None:
-        if not self._keeper.find(call.id):
-            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
-            await asyncio.to_thread(self._keeper.archive.check_free, call.id)
-        await self._keeper.close(call.id)
-        await asyncio.to_thread(self._keeper.archive.delete, call.id)
+        await self._keeper.delete(call.id)
 
     async def open_session(self, call: Call) -> shapes.SessionRow:
         async with self._keeper.using(call.id) as kept:
             return kept.describe()
 
     async def close_session(self, call: Call) -> shapes.SessionRow:
-        if not self._keeper.find(call.id):
-            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
-            await asyncio.to_thread(self._keeper.archive.check_free, call.id)
         await self._keeper.close(call.id)
         return await self.describe(call.id)
 
@@ -137,12 +135,10 @@ class SessionHandlers:
 
     async def interrupt(self, call: Call) -> shapes.Health:
         body: shapes.Interrupt = call.body
-        kept = self._keeper.find(call.id)
-        if kept is None:  # nothing is at work here; what another process does is not ours to stop
-            await asyncio.to_thread(self._keeper.archive.check_own, call.id)
-            await asyncio.to_thread(self._keeper.archive.check_free, call.id)
-            if not body.agent:
-                return shapes.Health()
+        if self._keeper.find(call.id) is None:  # what another process does is not ours to stop
+            await self._keeper.check_free(call.id)
+        if self._keeper.find(call.id) is None and not body.agent:  # nothing is at work here
+            return shapes.Health()
         async with self._keeper.using(call.id) as kept:
             kept.session.interrupt(body.agent)
         return shapes.Health()
@@ -186,7 +182,7 @@ class SessionHandlers:
 
     async def read_events(self, call: Call) -> Reply | Streamed:
         query: shapes.ReadEvents = call.query
-        streamed = EVENTS in call.header("accept")
+        streamed = call.accepts(EVENTS)
         after = _read_last_id(call) if streamed and call.headers("last-event-id") else query.after
         if streamed and self._keeper.has_ended(call.id) and not self._keeper.find(call.id):
             head = await asyncio.to_thread(self._find_head, call.id)

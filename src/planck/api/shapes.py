@@ -26,6 +26,7 @@ Seq = Annotated[int, Meta(ge=0, le=2**53)]
 Limit = Annotated[int, Meta(ge=1, le=1000)]
 Text = Annotated[str, Meta(max_length=4 << 20)]
 Word = Annotated[str, Meta(max_length=256)]
+Given = Annotated[str, Meta(min_length=1, max_length=256)]
 Path = Annotated[str, Meta(max_length=4096)]
 
 
@@ -97,6 +98,18 @@ class SpentRow(Shape, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
+class CostRow(SpentRow, frozen=True, kw_only=True):
+    depth: int
+    """0: the orchestrator; each loan is one deeper."""
+    source: Literal["", "run", "lent"]
+    """Where its budget comes from; empty: nothing of its own."""
+    budget: dict[str, float]
+    """By unit: `usd`, `tokens`, `ms`, `steps`, `calls`."""
+    left: dict[str, float]
+    stops_in_s: float | None
+    """When it is used up, at the rate so far."""
+
+
 class SessionDetails(SessionRow, frozen=True, kw_only=True):
     parent: str
     forked_at: int
@@ -104,6 +117,8 @@ class SessionDetails(SessionRow, frozen=True, kw_only=True):
     agents: tuple[AgentDetail, ...]
     usage: Usage
     spent: tuple[SpentRow, ...]
+    costs: tuple[CostRow, ...]
+    """The same with who works for whom, and what is left of whose budget."""
     last_text: str
 
 
@@ -168,9 +183,9 @@ class NodePage(Shape, frozen=True, kw_only=True):
 
 
 class ChangeSession(Body, frozen=True, kw_only=True):
-    name: Word | None = None
+    name: Given | None = None
     mode: Mode | None = None
-    model: Word | None = None
+    model: Given | None = None
 
 
 class SendPrompt(Body, frozen=True, kw_only=True):
@@ -222,7 +237,7 @@ class AgentPage(Shape, frozen=True, kw_only=True):
 
 
 class ChangeAgent(Body, frozen=True, kw_only=True):
-    model: Word
+    model: Given
 
 
 class ReadOutput(Query, frozen=True, kw_only=True):

@@ -14,7 +14,6 @@ from planck.headless import (
     Candidate,
     Planck,
     Setup,
-    ToolBox,
     WorkspaceFiles,
     explain_config,
     list_teams,
@@ -76,22 +75,15 @@ class WorkspaceHandlers:
         )
 
     async def read_team(self, call: Call) -> dict[str, object]:
-        return await asyncio.to_thread(read_team, await self._find_team(call))
+        return await asyncio.to_thread(read_team, await find_team(self._planck, call.path["team"]))
 
     async def check_team(self, call: Call) -> shapes.Checked:
-        await self._find_team(call)
+        await find_team(self._planck, call.path["team"])
         problems = await self._planck.check_team(call.path["team"])
         return shapes.Checked(ok=not problems, problems=tuple(problems))
 
-    async def _find_team(self, call: Call) -> Path:
-        """By alias alone: over HTTP no path leads to a file elsewhere."""
-        for row in await asyncio.to_thread(list_teams, self._planck.resources.team_dirs()):
-            if row.alias == call.path["team"]:
-                return Path(row.path)
-        raise ApiError(404, ErrorKind.NOT_FOUND, "no team of this alias; list those there are")
-
     async def list_tools(self, call: Call) -> shapes.AnyPage:
-        inventory = await asyncio.to_thread(ToolBox(self._planck.project).inventory)
+        inventory = await self._planck.list_tools()
         return shapes.AnyPage(items=tuple(entry.as_dict() for entry in inventory.entries))
 
     async def list_skills(self, call: Call) -> shapes.AnyPage:
@@ -146,3 +138,11 @@ class WorkspaceHandlers:
 
     async def list_notices(self, call: Call) -> shapes.Notices:
         return shapes.Notices(items=self._planck.notices)
+
+
+async def find_team(planck: Planck, alias: str) -> Path:
+    """By alias alone: over HTTP no path leads to a file elsewhere."""
+    for row in await asyncio.to_thread(list_teams, planck.resources.team_dirs()):
+        if row.alias == alias:
+            return Path(row.path)
+    raise ApiError(404, ErrorKind.NOT_FOUND, "no team of this alias; list those there are")

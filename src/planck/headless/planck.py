@@ -38,6 +38,7 @@ from planck.toolkit.tool import Tool
 
 if TYPE_CHECKING:
     from planck.headless.spans import Tracing
+    from planck.headless.toolbox import Inventory
     from planck.llm.redact import Redactor
     from planck.peers.prompts import ServerPrompt
     from planck.session.archive import Archive
@@ -468,6 +469,21 @@ class Planck:
     def auth(self) -> Auth:
         """Signing in and out of providers."""
         return Auth(self.config, self._providers.keyring, self._providers.transport, self._clock)
+
+    def find_output(self, session_id: str, call_id: str) -> Path | None:
+        """Returns the file with the whole output of a call, where that was too long for the model."""
+        from planck.tools.builtin.files import Spills  # few ask
+
+        file = Spills(self._spill(session_id)).file(call_id)
+        return file if file and file.is_file() and not file.is_symlink() else None
+
+    async def list_tools(self) -> "Inventory":
+        """What agents of a session that starts now can be given, with the tools of this process's peers."""
+        from planck.headless.toolbox import ToolBox
+
+        self._check_open()
+        self.peers.start()
+        return await ToolBox(self.project).list_with(self.peers)
 
     def _spill(self, session_id: str) -> Path:
         return self.sessions_dir / f"{session_id}.output"

@@ -107,12 +107,16 @@ class ToolBox:
         peers = Peers(self._project, clock=SystemClock())
         try:
             peers.start(tool=tool)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    await peers.settle()
-            yield self._join(peers)
+            yield await self.list_with(peers, patience)
         finally:
             await peers.aclose()
+
+    async def list_with(self, peers: Peers, patience: float | None = _PATIENCE) -> Inventory:
+        """The same, with what peers have that were started by somebody else, and are the caller's to end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await peers.settle()
+        return self._join(peers)
 
     def _join(self, peers: Peers) -> Inventory:
         """As a session has them: a name that is taken stays with who had it."""
