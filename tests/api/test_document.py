@@ -1,7 +1,10 @@
 """The OpenAPI document: it is one, it is complete, and the server does what it says and nothing else."""
 
 import asyncio
+import json
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +17,10 @@ from planck.api.openapi import make_document
 from planck.api.operations import OPERATIONS, PREFIX
 from planck.records.outcome import ErrorKind
 from tests.api.bench import Served, served
-from tests.command import Bench
+from tests.api.generated import write_client
+from tests.command import WAIT, Bench
+from tests.wire import chat
+from tests.wire.server import WireServer
 
 _STREAMS = {"follow_inbox"}
 """They do not end; tests/api/test_streams.py and test_approvals.py have them."""
@@ -40,6 +46,52 @@ def test_every_kind_has_a_status_and_the_providers_sign_in_is_never_ours() -> No
         507,
     )
     assert set(statuses.values()) <= {*range(400, 425), 429, 500, 502, 503, 504}
+
+
+_PROGRAM = """
+import sys
+from generated import Client
+client = Client(sys.argv[1], sys.argv[2])
+assert client.read_health() == {"ok": True}
+row = client.start_session({"name": "fox", "mode": "read-only"}, idempotency_key="k1")
+assert client.start_session({"name": "fox", "mode": "read-only"}, idempotency_key="k1")["id"] == row["id"]
+taken = client.send_prompt(row["id"], {"text": "go"})
+result = client.read_result(row["id"], after=taken["seq"])
+while result is None:
+    result = client.read_result(row["id"], after=taken["seq"])
+assert result["text"] == "hello", result
+assert [one["id"] for one in client.list_sessions(q="fox")["items"]] == [row["id"]]
+assert client.change_session(row["id"], {"name": "owl"})["name"] == "owl"
+assert client.read_board(row["id"])["agents"][0]["name"] == "orchestrator"
+copy = client.fork(row["id"], {"name": "hen"})
+for id in (row["id"], copy["id"]):
+    client.delete_session(id)
+assert client.list_sessions()["items"] == []
+print("done")
+"""
+
+
+@pytest.mark.serial
+async def test_a_client_that_is_made_from_the_document_alone_does_a_whole_session(tmp_path: Path) -> None:
+    document = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text())
+    (tmp_path / "generated.py").write_text(write_client(document))
+    (tmp_path / "program.py").write_text(_PROGRAM)
+    async with (
+        WireServer([chat.text("hello")]) as model,
+        served(Bench(tmp_path, model.url)) as (server, _),
+    ):
+        program = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "program.py",
+            server.url,
+            server.token,
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(2 * WAIT):
+            out, err = await program.communicate()
+    assert out.decode() == "done\n", err.decode()
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,25 @@ async def test_the_first_line_says_where_it_is_and_the_token_is_for_the_user_alo
     assert not server.token_file.exists()
 
 
+async def test_requests_that_can_not_be_read_leave_no_line_behind(tmp_path: Path) -> None:
+    """Anybody who reaches the port could fill the log, or the terminal, with them."""
+    async with served(Bench(tmp_path, NOWHERE)) as (server, process):
+        own = f"Host: 127.0.0.1:{server.port}\r\nConnection: "
+        for request in (
+            "GARBAGE\r\n\r\n",
+            f"GET / HTTP/1.1\r\n{own}close\r\nContent-Length: zz\r\n\r\n",
+            f"GET /api/v1/health HTTP/1.1\r\n{own}Upgrade\r\nUpgrade: h2c\r\n\r\n{request_to_close(own)}",
+        ):
+            assert await server.raw(request.encode())
+        process.terminate()
+        done = await finish(process)
+    assert (done.code, done.err) == (143, "")
+
+
+def request_to_close(own: str) -> str:
+    return f"GET /api/v1/health HTTP/1.1\r\n{own}close\r\n\r\n"
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 async def test_a_signal_ends_turns_as_interrupted(tmp_path: Path, number: int, code: int) -> None:
     never = asyncio.Event()
