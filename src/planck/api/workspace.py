@@ -13,6 +13,7 @@ from planck.api.exchange import Call
 from planck.headless import (
     Candidate,
     Planck,
+    Pool,
     Setup,
     WorkspaceFiles,
     explain_config,
@@ -140,7 +141,7 @@ class WorkspaceHandlers:
         return shapes.Notices(items=self._planck.notices)
 
 
-async def find_team(planck: Planck, alias: str) -> Path:
+async def find_team(planck: Planck | Pool, alias: str) -> Path:
     """By alias alone: over HTTP no path leads to a file elsewhere."""
     for row in await asyncio.to_thread(list_teams, planck.resources.team_dirs()):
         if row.alias == alias:

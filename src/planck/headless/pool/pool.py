@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from planck.config.load import ConfigError
+from planck.config.reload import Resources
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
@@ -19,6 +20,7 @@ from planck.permissions.authority import stricter
 from planck.records.authority import Mode
 from planck.records.events import ErrorEvent, Origin, RequestKey, SessionResumed, ToolStart, TurnEnd, view
 from planck.records.outcome import Err, ErrorKind
+from planck.records.specs import ModelSpec
 from planck.session.archive import Archive
 from planck.store.roster import Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
@@ -71,6 +73,19 @@ class Pool:
     def archive(self) -> Archive:
         """All sessions of the database, whoever works on them."""
         return self.database.archive(self.workspace)
+
+    @property
+    def resources(self) -> Resources:
+        return self._planck.resources
+
+    async def model(self, name: str) -> ModelSpec:
+        """Resolves a name by the server's own configuration."""
+        return await self._planck.model(name)
+
+    def find_output(self, session_id: str, call_id: str) -> Path | None:
+        """Of a session that this node works on; what others keep of theirs is with them."""
+        planck, _ = self._at.get(session_id, (self._planck, None))
+        return planck.find_output(session_id, call_id)
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a session did to files, wherever it runs."""
