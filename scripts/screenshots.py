@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 _LARGEST = 200 << 10
 _SHOTS = (
-    ("page-team-light", {"width": 1200, "height": 420}, "light", "team"),
+    ("page-team-light", {"width": 1200, "height": 660}, "light", "team"),
     ("page-conversation-dark", {"width": 1200, "height": 820}, "dark", "conversation"),
     ("page-phone", {"width": 390, "height": 780}, "light", "conversation"),
 )

@@ -16,7 +16,7 @@ from playwright.async_api import BrowserContext, ConsoleMessage, Page, async_pla
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-PATIENCE = 30_000
+PATIENCE = 90_000
 """Milliseconds for anything to appear, on a busy machine."""
 AXE = "axe-core@4.14.0"
 DESK = {"width": 1280, "height": 800}
