@@ -1,4 +1,4 @@
-"""Builds the wheel and the source distribution, checks them, and tries the wheel in clean environments.
+"""Builds the wheel, checks what is in it, and tries it in clean environments.
 
     python scripts/release.py [FOLDER]        default: dist
 
