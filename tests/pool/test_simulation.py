@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from planck.headless.pool.node import Node, Terms
-from planck.headless.pool.watchdog import LoopWatchdog
 from planck.records.outcome import ErrorKind
 from planck.store.memory_roster import MemoryRoster
 from planck.store.roster import Command, NodeRow, SessionRow
@@ -31,6 +30,22 @@ class LoopClock:
 
     async def within(self, future: Any, seconds: float, key: str) -> bool:
         raise AssertionError("a node does not")
+
+
+class LoopWatchdog:
+    """A watchdog on the loop's own timers, whose time is simulated."""
+
+    def __init__(self, on_expiry: Callable[[], None]) -> None:
+        self._on_expiry = on_expiry
+        self._timer: asyncio.TimerHandle | None = None
+
+    def grant(self, until: float) -> None:
+        self.close()
+        self._timer = asyncio.get_running_loop().call_at(until, self._on_expiry)
+
+    def close(self) -> None:
+        if self._timer:
+            self._timer.cancel()
 
 
 class Pool:

@@ -11,7 +11,9 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 
 
-class Server(msgspec.Struct, frozen=True):
+class Remote(msgspec.Struct, frozen=True):
+    """Where a server of ours is, and what lets one in."""
+
     url: str
     token: str
 
@@ -24,7 +26,7 @@ class _Record(msgspec.Struct, frozen=True):
     pid: int
 
 
-def find_server(url: str = "", token_file: str = "", project: Project | None = None) -> Server:
+def find_server(url: str = "", token_file: str = "", project: Project | None = None) -> Remote:
     """Raises where no server is named and none, or more than one, runs in this home."""
     project = project or Project()
     url = url or project.config.server
@@ -45,7 +47,7 @@ def find_server(url: str = "", token_file: str = "", project: Project | None = N
             ErrorKind.UNAUTHORIZED,
             f"no token for {url}; name its file with --token-file or PLANCK_TOKEN_FILE",
         )
-    return Server(url, _read_token(Path(token_file)))
+    return Remote(url, _read_token(Path(token_file)))
 
 
 def _list_running(home: Path) -> list[_Record]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from planck.store.roster import Answer, Command, NodeRow, Role, SessionRow, State, TokenRow
+from planck.store.roster import Answer, Command, NodeRow, SessionRow, State, TokenRow
 
 replace = msgspec.structs.replace
 
@@ -187,10 +187,6 @@ class MemoryRoster:
 
     async def tokens(self) -> list[TokenRow]:
         return [*self._tokens.values()]
-
-    async def find_role(self, digest: str) -> Role | None:
-        found = self._tokens.get(digest)
-        return found.role if found else None
 
 
 def _rank(row: SessionRow) -> tuple[str, ...]:

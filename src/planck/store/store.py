@@ -37,10 +37,6 @@ class Log(Protocol):
         """What opening the log found wrong with it; the user is told."""
 
 
-class LogReader(Log, Protocol):
-    def close(self) -> None: ...
-
-
 class CommitListener(Protocol):
     def on_commit(self, events: Sequence[Event]) -> None:
         """Runs in the very step that commits, in order of commit."""

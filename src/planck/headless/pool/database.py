@@ -5,12 +5,13 @@ from pathlib import Path
 
 from planck.config.load import ConfigError
 from planck.config.project import Project
-from planck.headless.store import DEV, find_copies_of, open_dev
+from planck.headless.store import find_copies
 from planck.records.outcome import ErrorKind
 from planck.session.archive import Archive
 from planck.session.listing import SessionInfo
 from planck.store.library import Shelf
 from planck.store.postgres.claimed import ClaimedLibrary
+from planck.store.postgres.dev import DEV, find_url
 from planck.store.postgres.engine import Engine
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.roster import PostgresRoster
@@ -67,19 +68,17 @@ class PoolArchive(Archive):
 
 async def find_address(project: Project, store: str) -> str:
     """Returns the database's address; the `dev` one is started if it does not run, which takes seconds."""
-    if store == DEV:
-        return await asyncio.to_thread(open_dev(project.home).start)
-    if not store.startswith(("postgresql://", "postgres://")):
+    if store != DEV and not store.startswith(("postgresql://", "postgres://")):
         raise ConfigError(
             ErrorKind.INVALID_ARGS, "a store is a postgresql:// address, or `dev` for one below the home"
         )
-    return store
+    return await asyncio.to_thread(find_url, store, project.home)
 
 
 async def connect_database(store: str, project: Project, owner: str, lease: float) -> PoolDatabase:
     """Returns the database, its tables at this version; the `dev` one is started if it does not run."""
     url = await find_address(project, store)
-    database = PoolDatabase(url, find_copies_of(project.home, store), owner, lease)
+    database = PoolDatabase(url, find_copies(store, project.home), owner, lease)
     try:
         await database.start()
     except BaseException:

@@ -203,7 +203,9 @@ class Pool:
         cut = any(event.type == TurnEnd.type for event in session.recorded(session.opened_at))
         if cut and row.options.get("on_loss", "continue") == "continue":
             _, place = self._at[row.id]
-            await session.prompt(_describe_loss(session, place), id=f"loss-{row.epoch}", origin=Origin.PLANCK)
+            await session.prompt(
+                _describe_takeover(session, place), id=f"loss-{row.epoch}", origin=Origin.PLANCK
+            )
         return True
 
     async def pass_on(self, row: SessionRow) -> None:
@@ -246,7 +248,7 @@ def digest_submission(wanted: Submission) -> str:
     return hashlib.sha256(msgspec.json.encode(wanted)).hexdigest()
 
 
-def _describe_loss(session: OpenSession, place: Place) -> str:
+def _describe_takeover(session: OpenSession, place: Place) -> str:
     """Names the calls whose outcome nobody knows: they are not run again by themselves."""
     calls: dict[str, str] = {}
     open_calls: tuple[str, ...] = ()

@@ -1,6 +1,5 @@
 """Says when this node may no longer act: by a timer of its own, because a loop that hangs asks nobody."""
 
-import asyncio
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -50,19 +49,3 @@ class ThreadWatchdog:
                     continue
                 self._until = None
             self._on_expiry()
-
-
-class LoopWatchdog:
-    """The same on the loop's own timers: for a node whose time is simulated."""
-
-    def __init__(self, on_expiry: Callable[[], None]) -> None:
-        self._on_expiry = on_expiry
-        self._timer: asyncio.TimerHandle | None = None
-
-    def grant(self, until: float) -> None:
-        self.close()
-        self._timer = asyncio.get_running_loop().call_at(until, self._on_expiry)
-
-    def close(self) -> None:
-        if self._timer:
-            self._timer.cancel()

@@ -16,6 +16,8 @@ from pathlib import Path
 from planck.records.outcome import ErrorKind
 from planck.store.store import StoreError
 
+DEV = "dev"
+"""The value of `store` that means a database below the home, started when it is needed."""
 _TIMEOUT = 120
 """Seconds that a start may take; on a quiet machine it is two."""
 _USER = 1
@@ -36,8 +38,13 @@ def find_binaries() -> Path | None:
 
 
 def find_url(store: str, home: Path) -> str:
-    """Returns the address of a store; the `dev` one is started first if it does not run."""
-    return DevServer(home / "postgres").start() if store == "dev" else store
+    """Returns the address of a store; the `dev` one is started first where it does not run: seconds."""
+    return open_dev(home).start() if store == DEV else store
+
+
+def open_dev(home: Path) -> "DevServer":
+    """Returns the database below the home, running or not."""
+    return DevServer(home / "postgres")
 
 
 class DevServer:

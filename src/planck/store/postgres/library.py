@@ -21,10 +21,10 @@ from planck.store.names import check_name, name_in, new_names, refuse_taken, ref
 from planck.store.postgres import rows
 from planck.store.postgres.connection import Database
 from planck.store.postgres.engine import Engine
+from planck.store.postgres.heartbeat import Heartbeat
 from planck.store.postgres.line import Line
 from planck.store.postgres.mirror import PAGE, Mirror, fetch_mirror, find_file, name_file, open_mirror
-from planck.store.postgres.presence import Presence
-from planck.store.postgres.rows import SessionRow
+from planck.store.postgres.rows import LogRow
 from planck.store.postgres.store import PostgresStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import SessionError, Store, StoreError
@@ -57,7 +57,7 @@ class PostgresLibrary:
         self.engine = engine or Engine(url, patience=None if owner else lease * 2 / 3)
         self._line = Line(url)
         name = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
-        self._presence = None if owner else Presence(self.engine, name, lease / 6)
+        self._heartbeat = None if owner else Heartbeat(self.engine, name, lease / 6)
         self.owner = owner or name
         self._open: set[str] = set()
 
@@ -131,7 +131,7 @@ class PostgresLibrary:
             raise rows.refuse_held(row)
         return await self._open_row(row, claimed=True)
 
-    async def _open_row(self, row: SessionRow, *, claimed: bool = False) -> PostgresStore:
+    async def _open_row(self, row: LogRow, *, claimed: bool = False) -> PostgresStore:
         self._open.add(row.id)
         try:
             mirror, damage = await open_mirror(self.engine.queries, self.folder, row.meta, row.head, row.hash)
@@ -234,7 +234,7 @@ class PostgresLibrary:
     async def _fetch(self, database: Database, what: str) -> Path:
         return await self._fetch_row(database, await rows.find_row(database, self._place, what))
 
-    async def _fetch_row(self, database: Database, row: SessionRow) -> Path:
+    async def _fetch_row(self, database: Database, row: LogRow) -> Path:
         if row.id in self._open and (path := find_file(self.folder, row.id)):
             return path
         return await fetch_mirror(database, self.folder, row.meta, row.head, row.hash)
@@ -281,16 +281,16 @@ class PostgresLibrary:
             remove_log(path)
 
     async def aclose(self) -> None:
-        if self._presence is not None:
-            await self._presence.aclose()
+        if self._heartbeat is not None:
+            await self._heartbeat.aclose()
         if not self._lent:
             await self.engine.close()
         await asyncio.to_thread(self._line.close)
 
     async def _start(self) -> None:
         await self.engine.start()
-        if self._presence is not None:
-            await self._presence.begin()
+        if self._heartbeat is not None:
+            await self._heartbeat.begin()
 
 
 class _NoIds:

@@ -13,7 +13,7 @@ from planck.records import codec
 from planck.store.names import refuse_taken
 from planck.store.postgres.connection import Database, Lost, open_connection
 from planck.store.postgres.schema import prepare
-from planck.store.roster import Answer, Command, NodeRow, Role, Roster, SessionRow, State, TokenRow
+from planck.store.roster import Answer, Command, NodeRow, Roster, SessionRow, State, TokenRow
 from planck.store.store import StoreError
 
 _CHANNEL = "planck"
@@ -243,10 +243,6 @@ class PostgresRoster:
     async def tokens(self) -> list[TokenRow]:
         rows = await self._read("SELECT encode(hash, 'hex') AS digest, who, role FROM tokens ORDER BY made")
         return [msgspec.convert(dict(row), TokenRow) for row in rows]
-
-    async def find_role(self, digest: str) -> Role | None:
-        rows = await self._read("SELECT role FROM tokens WHERE hash = $1", bytes.fromhex(digest))
-        return rows[0]["role"] if rows else None
 
     async def _read(self, sql: str, *values: object) -> list[Any]:
         await self.start()

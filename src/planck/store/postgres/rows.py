@@ -15,7 +15,9 @@ _BEGUN = "s.head > 0 AND s.state <> 'making'"
 _COLUMNS = "s.id, s.project, s.name, s.created, s.head, s.hash, s.epoch, s.owner, s.state, s.pooled, s.meta"
 
 
-class SessionRow(NamedTuple):
+class LogRow(NamedTuple):
+    """What the log's side of a session's row says; what nodes read of it is `store/roster.SessionRow`."""
+
     id: str
     project: str
     name: str
@@ -35,13 +37,13 @@ class SessionRow(NamedTuple):
         return Entry(self.id, self.name, self.project, self.created)
 
 
-def _read(row: Any) -> SessionRow:
+def _read(row: Any) -> LogRow:
     own = {"id": row["id"], "name": row["name"], "workspace": row["project"], "created": row["created"]}
     meta = {**codec.decode_as(row["meta"].encode(), dict[str, str]), **own}
-    return SessionRow(**{**dict(row), "meta": meta})
+    return LogRow(**{**dict(row), "meta": meta})
 
 
-async def find_row(database: Database, project: str | None, what: str) -> SessionRow:
+async def find_row(database: Database, project: str | None, what: str) -> LogRow:
     """See `Library.find`."""
     if not is_valid_name(what):
         raise refuse_unknown(what)
@@ -65,12 +67,12 @@ async def find_row(database: Database, project: str | None, what: str) -> Sessio
     raise refuse_unknown(what)
 
 
-async def read_row(database: Database, id: str) -> SessionRow | None:
+async def read_row(database: Database, id: str) -> LogRow | None:
     rows = await database.read(f"SELECT {_COLUMNS} FROM sessions s WHERE s.id = $1", id)
     return _read(rows[0]) if rows else None
 
 
-async def list_rows(database: Database, project: str | None, limit: int | None = None) -> list[SessionRow]:
+async def list_rows(database: Database, project: str | None, limit: int | None = None) -> list[LogRow]:
     """Returns those that have begun, of one project or of all, newest first."""
     sql = f"SELECT {_COLUMNS} FROM sessions s WHERE {_BEGUN} AND ($1::text IS NULL OR s.project = $1)"
     rows = await database.read(f"{sql} ORDER BY s.created DESC, s.id DESC LIMIT $2", project, limit)
@@ -111,7 +113,7 @@ async def create_row(
     return False
 
 
-async def take_row(database: Database, id: str, owner: str, lease: float) -> SessionRow:
+async def take_row(database: Database, id: str, owner: str, lease: float) -> LogRow:
     """Becomes the writer in the next epoch; `writer_conflict` where a living node has the session."""
     sql = (
         "UPDATE sessions s SET owner = $2, epoch = s.epoch + 1, state = 'running' WHERE s.id = $1 "
@@ -124,7 +126,7 @@ async def take_row(database: Database, id: str, owner: str, lease: float) -> Ses
     raise refuse_unknown(id) if row is None else refuse_held(row)
 
 
-def refuse_held(row: SessionRow) -> StoreError:
+def refuse_held(row: LogRow) -> StoreError:
     return StoreError(
         ErrorKind.WRITER_CONFLICT,
         f"the node {row.owner!r} has the session {row.name!r} open; close it there, or go on in a copy: "

@@ -13,7 +13,7 @@ _BEAT = (
 )
 
 
-class Presence:
+class Heartbeat:
     def __init__(self, engine: Engine, name: str, every: float) -> None:
         self._engine = engine
         self._name = name
