@@ -251,7 +251,7 @@ async def open_client(launch: Launch, listener: Listener) -> Client:
 
 
 def _read_refusal(method: str, came: Err) -> Err:
-    """What the agent answered in the place of a result, in our words."""
+    """Returns what the agent answered in the place of a result, in our words."""
     if came.kind is ErrorKind.PEER_PROTOCOL:
         return came
     if came.details.get("code") == AUTH_REQUIRED:

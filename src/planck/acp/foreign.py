@@ -62,13 +62,13 @@ class Host(Protocol):
         """Returns how to start it, with which rights; raises where it may not be."""
 
     def servers(self) -> tuple[McpServer, ...]:
-        """The team's tools, for a process that was started just now."""
+        """Returns the team's tools, for a process that was started just now."""
 
     async def decide(self, call: ForeignCall) -> Err | None:
-        """Whether it may do what it asks for; None: it may."""
+        """Decides whether it may do what it asks for; None: it may."""
 
     def refuse(self) -> Err | None:
-        """Why it may not be prompted at all."""
+        """Returns why it may not be prompted at all."""
 
     def begin_turn(self, turn: ForeignTurn) -> None:
         """From here on it may call others."""
@@ -130,7 +130,7 @@ class Foreign:
         self._heard = 0.0
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
-        """One prompt, one turn of its own; what passes is published as it comes."""
+        """Makes one prompt one turn of its own; what passes is published as it comes."""
         if refused := self._host.refuse():
             raise self._name(refused)
         try:
@@ -326,7 +326,7 @@ class Foreign:
         return AssistantMessage(tuple(words), FOREIGN, self._spec.model.label, stop, usage)  # type: ignore[arg-type]
 
     def _compose(self, request: Request, *, images: bool) -> tuple[ContentBlock, ...]:
-        """What it has not been told yet: of a new session all that it must know, else what is new."""
+        """Returns what it has not been told yet: of a new session all that it must know, else what is new."""
         history = request.history
         texts: list[str] = []
         if self._messages is None:
@@ -357,7 +357,7 @@ class Foreign:
             )
 
     def _name(self, err: Err) -> ProviderError:
-        """The same, with who it was."""
+        """Returns the same, with who it was."""
         command = self._spec.model.model
         return ProviderError(err.kind, f"{self._spec.name} ({command}): {err.message}", err.details)
 

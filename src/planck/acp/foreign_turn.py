@@ -91,7 +91,7 @@ class ForeignCall:
 
     @property
     def preview(self) -> str:
-        """What it would change, as a unified diff."""
+        """Returns what it would change, as a unified diff."""
         return "\n".join(_diff_lines(self.diffs.values()))[:_MAX_PREVIEW]
 
     @property
@@ -158,7 +158,7 @@ class ForeignTurn:
                     pass
 
     async def open_call(self, details: CallDetails) -> ForeignCall:
-        """The call that it asks about, whose start is recorded by now."""
+        """Returns the call that it asks about, whose start is recorded by now."""
         async with self._lock:
             call = self._find(details.tool_call_id)
             call.learn(details)
@@ -296,7 +296,7 @@ class ForeignTurn:
 
 
 def _is_what_was(before: Before, diff: Diff, after: Before) -> bool:
-    """Whether the disk had what the agent says; some name only the lines that they changed."""
+    """Returns whether the disk had what the agent says; some name only the lines that they changed."""
     if before is None or diff.old_text is None:
         return before is None and not diff.old_text
     old, new = diff.old_text.encode(errors="replace"), diff.new_text.encode(errors="replace")

@@ -320,7 +320,7 @@ def _read_error(error: RpcError) -> Err:
 
 
 def _read_json(line: bytes) -> Any:
-    """What a line holds that is JSON, but no message; UNSET where it is none."""
+    """Returns what a line holds that is JSON, but no message; UNSET where it is none."""
     try:
         return codec.decode(line)
     except codec.DecodeError:

@@ -345,7 +345,7 @@ def _check_folder(cwd: str) -> str:
 
 
 def _read_servers(servers: tuple[McpServer, ...] | UnsetType) -> Mapping[str, dict[str, Any]]:
-    """The client's servers in the words of the user's own configuration."""
+    """Returns the client's servers in the words of the user's own configuration."""
     found: dict[str, dict[str, Any]] = {}
     for server in servers if not isinstance(servers, UnsetType) else ():
         if server.type == "sse" or (server.type not in (None, "stdio", "http")):

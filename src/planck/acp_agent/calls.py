@@ -35,7 +35,7 @@ def find_kind(tool: str) -> ToolKind:
 
 
 def make_title(tool: str, args: Any, agent: str = "") -> str:
-    """`make test`, `edit prices.py`, `ask_agent tester`; of a worker `tester · make test`."""
+    """Returns `make test`, `edit prices.py`, `ask_agent tester`; of a worker `tester · make test`."""
     subject = ""
     if isinstance(args, Mapping):
         subject = next((str(args[key]) for key in _SUBJECTS if isinstance(args.get(key), str)), "")
@@ -46,7 +46,7 @@ def make_title(tool: str, args: Any, agent: str = "") -> str:
 
 
 def find_locations(workspace: str, tool: str, args: Any) -> tuple[Location, ...] | None:
-    """The file that a call is about; None for a tool that has none."""
+    """Returns the file that a call is about; None for a tool that has none."""
     if find_kind(tool) not in ("read", "edit", "search") or not isinstance(args, Mapping):
         return None
     path = args.get("path")
@@ -62,7 +62,7 @@ def make_absolute(workspace: str, path: str) -> str:
 
 
 def make_diff(path: str, tool: str, args: Any, before: str | None) -> Diff | None:
-    """What `edit` or `write` makes of a file; None for other tools, and for arguments that are none.
+    """Returns what `edit` or `write` makes of a file; None for other tools, and for arguments that are none.
 
     `before` is what the file holds, None where there is none; both sides are whole, unless it is too large.
     """
@@ -86,7 +86,7 @@ def show_text(text: str) -> Content:
 
 
 def read_arguments(text: str) -> Any:
-    """A model's own arguments, as they are shown before anybody has checked them."""
+    """Returns a model's own arguments, as they are shown before anybody has checked them."""
     try:
         return codec.decode(text)
     except codec.DecodeError:

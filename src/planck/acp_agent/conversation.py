@@ -134,7 +134,7 @@ class Conversation:
             self._answered.set()
 
     async def _obey(self, text: str) -> PromptResponse | None:
-        """The commands that are ours: None where the text is none of them."""
+        """Does what the commands that are ours say; None where the text is none of them."""
         word, _, rest = text.partition(" ")
         if word == f"/{settings.COMPACT}":
             await self.session.compact(focus=rest.strip())
@@ -300,7 +300,7 @@ def _conclude(result: RunResult, cancelled: bool) -> PromptResponse | Err:
 
 
 def _explain(result: RunResult) -> Err:
-    """Why a turn failed: the last error that was recorded."""
+    """Returns why a turn failed: the last error that was recorded."""
     if result.status is TurnStatus.TIMED_OUT:
         return Err(ErrorKind.TIMEOUT, "the turn ran out of time; prompt again to go on")
     if not result.errors:

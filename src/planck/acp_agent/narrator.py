@@ -116,7 +116,7 @@ class Narrator:
         return spec.name if spec and not self._leads(spec.id) else ""
 
     def find_call(self, call_id: str) -> tuple[str, object] | None:
-        """The tool and the arguments of a call that is not over."""
+        """Returns the tool and the arguments of a call that is not over."""
         call = self._calls.get(call_id)
         return (call.tool, call.args) if call else None
 
@@ -150,7 +150,7 @@ class Narrator:
         return self.orchestrator is not None and agent_id == self.orchestrator.id
 
     def _is_shown(self, agent_id: str | None) -> bool:
-        """Whether an agent's own words have a place."""
+        """Returns whether an agent's own words have a place."""
         return bool(agent_id) and (self._leads(agent_id or "") or self._offers.subagents)
 
     def _voice(self, event: Event) -> _Voice:
@@ -387,7 +387,7 @@ class Narrator:
 
 
 def read_plan(args: object) -> tuple[PlanEntry, ...] | None:
-    """The steps as the tool took them; None where they are none."""
+    """Returns the steps as the tool took them; None where they are none."""
     steps = args.get("steps") if isinstance(args, dict) else None
     if not isinstance(steps, list):
         return None

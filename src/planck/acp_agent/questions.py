@@ -73,7 +73,7 @@ class Asker:
         )
 
     def _read(self, path: str) -> str | None:
-        """What the file holds now; None: there is none, or nothing that could be shown."""
+        """Returns what the file holds now; None: there is none, or nothing that could be shown."""
         if self.files is None:
             return None
         data, offset = b"", 0
@@ -89,7 +89,7 @@ class Asker:
 
 
 def list_options(question: Question) -> tuple[PermissionOption, ...]:
-    """Once, this session, from now on, no; the middle two where there is a rule that they would be."""
+    """Offers once, this session, from now on, no; the middle two where there is a rule that they would be."""
     lasting: tuple[PermissionOption, ...] = ()
     if question.rule:
         rule = fit_line(question.rule, _MAX_RULE)

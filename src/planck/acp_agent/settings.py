@@ -88,7 +88,7 @@ def _list_teams(planck: Planck, team: str, begun: bool) -> tuple[SelectOption, .
 
 
 def list_commands(planck: Planck) -> tuple[AvailableCommand, ...]:
-    """Our own, the user's files, and skills; of one name the first."""
+    """Returns our own, the user's files, and skills; of one name the first."""
     found = {command.name: command for command in _OWN}
     for name, custom in planck.resources.commands().items():
         hint = CommandInput(custom.hint) if custom.hint else None

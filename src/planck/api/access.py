@@ -22,6 +22,7 @@ class Access:
     def __init__(self, token: str, port: int, now: Callable[[], float]) -> None:
         """`now` counts seconds, as the loop does."""
         self.token = token
+        self.port = port
         self.cookie_name = f"planck_{port}"
         self._token = token.encode()
         self._now = now

@@ -123,7 +123,7 @@ class Elsewhere:
         return [node for node in await self._pool.roster.nodes() if node.name != self._pool.me.name]
 
     async def list_questions(self, node: NodeRow, operation: Operation, call: Call) -> list[dict[str, Any]]:
-        """What waits for an answer on another node; nothing where it can't be reached."""
+        """Returns what waits for an answer on another node; nothing where it can't be reached."""
         try:
             async with asyncio.timeout(_GLANCE):
                 reply = await self.send_on(node, operation, call)
@@ -155,7 +155,7 @@ class Elsewhere:
         return next((node for node in await self._pool.roster.nodes() if node.name == row.owner), None)
 
     async def wait_for_beginning(self, id: str, seconds: float) -> bool:
-        """Whether a node has begun with it by then."""
+        """Returns whether a node has begun with it by then."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while loop.time() < until:

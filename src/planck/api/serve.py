@@ -44,7 +44,6 @@ from planck.headless import (
     Planck,
     Pool,
     SystemClock,
-    Terms,
     connect_database,
     make_token,
     name_node,
@@ -118,7 +117,7 @@ async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Call
         record = presence.publish(url, access.token)
         with AccessLog(presence.folder / "access.log", SystemClock()) as log:
             async with planck:
-                server = Server(planck, inbox, access, port, settings, log)
+                server = Server(planck, inbox, access, settings, log)
                 own = await find_own(settings.host, port)
                 public = find_public(settings.names, proxied=settings.proxied)
                 shown = f"&to=/s/{await server.begin(*settings.opening)}/team" if settings.opening else ""
@@ -145,7 +144,7 @@ async def _serve_pool(
             pool = await open_pool(planck, database, inbox, joining)
             record = presence.publish(url, access.token)
             log = closing.enter_context(AccessLog(presence.folder / "access.log", SystemClock()))
-            server = Server(planck, inbox, access, port, settings, log, pool, terms)
+            server = Server(planck, inbox, access, settings, log, pool)
             page = f"{await find_own(settings.host, port) or url + '/'}#code={access.make_code()}"
             ready = Ready(url, record.token_file, record.pid, page, database.url)
             with _hearing_signals(server):
@@ -160,11 +159,9 @@ class Server:
         planck: Planck,
         inbox: Inbox,
         access: Access,
-        port: int,
         settings: Settings,
         log: AccessLog,
         pool: Pool | None = None,
-        terms: Terms | None = None,
     ) -> None:
         self._settings = settings
         self._metrics = Metrics()
@@ -188,10 +185,11 @@ class Server:
             NodeHandlers(pool),
         )
         handlers = find_handlers(groups)
-        self._station = Station(pool, self._keeper, inbox, access, terms) if pool and terms else None
-        if self._station:
+        self._station: Station | None = None
+        if pool:
+            self._station = Station(pool, self._keeper, inbox, access, read_terms(planck))
             handlers = self._station.wrap(handlers)
-        guard = Guard(access, port, settings.names, proxied=settings.proxied)
+        guard = Guard(access, access.port, settings.names, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
         self.app = App(guard, handlers, throttle, self._metrics, log)
         self.app.learn = self._station.learn if self._station else None

@@ -36,7 +36,7 @@ class Doings:
         self.board = apply(self.board, event.recorded)
 
     def say_passing(self, id: str) -> str:
-        """What an agent does that runs no call and waits for nobody."""
+        """Says what an agent does that runs no call and waits for nobody."""
         return self._passing.get(id, "thinking")
 
     def find_name(self, id: str) -> str:

@@ -34,6 +34,6 @@ def find_way(prefix: Path) -> tuple[str, str]:
 
 
 def _is_checkout() -> bool:
-    """Whether it runs from where its source is."""
+    """Returns whether it runs from where its source is."""
     root = Path(planck.__file__).resolve().parents[2]
     return (root / "pyproject.toml").is_file() and (root / ".git").exists()

@@ -142,7 +142,7 @@ class Resources:
         return any((root / "agents").is_dir() for root, _ in self._list_roots())
 
     def _list_roots(self) -> list[tuple[Path, Path | None]]:
-        """The folders that hold commands and agents; those of the project must not lead out of it."""
+        """Returns the folders that hold commands and agents; those of the project must not lead out of it."""
         here = self.workspace
         roots = [*(here / name for name in (".planck", ".agents", ".claude")), self.home]
         roots += [self._user_home / name for name in (".agents", ".claude")]

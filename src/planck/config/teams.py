@@ -169,7 +169,7 @@ def _refuse_untrusted(path: Path, file: TeamFile) -> None:
 
 
 def find_foreign(path: Path) -> dict[str, ForeignSpec]:
-    """By name: the members of a team that are other programs."""
+    """Returns, by name, the members of a team that are other programs."""
     members = _decode(path, TeamFile).members
     return {entry.name or entry.type: entry.acp for entry in members if entry.acp}
 

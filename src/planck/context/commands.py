@@ -70,7 +70,7 @@ def find_commands(places: Iterable[CommandPlace]) -> dict[str, CustomCommand]:
 
 
 def list_markdown(place: CommandPlace) -> Iterator[Path]:
-    """The Markdown files of a folder and of those in it, in order."""
+    """Returns the Markdown files of a folder and of those in it, in order."""
     for folder, folders, files in os.walk(place.path):
         deep = len(Path(folder).relative_to(place.path).parts)
         folders[:] = sorted(n for n in folders if _NAME.fullmatch(n)) if deep + 1 < _DEPTH else []

@@ -26,7 +26,7 @@ def find_kinds(runtime: Runtime, lead: ModelSpec | None, tools: Sequence[str]) -
 async def make_lead(
     runtime: Runtime, name: str, model: ModelSpec | None, tools: Sequence[str], chosen: bool
 ) -> AgentSpec:
-    """An orchestrator that a file describes; a model that the user chose counts before the file's."""
+    """Returns an orchestrator that a file describes; a model that the user chose counts before the file's."""
     kinds = find_kinds(runtime, model, tools)
     if name not in kinds:
         hint = did_you_mean(name, kinds) or (f"; there is {', '.join(kinds)}" if kinds else "")
@@ -76,7 +76,7 @@ def _choose_tools(file: AgentFile, tools: Sequence[str]) -> tuple[str, ...]:
 
 
 def _translate(written: Iterable[str]) -> list[str]:
-    """Our names for what a file calls them; what only other programs have stays, and is nobody's."""
+    """Returns our names for what a file calls them; what only other programs have stays, and is nobody's."""
     found: dict[str, None] = {}
     for name in written:
         folded = name.casefold()
@@ -86,7 +86,7 @@ def _translate(written: Iterable[str]) -> list[str]:
 
 
 def _choose_model(name: str, runtime: Runtime, lead: ModelSpec | None) -> ModelSpec | None:
-    """The model that a file names, if it is one of the user's or of the same vendor; else none."""
+    """Returns the model that a file names, if it is one of the user's or of the same vendor; else none."""
     providers, config = runtime.providers, runtime.project.config
     named = "/" in name or any(entry.id == name for entry in config.models)
     if not name or (not named and lead is None):
@@ -104,7 +104,7 @@ def _choose_model(name: str, runtime: Runtime, lead: ModelSpec | None) -> ModelS
 
 
 def _find_newest(family: str) -> str:
-    """The newest model of a family that files name alone: `sonnet`."""
+    """Returns the newest model of a family that files name alone: `sonnet`."""
     if family not in ("sonnet", "opus", "haiku"):
         return ""
     numbered = (

@@ -217,7 +217,7 @@ class ForeignHost:
             folder.cleanup()
 
     async def _admit(self) -> Confinement:
-        """The rights that its process has, asked for where the mode does not say.
+        """Returns the rights that its process has, asked for where the mode does not say.
 
         In mode `ask` the user says whether it may write at all; until then it can't.
         """
@@ -290,7 +290,7 @@ class ForeignHost:
         return (found.st_uid, found.st_gid) if confined else None
 
     def _make_home(self, folder: Path, owner: tuple[int, int] | None) -> Path:
-        """A folder that is its alone, and stays with the session: it may go on with what it knew."""
+        """Makes a folder that is its alone, and stays with the session: it may go on with what it knew."""
         # Another user could not reach a folder below ours; what is not stored leaves nothing behind.
         note = self.note if owner is None else None
         home = note.with_suffix("") if note else folder / "home"

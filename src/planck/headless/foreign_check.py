@@ -36,12 +36,12 @@ _OWN_PLACES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "VI
 
 
 def find_installed(path: str) -> dict[str, str]:
-    """By name: which of the known agents are here, and the command that starts each."""
+    """Returns by name which of the known agents are here, and the command that starts each."""
     return {name: " ".join(words) for name, words in KNOWN.items() if shutil.which(words[0], path=path)}
 
 
 def make_environment(foreign: ForeignSpec, environ: Mapping[str, str], *, confined: bool) -> dict[str, str]:
-    """A minimum, and the variables that its file names: no key of ours reaches it by itself."""
+    """Returns a minimum, and the variables that its file names: no key of ours reaches it by itself."""
     least = allowed(environ)
     if confined:
         least = {name: value for name, value in least.items() if name not in _OWN_PLACES}

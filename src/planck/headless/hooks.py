@@ -115,7 +115,7 @@ class Hooks:
         """By call that is under way: with which arguments a hook had it run."""
 
     def has(self, *events: str) -> bool:
-        """Whether there is one for any of them, by one look at the files."""
+        """Returns whether there is one for any of them, by one look at the files."""
         return not self._settings().keys().isdisjoint(events)
 
     def _settings(self) -> Mapping[str, Any]:
@@ -292,7 +292,7 @@ class HookedPermit:
         gate.objection = self
 
     async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
-        """What hooks have against a call that the user would be asked about."""
+        """Returns what hooks have against a call that the user would be asked about."""
         if not self._hooks.has("PermissionRequest"):
             return ""
         return await self._hooks.object(self._agent, tool, args, ctx)

@@ -362,7 +362,7 @@ class OpenSession:
         )
 
     def evidence(self, after: int) -> "Evidence | None":
-        """The newest run of tests after a number, and whether it is of the files as they are."""
+        """Returns the newest run of tests after a number, and whether it is of the files as they are."""
         from planck.session.evidence import find_evidence
 
         return find_evidence(self._session.store.read(after))

@@ -206,7 +206,7 @@ class SessionWiring:
         return f"{spec.name} (works for {delegator})" if delegator else spec.name
 
     def _find_kinds(self, spec: AgentSpec) -> dict[str, AgentKind]:
-        """Agents that files describe, as workers of an orchestrator."""
+        """Returns agents that files describe, as workers of an orchestrator."""
         if not self._runtime.project.resources.has_agents():
             return {}
         from planck.headless.agent_kinds import find_kinds  # few projects have any

@@ -18,7 +18,7 @@ _LINE = 200
 
 
 def make_search_tool(toolset: ToolSet, found: set[str], scribe: "weakref.ref[Scribe]") -> Tool:
-    """The tool for one agent; `found` are the names that it has found so far."""
+    """Returns the tool for one agent; `found` are the names that it has found so far."""
     servers = sorted({name.split("__")[1] for name in toolset.names() if name.startswith("mcp__")})
     named = ", ".join(servers[:20])
     more = f" and {len(servers) - 20} more" if len(servers) > 20 else ""

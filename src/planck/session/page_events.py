@@ -154,7 +154,7 @@ def escape(data: bytes) -> bytes:
 
 
 def _drop_signatures(data: dict[str, Any]) -> None:
-    """Of no use to anybody but the model that made them."""
+    """Drops what is of no use to anybody but the model that made it."""
     for part in list_parts(data):
         if part.get("type") == "thinking":
             part.pop("signature", None)

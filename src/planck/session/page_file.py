@@ -159,7 +159,7 @@ def _compose(facts: Facts, chosen: Chosen, packed: bytes, redactor: Redactor) ->
 
 
 def _describe(facts: Facts) -> str:
-    """What somebody who gets the file has to know before they believe it."""
+    """Says what somebody who gets the file has to know before they believe it."""
     lines = [
         f"A session of Planck, {facts.events} events, hash <code>{facts.hash}</code>. "
         "The hash is only shown here; <code>planck sessions verify FILE</code> proves it."
@@ -201,7 +201,7 @@ def _pack(log: LogSource, redactor: Redactor) -> bytes:
 
 
 def _holds_key(redactor: Redactor, event: Event) -> bool:
-    """Whether a file has one that was not known when it was changed; in the log it is base64."""
+    """Returns whether a file has one that was not known when it was changed; in the log it is base64."""
     fact = view(event) if event.type == FileChanged.type else None
     before = fact.before if isinstance(fact, FileChanged) else None
     return before is not None and redactor(before) != before

@@ -77,7 +77,7 @@ class Roster(Protocol):
     async def beat(self, name: str, instance: str) -> Answer: ...
 
     async def leave(self, name: str, instance: str) -> None:
-        """Its sessions can be taken at once."""
+        """Leaves at once: its sessions can be taken."""
 
     async def nodes(self) -> list[NodeRow]: ...
 
@@ -105,7 +105,7 @@ class Roster(Protocol):
         """
 
     async def release(self, session: str, epoch: int, state: State, problem: str = "") -> bool:
-        """Nobody's from now on. False: it is another epoch's. At rest with a command that waits: queued."""
+        """Makes it nobody's. False: it is another epoch's. At rest with a command that waits it is queued."""
 
     async def reset_attempts(self, session: str, epoch: int) -> None:
         """A turn of it has ended."""

@@ -103,13 +103,9 @@ async def spawn(
     if isinstance(budget, Err):
         return budget
     kind = grants.kinds.get(args["type"])
-    if kind is not None and kind.acp:
-        model: ModelSpec | Err = kind.acp.model
+    if kind is not None and kind.acp:  # it has tools of its own
         args = {**args, "tools": [], "skills": []}
-    elif args["provider"] or kind is None:
-        model = await _choose_model(args, grants, ctx)
-    else:
-        model = kind.model or caller.spec.model
+    model = await _find_model(args, caller, grants, ctx)
     if isinstance(model, Err):
         return model
     in_hand = [name for name in (*grants.tools, *held.arrived) if held.get(name)]
@@ -158,19 +154,25 @@ async def spawn(
         await caller.actor.agent.scribe.record(team.accounts.describe(lent, "lent"))
     others = [one for one in team.members if one not in (caller, member)]
     team.mail.note_change(f"{describe_member(member.spec)} is in the team now.", others, ctx.call_id or None)
-    there = member.actor.agent.tools  # the answer says what the worker holds, not what was meant
-    lost = [name for name in tools if there.get(name) is None]
-    output = {
+    said = _describe_spawned(spec, member.actor.agent.tools, no_tools, no_skills)
+    return Ok({"output": codec.encode_str(said)})
+
+
+def _describe_spawned(
+    spec: AgentSpec, there: ToolSet, no_tools: Iterable[str], no_skills: Iterable[str]
+) -> dict[str, Any]:
+    """Says what the worker holds, not what was meant."""
+    lost = [name for name in spec.tools if there.get(name) is None]
+    return {
         "id": spec.id,
         "type": spec.type,
         "name": spec.name,
-        "model": model.label,
-        "tools": [name for name in (*TEAM_TOOLS, *tools) if name not in lost],
-        "skills": list(skills),
+        "model": spec.model.label,
+        "tools": [name for name in (*TEAM_TOOLS, *spec.tools) if name not in lost],
+        "skills": list(spec.skills),
         "ignored": [*no_tools, *lost, *no_skills],
-        **({"budget": budget} if budget else {}),
+        **({"budget": spec.budget} if spec.budget else {}),
     }
-    return Ok({"output": codec.encode_str(output)})
 
 
 _NEEDED = ("description", "system_prompt", "provider", "model_id")
@@ -202,6 +204,18 @@ def read_budget(args: dict[str, Any]) -> Allowance | Err | None:
             ErrorKind.INVALID_ARGS,
             f'budget: {failure}; write it as {{"usd": 0.5}}, or with tokens, ms, steps or calls, above 0',
         )
+
+
+async def _find_model(
+    args: dict[str, Any], caller: Member, grants: Grants, ctx: ToolContext
+) -> ModelSpec | Err:
+    """Returns the model that the call names, else the one of its type's file, else the caller's."""
+    kind = grants.kinds.get(args["type"])
+    if kind is not None and kind.acp:
+        return kind.acp.model
+    if args["provider"] or kind is None:
+        return await _choose_model(args, grants, ctx)
+    return kind.model or caller.spec.model
 
 
 async def _choose_model(args: dict[str, Any], grants: Grants, ctx: ToolContext) -> ModelSpec | Err:

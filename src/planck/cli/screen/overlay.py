@@ -21,7 +21,7 @@ class Behind(Protocol):
     def cover(self, overlay: "Overlay | None") -> None: ...
 
     def take(self, items: "Sequence[Stroke | Paste]") -> None:
-        """What was typed behind the key that left it."""
+        """Returns what was typed behind the key that left it."""
 
     def touch(self) -> None: ...
 

@@ -52,7 +52,7 @@ class Said(msgspec.Struct, frozen=True):
         return self.as_told().rest
 
     def cut(self) -> tuple[str, int]:
-        """As much of it as is shown, and how many lines that leaves out."""
+        """Returns as much of it as is shown, and how many lines that leaves out."""
         rows = self.markdown.replace("\r\n", "\n").split("\n")
         full = [at for at, row in enumerate(rows) if row.strip()]
         if len(full) <= SPOKEN + 1:

@@ -44,7 +44,7 @@ def summarise(result: RunResult) -> str:
 
 
 def say_evidence(evidence: Evidence) -> tuple[str, str]:
-    """What the log says of the tests, and its style; what is no good news begins with a mark."""
+    """Returns what the log says of the tests, and its style; what is no good news begins with a mark."""
     if not evidence.fresh:
         return "! the last test run was before the last edit", "yellow"
     when = " after the last edit" if evidence.edited else ""

@@ -34,11 +34,11 @@ class PoolDatabase:
         await self.roster.start()
 
     def archive(self, workspace: Path) -> Archive:
-        """All sessions of the database, whoever works on them."""
+        """Returns all sessions of the database, whoever works on them."""
         return PoolArchive(self._folder, workspace, self._all)
 
     def claimed(self, row: SessionRow, workspace: Path) -> Shelf:
-        """The one session that the roster gave to this node."""
+        """Returns the one session that the roster gave to this node."""
         return ClaimedLibrary(self._engine, self._folder, workspace, self._owner, row, self.roster)
 
     def fence(self) -> None:

@@ -39,7 +39,7 @@ def describe_folder(folder: Path, node: str) -> tuple[dict[str, Any], tuple[str,
 
 
 def name_label(node: str) -> str:
-    """The label that only this node has."""
+    """Returns the label that only this node has."""
     return f"node:{node}"
 
 

@@ -88,7 +88,7 @@ class Pool:
         return planck.find_output(session_id, call_id)
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
-        """What agents of a session did to files, wherever it runs."""
+        """Returns what agents of a session did to files, wherever it runs."""
         return self.archive.changes(id_or_name, selection, self._planck.redactor())
 
     def export_page(self, id_or_name: str) -> bytes:
@@ -185,7 +185,7 @@ class Pool:
             raise
 
     def _find_mode(self, asked: str | None, planck: Planck) -> Mode:
-        """The session's own, else the configured one; never more than this node allows."""
+        """Returns the session's own, else the configured one; never more than this node allows."""
         mode = Mode(asked) if asked else planck.config.permissions.mode
         return stricter(mode, self._terms.mode) if self._terms.mode else mode
 
