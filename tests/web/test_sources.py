@@ -9,7 +9,7 @@ import pytest
 WEB = Path(__file__).parents[2] / "src" / "planck" / "web"
 OURS = sorted(path for path in WEB.rglob("*.js") if "vendor" not in path.parts)
 COMPONENTS = [path for path in OURS if "i18n" not in path.parts]
-RAW, GZ = 240_000, 84_000
+RAW, GZ = 228_000, 79_500
 """Bytes of all files. The design's 150,000 and 50,000 are not reached; see docs/decisions."""
 
 FORBIDDEN = (

@@ -5,7 +5,7 @@ import {clock, get, newKey, patch, post, query, remove} from './api.js';
 import {Room, Store} from './store.js';
 import {Stream} from './stream.js';
 import {chooseLanguage, seen, t} from './words.js';
-import {Problem} from './parts/common.js';
+import {Problem, submitted} from './parts/common.js';
 import {isBusy} from './parts/status.js';
 import {ConnectionBar, Help, Toasts, Topbar} from './parts/topbar.js';
 import {ChangesView} from './views/changes.js';
@@ -15,7 +15,7 @@ import {SessionsView} from './views/sessions.js';
 import {SettingsView} from './views/settings.js';
 import {TeamView} from './views/team.js';
 
-const TABS = {team: 'team', conversation: 'conversation', changes: 'changes'};
+const TABS = ['team', 'conversation', 'changes'];
 const SCREENS = {sessions: SessionsView, inbox: InboxView, settings: SettingsView};
 
 export function readRoute(hash) {
@@ -23,7 +23,7 @@ export function readRoute(hash) {
   const [screen, id, tab, seq] = path.split('/').map((part) => decodeURIComponent(part));
   const params = Object.fromEntries(new URLSearchParams(rest));
   if (screen === 's' && /^[A-Za-z0-9_-]{1,64}$/.test(id || '')) {
-    return {screen: 'session', id, tab: TABS[tab] || 'team', seq: /^\d{1,15}$/.test(seq || '') ? Number(seq) : null, params};
+    return {screen: 'session', id, tab: TABS.includes(tab) ? tab : 'team', seq: /^\d{1,15}$/.test(seq || '') ? Number(seq) : null, params};
   }
   return {screen: Object.hasOwn(SCREENS, screen) ? screen : 'sessions', params};
 }
@@ -72,9 +72,10 @@ export function mountOffline(root, {events, session = {}}) {
 }
 
 function Offline({room, session, tab, choose, tick, words, facts}) {
+  const View = tab === 'team' ? TeamView : ConversationView;
   return html`<div class="app"><header class="topbar"><div class="where"><h1 class="session-name"><bdi>${seen(room.board.name || session.name || room.board.id)}</bdi></h1></div>
     <nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation'].map((one) => html`<button key=${one} aria-current=${tab === one ? 'page' : undefined} onClick=${() => choose(one)}>${t(`nav.${one}`)}</button>`)}</nav></header>
-    <main class="main">${tab === 'team' ? html`<${TeamView} room=${room} now=${Date.parse(room.board.updated)} act=${null} tick=${tick} words=${words} facts=${facts} />` : html`<${ConversationView} room=${room} now=${Date.parse(room.board.updated)} act=${null} words=${words} facts=${facts} />`}</main></div>`;
+    <main class="main"><${View} room=${room} now=${Date.parse(room.board.updated)} act=${null} tick=${tick} words=${words} facts=${facts} /></main></div>`;
 }
 
 class App extends Component {
@@ -100,9 +101,10 @@ function Screen({state, act}) {
     return html`<${View} state=${state} act=${act} />`;
   }
   const base = `#/s/${room.id}`;
-  if (route.tab === 'team') return html`<${TeamView} key=${room.id} room=${room} now=${now} act=${act} models=${state.models.items} base=${base} tick=${room.lanes} words=${room.words} facts=${room.facts} />`;
+  const given = {key: room.id, room, now, act, base, tick: room.lanes, words: room.words, facts: room.facts};
+  if (route.tab === 'team') return html`<${TeamView} ...${given} models=${state.models.items} />`;
   if (route.tab === 'changes') return html`<${ChangesView} key=${room.id} room=${room} act=${act} params=${route.params} />`;
-  return html`<${ConversationView} key=${room.id} room=${room} now=${now} act=${act} seq=${route.seq} agent=${route.params.agent || ''} base=${base} words=${room.words} facts=${room.facts} />`;
+  return html`<${ConversationView} ...${given} seq=${route.seq} agent=${route.params.agent || ''} />`;
 }
 
 // Where nobody is let in: how to come in.
@@ -110,7 +112,7 @@ function Door({state, act}) {
   if (state.access === 'checking') return html`<main class="door" aria-busy="true"><span class="hidden">${t('loading')}</span></main>`;
   return html`<main class="door"><h1>${t('door.title')}</h1>
     ${state.access === 'problem' ? html`<${Problem} problem=${state.problem} retry=${() => act.enter()} />` : html`<p>${t('door.words')}</p><p><code>planck serve --open</code></p>
-    <form class="row" onSubmit=${(event) => { event.preventDefault(); act.redeem(new FormData(event.target).get('code')); }}>
+    <form class="row" onSubmit=${submitted(({code}) => act.redeem(code))}>
       <label class="grow"><span class="hidden">${t('door.code')}</span><input name="code" autocomplete="off" placeholder=${t('door.code')} required maxlength="128" /></label><button class="primary">${t('door.enter')}</button></form>
     ${state.problem && html`<p class="error">${t('door.bad')}</p>`}`}</main>`;
 }
@@ -242,11 +244,14 @@ class Actions {
     });
   }
 
+  replace(row) {
+    const {sessions} = this.state;
+    this.store.set({sessions: {...sessions, items: sessions.items.map((one) => (one.id === row.id ? row : one))}});
+  }
+
   rename(id, name) {
     return this.attempt(async () => {
-      const row = await patch(`/sessions/${id}`, {name});
-      const {sessions} = this.state;
-      this.store.set({sessions: {...sessions, items: sessions.items.map((one) => (one.id === id ? row : one))}});
+      this.replace(await patch(`/sessions/${id}`, {name}));
     });
   }
 
@@ -317,14 +322,11 @@ class Actions {
     this.inboxStream = new Stream(() => '/inbox/events', {
       live: () => change({items: [], ready: true}),
       question: (one) => {
-        change({items: [...this.state.inbox.items.filter((old) => old.id !== one.id), one]});
+        change({items: [...this.others(one.id), one]});
         this.announce(one);
       },
-      settled: ({id}) => change({items: this.state.inbox.items.filter((one) => one.id !== id)}),
-      session: (row) => {
-        const {sessions} = this.state;
-        if (sessions.items.some((one) => one.id === row.id)) this.store.set({sessions: {...sessions, items: sessions.items.map((one) => (one.id === row.id ? row : one))}});
-      },
+      settled: ({id}) => change({items: this.others(id)}),
+      session: (row) => this.replace(row),
       asleep: () => {},
       state: (now) => {
         change({connection: now, lostSince: now === 'lost' ? this.state.inbox.lostSince || clock.now() : 0});
@@ -332,6 +334,8 @@ class Actions {
       },
     });
   }
+
+  others(id) { return this.state.inbox.items.filter((one) => one.id !== id); }
 
   async checkAccess() {
     try {
@@ -346,7 +350,7 @@ class Actions {
     if (this.announced.has(question.id)) return;
     this.announced.add(question.id);
     if (document.visibilityState === 'visible' || remembered('notify') !== 'on' || globalThis.Notification?.permission !== 'granted') return;
-    const note = new Notification(t('notify.title', {agent: seen(question.agent).slice(0, 80)}), {body: seen(question.text).slice(0, 200), tag: question.id});
+    const note = new Notification(t('inbox.asks', {agent: seen(question.agent).slice(0, 80)}), {body: seen(question.text).slice(0, 200), tag: question.id});
     note.onclick = () => {
       focus();
       location.hash = '#/inbox';
@@ -356,7 +360,7 @@ class Actions {
   answer(question, allow, options = {}) {
     return this.attempt(async () => {
       await post(`/approvals/${question.id}`, {digest: question.digest, allow, ...options}, {key: newKey()});
-      this.store.set({inbox: {...this.state.inbox, items: this.state.inbox.items.filter((one) => one.id !== question.id)}});
+      this.store.set({inbox: {...this.state.inbox, items: this.others(question.id)}});
       this.setTitle();
     });
   }
@@ -376,6 +380,11 @@ class Actions {
     } catch (problem) {
       this.store.set({[name]: {status: 'error', items: [], next: null, problem}});
     }
+  }
+
+  loadPlace() {
+    this.loadModels();
+    this.loadTeams();
   }
 
   loadModels() { return this.loadList('models', '/models'); }

@@ -8,7 +8,7 @@ const FILES = 100;
 const SUBJECTS = ['command', 'path', 'pattern', 'name', 'identifier', 'query', 'url'];
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens'];
 
-const noUsage = () => ({input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0});
+const noUsage = () => Object.fromEntries(TOKENS.map((name) => [name, 0]));
 
 export function emptyBoard() {
   return {
@@ -27,7 +27,7 @@ export function reduce(board, event) {
   const known = Object.hasOwn(FOLDS, event.type) ? FOLDS[event.type] : null;
   const data = known && read(known[0], event.data);
   if (!data) return next;
-  known[1](next, event, data);
+  known[1](next, event, data, findAgent(next, event.agent_id));
   next.state = findState(next);
   return next;
 }
@@ -55,7 +55,7 @@ const any = check(() => true, null);
 const nested = (fields, needed = false) => ({fields, fallback: needed ? REQUIRED : undefined, take: (value) => decode(fields, value)});
 
 function decode(fields, value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Wrong();
+  if (!isMap(value)) throw new Wrong();
   const found = {};
   for (const name in fields) {
     const field = fields[name];
@@ -204,13 +204,11 @@ const FOLDS = {
     if ((data.kind === 'ask' || data.kind === 'task') && data.from !== 'user') board.owed = [...board.owed, letter];
     else if (data.kind === 'response' && data.correlation_id) closeLetters(board, [data.correlation_id]);
   }],
-  delivery: [{ids: texts, state: text}, (board, event, data) => {
-    const row = findAgent(board, event.agent_id);
+  delivery: [{ids: texts, state: text}, (board, event, data, row) => {
     if (row) changeRow(board, row.id, {unread: row.unread.filter((letter) => !data.ids.includes(letter.id))});
     if (data.state !== 'delivered') closeLetters(board, data.ids);
   }],
-  wait: [{on: must, message_id: must, deadline: text, call_id: maybeText}, (board, event, data) => {
-    const row = findAgent(board, event.agent_id);
+  wait: [{on: must, message_id: must, deadline: text, call_id: maybeText}, (board, event, data, row) => {
     if (!row || row.opened_by === '' || row.stopping) return;
     const wait = {on: data.on, message_id: data.message_id, call_id: data.call_id || '', deadline: data.deadline, since: event.ts};
     changeRow(board, row.id, {waits: [...row.waits, wait]});
@@ -236,8 +234,7 @@ const FOLDS = {
       error: null, stopping: false,
     });
   }],
-  turn_end: [{status: text}, (board, event, data) => {
-    const row = findAgent(board, event.agent_id);
+  turn_end: [{status: text}, (board, event, data, row) => {
     if (!row) return;
     dropWaits(board, row.id);
     closeLetters(board, board.owed.filter((one) => one.id === row.opened_by && one.kind === 'ask').map((one) => one.id));
@@ -245,24 +242,21 @@ const FOLDS = {
       status: 'idle', since: event.ts, last_turn: data.status, opened_by: '', calls: [], stopping: false,
     });
   }],
-  assistant_message: [{message: nested({usage: nested(tokens)}, true)}, (board, event, data) => {
-    const row = findAgent(board, event.agent_id);
+  assistant_message: [{message: nested({usage: nested(tokens)}, true)}, (board, event, data, row) => {
     if (!row) return;
     const {usage} = data.message;
     const used = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens;
     changeRow(board, row.id, {steps: row.steps + 1, context: used || row.context, since: event.ts});
   }],
-  tool_start: [{id: must, name: text, args: any}, (board, event, data) => {
-    const row = findAgent(board, event.agent_id);
+  tool_start: [{id: must, name: text, args: any}, (board, event, data, row) => {
     if (!row) return;
     const plan = data.name === 'update_plan' ? readPlan(data.args) : [];
     const call = {id: data.id, name: data.name, subject: findSubject(data.args), since: event.ts, plan};
     changeRow(board, row.id, {status: 'executing_tools', since: event.ts, calls: [...row.calls, call]});
   }],
-  tool_end: [{id: must, name: text, ok: flag}, (board, event, data) => {
+  tool_end: [{id: must, name: text, ok: flag}, (board, event, data, row) => {
     count(board, {calls: 1, failed_calls: data.ok ? 0 : 1});
     board.questions = board.questions.filter((one) => !data.id || one.call_id !== data.id);
-    const row = findAgent(board, event.agent_id);
     const call = row && row.calls.find((one) => one.id === data.id);
     if (!call) return;
     const calls = row.calls.filter((one) => one.id !== data.id);
@@ -275,10 +269,9 @@ const FOLDS = {
     });
     board.owed = board.owed.filter((letter) => !over.includes(letter.id));
   }],
-  usage: [{usage: nested(tokens), cost_usd: maybeNumber}, (board, event, data) => {
+  usage: [{usage: nested(tokens), cost_usd: maybeNumber}, (board, event, data, row) => {
     const cost = data.cost_usd || 0;
     const unpriced = data.cost_usd === null ? 1 : 0;
-    const row = findAgent(board, event.agent_id);
     if (row) {
       changeRow(board, row.id, {
         usage: addUsage(row.usage, data.usage), cost_usd: row.cost_usd + cost, unpriced: row.unpriced + unpriced,
@@ -292,8 +285,7 @@ const FOLDS = {
     if (data.limit_usd !== null) board.budget = data;
   }],
   permission_request: [{id: must, call_id: text, tool: text, text, adds: text, reason: text, digest: text, deadline: text},
-    (board, event, data) => {
-      const row = findAgent(board, event.agent_id);
+    (board, event, data, row) => {
       count(board, {questions: 1});
       if (row && row.stopping) return;
       board.questions = [...board.questions, {
@@ -316,8 +308,7 @@ const FOLDS = {
     board.files = [...board.files.filter((one) => one !== before), file].slice(-FILES);
     count(board, {file_changes: 1});
   }],
-  compacted: [{tokens_after: whole(), window: whole()}, (board, event, data) => {
-    const row = findAgent(board, event.agent_id);
+  compacted: [{tokens_after: whole(), window: whole()}, (board, event, data, row) => {
     count(board, {compactions: 1});
     if (row) changeRow(board, row.id, {context: data.tokens_after, window: data.window || row.window});
   }],

@@ -51,12 +51,11 @@ export function money(value) {
 // Seconds and minutes look the same in both languages; whole seconds, as they are counted.
 export function span(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 90) return t('unit.s', {v: seconds});
-  if (seconds < 5400) return t('unit.min', {v: Math.floor(seconds / 60)});
-  return seconds < 172_800 ? t('unit.h', {v: Math.floor(seconds / 3600)}) : t('unit.d', {v: Math.floor(seconds / 86_400)});
+  const [size, unit] = seconds < 90 ? [1, 's'] : seconds < 5400 ? [60, 'min'] : seconds < 172_800 ? [3600, 'h'] : [86_400, 'd'];
+  return `${exact(Math.floor(seconds / size))} ${unit}`;
 }
 
-export const took = (ms) => (ms < 10_000 ? t('unit.s', {v: fine.format(ms / 1000)}) : span(ms));
+export const took = (ms) => (ms < 10_000 ? `${fine.format(ms / 1000)} s` : span(ms));
 export const time = (ts) => (ts ? clockTime.format(new Date(ts)) : '');
 export const moment = (ts) => (ts ? fullTime.format(new Date(ts)) : '');
 

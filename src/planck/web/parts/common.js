@@ -1,7 +1,7 @@
 // Small parts that every screen uses.
 
 import {Component, html, useEffect, useState} from '../vendor/preact.js';
-import {brief, known, moment, seen, span, t, time} from '../words.js';
+import {brief, exact, known, moment, seen, span, t, time} from '../words.js';
 import {STATES, describeAgent, hueOf, nameOf} from './status.js';
 
 // Draws again only when what it was given is something else.
@@ -27,6 +27,32 @@ export function Badge({board, id}) {
   return html`<span class=${`badge hue-${hueOf(board, id)}`} aria-hidden="true">${letter.toUpperCase()}</span>`;
 }
 
+export const Who = (given) => html`<${Badge} ...${given} /><${Name} ...${given} />`;
+export const Mark = ({is}) => html`<span class="mark" aria-hidden="true">${is}</span>`;
+export const Changed = ({added, removed}) => html`<span class="num changed"><span class="ok">+${exact(added)}</span> <span class="error">−${exact(removed)}</span></span>`;
+export const into = (set) => (event) => set(event.target.value);
+export const submitted = (work) => (event) => {
+  event.preventDefault();
+  return work(Object.fromEntries(new FormData(event.target)), event.target);
+};
+export const options = (values, say) => values.map((one) => html`<option key=${one} value=${one}>${say(one)}</option>`);
+
+// [whether something is under way, run it]
+export function useBusy() {
+  const [busy, setBusy] = useState(false);
+  return [busy, async (work) => {
+    setBusy(true);
+    try {
+      return await work();
+    } finally {
+      setBusy(false);
+    }
+  }];
+}
+
+// In the place of what is `of` a status: that it comes, or why it does not.
+export const Pending = ({of, lines = 6, retry}) => html`<div class="pad">${of.status === 'loading' ? html`<${Skeleton} lines=${lines} />` : html`<${Problem} problem=${of.problem} retry=${retry} />`}</div>`;
+
 export function Elapsed({since, now}) {
   const ms = now - Date.parse(since);
   return Number.isFinite(ms) ? html`<span class="num" title=${moment(since)}>${span(ms)}</span>` : null;
@@ -36,13 +62,13 @@ export function AgentState({board, row, now, timed = true}) {
   const state = describeAgent(board, row);
   const counted = timed && ['work', 'tool', 'waits', 'asks'].includes(state.kind);
   return html`<span class=${`state ${state.kind}`} title=${seen(state.word)}>
-    <span class="mark" aria-hidden="true">${state.mark}</span> <span class="word">${state.word}</span>
+    <${Mark} is=${state.mark} /> <span class="word">${state.word}</span>
     ${counted && html` <${Elapsed} since=${state.since} now=${now} />`}
   </span>`;
 }
 
 export const SessionState = ({state}) => html`<span class=${`state s-${state || 'unknown'}`}>
-  <span class="mark" aria-hidden="true">${STATES[state] || '?'}</span> <span class="word">${known('session', state || 'unknown')}</span></span>`;
+  <${Mark} is=${STATES[state] || '?'} /> <span class="word">${known('session', state || 'unknown')}</span></span>`;
 
 export const Time = ({ts}) => html`<time class="num muted" datetime=${seen(ts)} title=${moment(ts)}>${time(ts)}</time>`;
 
@@ -62,7 +88,7 @@ export const Empty = ({words, children}) => html`<div class="empty"><p>${words}<
 export function Problem({problem, retry, children}) {
   const kind = problem?.kind || 'internal_error';
   const words = kind === 'network' && !problem.message ? t('error.network') : seen(problem?.message || String(problem));
-  return html`<div class="problem" role="alert"><span class="mark" aria-hidden="true">✗</span>
+  return html`<div class="problem" role="alert"><${Mark} is="✗" />
     <div><p><strong class="code">${seen(kind)}</strong> ${words}</p>
     <div class="row">${retry && html`<button onClick=${retry}>${t('retry')}</button>`}${children}</div></div></div>`;
 }

@@ -2,6 +2,7 @@
 
 import {html, useRef, useState} from '../vendor/preact.js';
 import {brief, t} from '../words.js';
+import {into, submitted} from './common.js';
 
 export function Composer({busy, agents, to, choose, send}) {
   const [text, setText] = useState('');
@@ -30,10 +31,10 @@ export function Composer({busy, agents, to, choose, send}) {
     style.height = 'auto';
     style.height = `${Math.min(event.target.scrollHeight + 2, 200)}px`;
   };
-  return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); submit(false); }}>
+  return html`<form class="composer" onSubmit=${submitted(() => submit(false))}>
     <label class="hidden" for="composer">${t('composer.label')}</label>
     <textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} title=${t('composer.hint')} placeholder=${busy ? t('composer.busy') : t('composer.idle')}></textarea>
-    <label><span class="hidden">${t('composer.to')}</span><select value=${to} onChange=${(event) => choose(event.target.value)}>
+    <label><span class="hidden">${t('composer.to')}</span><select value=${to} onChange=${into(choose)}>
       <option value="">${t('composer.everyone')}</option>${agents.map((row) => html`<option key=${row.id} value=${row.id}>${brief(row.name, 24)}</option>`)}</select></label>
     ${busy && !to && html`<button type="button" disabled=${sending || !text.trim()} onClick=${() => submit(true)}>${t('composer.queue')}</button>`}
     <button class="primary" disabled=${sending || !text.trim()}>${busy && !to ? t('composer.steer') : t('composer.send')}</button></form>`;

@@ -71,7 +71,7 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
     <div class="lanes-foot muted"><span class="lanes-told" aria-hidden="true">${told || t('lanes.hint')}</span>
       <span class="legend" aria-hidden="true">
         <span class="key work"></span>${t('lanes.model')} <span class="key tool"></span>${t('lanes.tool')}
-        <span class="key waits"></span>${t('lanes.wait')} <span class="key asks"></span>${t('lanes.asks')}
+        <span class="key waits"></span>${t('lanes.wait')} <span class="key asks"></span>${t('state.asks')}
         ${['ask', 'task', 'response'].map((kind) => html`<svg class=${`arrow ${kind}`} width="24" height="8" key=${kind}><path d="M0 4H23" /></svg>${t(`mail.${kind}`)} `)}
       </span></div>
     <${Words} board=${board} rows=${rows} now=${now} arrows=${drawing.arrows} />
@@ -81,7 +81,7 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
 // The same in words, for those who do not see the drawing.
 function Words({board, rows, now, arrows}) {
   return html`<div class="hidden"><table><caption>${t('lanes.table')}</caption>
-    <thead><tr><th scope="col">${t('agent')}</th><th scope="col">${t('state')}</th><th scope="col">${t('since')}</th></tr></thead>
+    <thead><tr><th scope="col">${t('changes.by.agent')}</th><th scope="col">${t('state')}</th><th scope="col">${t('since')}</th></tr></thead>
     <tbody>${rows.map((row) => {
       const state = describeAgent(board, row);
       return html`<tr key=${row.id}><th scope="row">${seen(row.name)}</th><td>${state.word}</td><td>${span(now - Date.parse(state.since))}</td></tr>`;

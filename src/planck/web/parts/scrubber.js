@@ -2,6 +2,7 @@
 
 import {html, useEffect, useRef, useState} from '../vendor/preact.js';
 import {exact, t, time} from '../words.js';
+import {Mark} from './common.js';
 
 const PLAY_MS = 120;
 
@@ -37,6 +38,6 @@ export function Scrubber({head, at, ts, show, live}) {
     <input type="range" min="1" max=${Math.max(1, head)} value=${shown} aria-label=${t('replay.place')} aria-valuetext=${t('replay.at', {seq: shown, head})} onInput=${(event) => go(Number(event.target.value))} />
     <span class="num scrub-at" title=${t('replay.at', {seq: shown, head})}>${exact(shown)} / ${exact(head)} <span class="muted">${time(ts)}</span></span>
     <button class=${`live${live ? ' on' : ''}`} aria-pressed=${live} onClick=${() => { setPlaying(false); show(null); }}>
-      <span class="mark" aria-hidden="true">${live ? '●' : '○'}</span> ${t('replay.live')}</button>
+      <${Mark} is=${live ? '●' : '○'} /> ${t('replay.live')}</button>
   </div>`;
 }

@@ -2,9 +2,10 @@
 
 import {html, useEffect, useRef} from '../vendor/preact.js';
 import {brief, exact, known, money, seen, span, t} from '../words.js';
-import {SessionState} from './common.js';
+import {SessionState, into, options} from './common.js';
 
 const TABS = ['team', 'conversation', 'changes'];
+const ICONS = {sessions: 'M2 4h12M2 8h12M2 12h8', inbox: 'M2 9l2-6h8l2 6v4H2zM2 9h4l1 2h2l1-2h4', settings: 'M2 5h6M12 5h2M2 11h2M8 11h6M10 3v4M6 9v4'};
 const MODES = ['read-only', 'plan', 'ask', 'workspace', 'full'];
 
 export function Topbar({state, act}) {
@@ -22,20 +23,22 @@ export function Topbar({state, act}) {
     ${open && html`<${Budget} board=${board} />`}
     ${open && (board.state === 'running' || board.state === 'waiting') && html`<button class="stop" onClick=${() => act.interrupt('')}>${t('stop')}</button>`}
     <nav class="global" aria-label=${t('nav.label')}>
-      <a href="#/sessions" aria-current=${route.screen === 'sessions' ? 'page' : undefined}><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M2 4h12M2 8h12M2 12h8" /></svg><span class="label">${t('nav.sessions')}</span></a>
-      <a class=${inbox.items.length ? 'has-mail' : ''} href="#/inbox" aria-current=${route.screen === 'inbox' ? 'page' : undefined}><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M2 9l2-6h8l2 6v4H2zM2 9h4l1 2h2l1-2h4" /></svg><span class="label">${t('nav.inbox')}</span>${inbox.items.length > 0 && html`<span class="pill num" aria-label=${t('inbox.count', {n: inbox.items.length})}>${exact(inbox.items.length)}</span>`}</a>
-      <a href="#/settings" aria-current=${route.screen === 'settings' ? 'page' : undefined}><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M2 5h6M12 5h2M2 11h2M8 11h6M10 3v4M6 9v4" /></svg><span class="label">${t('nav.settings')}</span></a>
+      ${Object.entries(ICONS).map(([name, path]) => {
+        const n = name === 'inbox' && inbox.items.length;
+        return html`<a key=${name} class=${n ? 'has-mail' : ''} href=${`#/${name}`} aria-current=${route.screen === name ? 'page' : undefined}><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d=${path} /></svg>
+          <span class="label">${t(`nav.${name}`)}</span>${n > 0 && html`<span class="pill num" aria-label=${t('inbox.count', {n})}>${exact(n)}</span>`}</a>`;
+      })}
     </nav>
   </header>`;
 }
 
 function Mode({board, act}) {
-  return html`<label class="mode"><span class="hidden">${t('mode.label')}</span><select value=${board.mode} title=${t('mode.label')} onChange=${(event) => act.changeMode(event.target.value)}>
-    ${[...new Set([board.mode, ...MODES])].filter(Boolean).map((mode) => html`<option key=${mode} value=${mode}>${known('mode', mode)}</option>`)}</select></label>`;
+  return html`<label class="mode"><span class="hidden">${t('mode.label')}</span><select value=${board.mode} title=${t('mode.label')} onChange=${into((mode) => act.changeMode(mode))}>
+    ${options([...new Set([board.mode, ...MODES])].filter(Boolean), (mode) => known('mode', mode))}</select></label>`;
 }
 
 function Budget({board}) {
-  const cost = board.unpriced ? t('cost.atLeast', {cost: money(board.cost_usd)}) : money(board.cost_usd);
+  const cost = `${board.unpriced ? '≥ ' : ''}${money(board.cost_usd)}`;
   const {budget} = board;
   if (!budget || !budget.limit_usd) return html`<span class="budget num" title=${t('cost.whole')}>${cost}</span>`;
   const spent = budget.spent_usd || 0;
@@ -57,7 +60,8 @@ export function Toasts({items, dismiss}) {
     <span><strong class="code">${seen(one.title)}</strong> ${seen(one.words)}</span><button class="icon" aria-label=${t('close')} onClick=${() => dismiss(one.id)}>×</button></div>`)}</div>`;
 }
 
-const KEYS = [['?', 'help'], ['t', 'team'], ['c', 'conversation'], ['d', 'changes'], ['i', 'inbox'], ['s', 'sessions'], ['/', 'find'], ['m', 'compose'], ['Shift X', 'stop'], ['← →', 'pan'], ['+ −', 'zoom'], ['↑ ↓', 'rows'], ['Esc', 'close']];
+const KEYS = [['?', 'keys.help'], ['t', 'nav.team'], ['c', 'nav.conversation'], ['d', 'nav.changes'], ['i', 'nav.inbox'], ['s', 'nav.sessions'],
+  ['/', 'keys.find'], ['m', 'keys.compose'], ['Shift X', 'keys.stop'], ['← →', 'keys.pan'], ['+ −', 'keys.zoom'], ['↑ ↓', 'keys.rows'], ['Esc', 'keys.close']];
 
 export function Help({close}) {
   const box = useRef(null);
@@ -66,5 +70,5 @@ export function Help({close}) {
   }, []);
   return html`<dialog class="help" ref=${box} onClose=${close} aria-labelledby="help-title"><header class="row"><h2 id="help-title" class="grow">${t('help.title')}</h2>
     <button class="icon" onClick=${close} aria-label=${t('close')}>×</button></header>
-    <dl class="keys">${KEYS.map(([key, word]) => html`<dt key=${word}><kbd>${key}</kbd></dt><dd>${t(`keys.${word}`)}</dd>`)}</dl></dialog>`;
+    <dl class="keys">${KEYS.map(([key, word]) => html`<dt key=${word}><kbd>${key}</kbd></dt><dd>${t(word)}</dd>`)}</dl></dialog>`;
 }

@@ -2,15 +2,11 @@
 
 import {html, useEffect, useMemo, useState} from '../vendor/preact.js';
 import {get, newKey, post} from '../api.js';
-import {brief, exact, seen, t} from '../words.js';
+import {brief, seen, t} from '../words.js';
 import {Diff, readDiff} from '../diff.js';
-import {Badge, Empty, Problem, Skeleton, moveFocus} from '../parts/common.js';
+import {Badge, Changed, Empty, Pending, moveFocus, useBusy} from '../parts/common.js';
 
 const GROUPS = ['agent', 'turn', 'call'];
-
-function groupOf(by, item) {
-  return by === 'agent' ? item.agent : by === 'turn' ? item.turn : item.call_id;
-}
 
 export function ChangesView({room, act, params}) {
   const [list, setList] = useState({status: 'loading', items: []});
@@ -31,14 +27,13 @@ export function ChangesView({room, act, params}) {
   const groups = useMemo(() => {
     const made = new Map();
     for (const item of list.items) {
-      const key = groupOf(by, item);
+      const key = item[by === 'call' ? 'call_id' : by];
       if (!made.has(key)) made.set(key, []);
       made.get(key).push(item);
     }
     return [...made];
   }, [list, by]);
-  if (list.status === 'loading') return html`<div class="pad"><${Skeleton} lines=${6} /></div>`;
-  if (list.status === 'error') return html`<div class="pad"><${Problem} problem=${list.problem} retry=${load} /></div>`;
+  if (list.status !== 'ready') return html`<${Pending} of=${list} retry=${load} />`;
   if (!list.items.length) return html`<${Empty} words=${t('changes.empty')}><a class="button" href=${`#/s/${room.id}/conversation`}>${t('nav.conversation')}</a></${Empty}>`;
   const at = groups.find(([key]) => key === chosen) || groups.filter(([key]) => key !== 'user').pop() || groups[0];
   const [key, items] = at;
@@ -50,7 +45,7 @@ export function ChangesView({room, act, params}) {
     <div onKeyDown=${moveFocus}>${groups.map(([value, all], index) => html`<div class="change-group" key=${value}><button class=${`change-head${value === key ? ' on' : ''}`} data-stop tabindex=${value === key ? 0 : -1} aria-pressed=${value === key} onClick=${() => { setChosen(value); setFile(null); }}>
       ${by === 'agent' && html`<${Badge} board=${room.board} id=${ids.get(value) || 'user'} />`}<bdi class="grow strong">${title(value, all[0])}</bdi><span class="muted num">${t('changes.files', {n: new Set(all.map((one) => one.path)).size})}</span></button>
       ${value === key && html`<ul class="plain">${all.map((item) => html`<li key=${`${item.call_id}/${item.path}`}><button class=${`change-file${item === shown ? ' on' : ''}`} data-stop tabindex="-1" aria-pressed=${item === shown} onClick=${() => setFile(`${item.call_id}/${item.path}`)}>
-        <span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 34)}</span>${item.undone && html`<span class="muted">${t('changes.undone')}</span>`}${item.undoes.length > 0 && html`<span class="muted">${t('changes.undo')}</span>`}<span class="num changed"><span class="plus">+${exact(item.added)}</span> <span class="minus">−${exact(item.removed)}</span></span></button></li>`)}</ul>`}</div>`)}</div></section>
+        <span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 34)}</span>${item.undone && html`<span class="muted">${t('changes.undone')}</span>`}${item.undoes.length > 0 && html`<span class="muted">${t('changes.undo')}</span>`}<${Changed} ...${item} /></button></li>`)}</ul>`}</div>`)}</div></section>
     <section class="changes-diff" aria-label=${seen(shown.path)}><header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${brief(shown.agent === 'user' ? t('you') : shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})}</span></header>
       ${shown.diff ? html`<${Diff} key=${`${shown.call_id}/${shown.path}`} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.noDiff')}</p>`}
       <${Undo} key=${`${by}/${key}`} room=${room} act=${act} selection=${{[by]: key}} what=${title(key, items[0])} done=${done} setDone=${setDone} reload=${load} usable=${!(by === 'agent' && key === 'user')} /></section></div>`;
@@ -58,21 +53,14 @@ export function ChangesView({room, act, params}) {
 
 function Undo({room, act, selection, what, done, setDone, reload, usable}) {
   const [plan, setPlan] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const look = async () => {
-    setBusy(true);
-    await act.attempt(async () => setPlan(await post(`/sessions/${room.id}/undo/plan`, {selection})));
-    setBusy(false);
-  };
-  const take = async () => {
-    setBusy(true);
-    await act.attempt(async () => {
-      setDone(await post(`/sessions/${room.id}/undo`, {plan_id: plan.plan_id}, {key: newKey()}));
-      setPlan(null);
-      await reload();
-    });
-    setBusy(false);
-  };
+  const [busy, run] = useBusy();
+  const attempt = (work) => () => run(() => act.attempt(work));
+  const look = attempt(async () => setPlan(await post(`/sessions/${room.id}/undo/plan`, {selection})));
+  const take = attempt(async () => {
+    setDone(await post(`/sessions/${room.id}/undo`, {plan_id: plan.plan_id}, {key: newKey()}));
+    setPlan(null);
+    await reload();
+  });
   const rows = plan?.diff ? readDiff(plan.diff) : [];
   const count = rows.filter((row) => row.kind === 'file' && row.text.startsWith('+++')).length;
   return html`<div class="undo">${done && html`<p class="ok-box" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${room.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}

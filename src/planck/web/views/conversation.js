@@ -4,7 +4,7 @@ import {html, useEffect, useLayoutEffect, useMemo, useRef, useState} from '../ve
 import {diffTexts, countRows, Diff} from '../diff.js';
 import {Markdown} from '../markdown.js';
 import {brief, exact, known, money, plain, seen, short, t, took} from '../words.js';
-import {Badge, Empty, Folded, Name, Problem, Skeleton, Time, memo} from '../parts/common.js';
+import {Badge, Changed, Empty, Folded, Mark, Name, Pending, Time, Who, into, memo, submitted} from '../parts/common.js';
 import {Composer} from '../parts/composer.js';
 import {isBusy, nameOf} from '../parts/status.js';
 
@@ -20,16 +20,15 @@ export function ConversationView({room, now, act, seq = null, agent = '', base =
   const [find, setFind] = useState('');
   const [to, setTo] = useState(agent);
   useEffect(() => { if (agent) { setOnly(agent); setTo(agent); } }, [agent]);
-  if (room.status === 'loading') return html`<div class="pad"><${Skeleton} lines=${8} /></div>`;
-  if (room.status === 'error') return html`<div class="pad"><${Problem} problem=${room.problem} retry=${act && (() => act.reopen())} /></div>`;
+  if (room.status !== 'ready') return html`<${Pending} of=${room} retry=${act && (() => act.reopen())} />`;
   const {board} = room;
   const busy = board.agents.some(isBusy);
   const chips = board.agents.filter((row) => row.status !== 'ended' || only === row.id);
   return html`<div class="conversation">
     <div class="filters"><div class="chips" role="group" aria-label=${t('conv.filter')}>
       <button class="chip" aria-pressed=${!only} onClick=${() => setOnly('')}>${t('conv.all')}</button>
-      ${chips.map((row) => html`<button class="chip" key=${row.id} aria-pressed=${only === row.id} onClick=${() => setOnly(only === row.id ? '' : row.id)}><${Badge} board=${board} id=${row.id} /><${Name} board=${board} id=${row.id} length=${18} /></button>`)}</div>
-      <input id="find" type="search" value=${find} placeholder=${t('conv.find')} aria-label=${t('conv.find')} onInput=${(event) => setFind(event.target.value)} /></div>
+      ${chips.map((row) => html`<button class="chip" key=${row.id} aria-pressed=${only === row.id} onClick=${() => setOnly(only === row.id ? '' : row.id)}><${Who} board=${board} id=${row.id} length=${18} /></button>`)}</div>
+      <input id="find" type="search" value=${find} placeholder=${t('conv.find')} aria-label=${t('conv.find')} onInput=${into(setFind)} /></div>
     <${Thread} room=${room} board=${board} facts=${facts} words=${words} only=${only} find=${find} seq=${seq} act=${act} />
     ${act && html`<${Composer} busy=${busy} agents=${board.agents.filter((row) => row.status !== 'ended')} to=${to} choose=${setTo} send=${(text, options) => act.prompt(text, options)} />`}
   </div>`;
@@ -146,42 +145,38 @@ Block.prototype.shouldComponentUpdate = function changed(next) {
   return next.block !== props.block || next.live !== props.live || next.board !== props.board || next.act !== props.act;
 };
 
-const gone = (block) => (block.gone ? ' gone' : '');
+const Entry = ({block, kind, children}) => html`<article class=${`block ${kind}${block.gone ? ' gone' : ''}`} data-seq=${block.seq}>${children}</article>`;
 
 function Prompt({block, board, act, room}) {
   const [editing, setEditing] = useState(false);
   const [text, setText] = useState(block.text);
   const to = board.agents[0]?.id !== block.to;
-  const save = async (event) => {
-    event.preventDefault();
-    if (await act.goOnFrom(block.seq, text)) return;
-    setEditing(false);
-  };
-  return html`<article class=${`block prompt${gone(block)}`} data-seq=${block.seq}><span class="badge you" aria-hidden="true">${t('you.letter')}</span><div class="block-body">
+  const save = submitted(async () => { if (!await act.goOnFrom(block.seq, text)) setEditing(false); });
+  return html`<${Entry} block=${block} kind="prompt"><span class="badge you" aria-hidden="true">${t('you.letter')}</span><div class="block-body">
     <header class="block-head"><span class="name">${t('you')}</span>${to && html`<span class="muted" aria-hidden="true">→</span><${Name} board=${board} id=${block.to} />`}<${Time} ts=${block.ts} />
       ${act && !block.gone && html`<span class="block-acts"><button class="link" onClick=${() => act.fork(room.id, block.seq)}>${t('fork')}</button>${!to && html`<button class="link" aria-expanded=${editing} onClick=${() => setEditing(!editing)}>${t('conv.edit')}</button>`}</span>`}</header>
-    ${editing ? html`<form class="edit" onSubmit=${save}><label class="hidden" for=${`edit-${block.seq}`}>${t('conv.edit')}</label><textarea id=${`edit-${block.seq}`} rows="4" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+    ${editing ? html`<form class="edit" onSubmit=${save}><label class="hidden" for=${`edit-${block.seq}`}>${t('conv.edit')}</label><textarea id=${`edit-${block.seq}`} rows="4" value=${text} onInput=${into(setText)}></textarea>
       <p class="muted">${t('conv.editHint')}</p><div class="row end"><button type="button" onClick=${() => setEditing(false)}>${t('cancel')}</button><button class="primary" disabled=${!text.trim()}>${t('conv.goOn')}</button></div></form>`
-      : html`<div class="prose pre">${seen(block.text)}</div>`}${block.images > 0 && html`<p class="muted">${t('conv.images', {n: block.images})}</p>`}</div></article>`;
+      : html`<div class="prose pre">${seen(block.text)}</div>`}${block.images > 0 && html`<p class="muted">${t('conv.images', {n: block.images})}</p>`}</div></${Entry}>`;
 }
 
 // What the runtime, or a hook, said in the user's place.
 function Told({block, board}) {
-  return html`<article class=${`block note${gone(block)}`} data-seq=${block.seq}><span class="mark" aria-hidden="true">·</span><span>${t('note.told', {name: brief(nameOf(board, block.to), 30)})} ${brief(block.text, 400)} <${Time} ts=${block.ts} /></span></article>`;
+  return html`<${Entry} block=${block} kind="note"><${Mark} is="·" /><span>${t('note.told', {name: brief(nameOf(board, block.to), 30)})} ${brief(block.text, 400)} <${Time} ts=${block.ts} /></span></${Entry}>`;
 }
 
 function Mail({block, board}) {
   const long = block.text.length > 600;
-  return html`<article class=${`block mail${gone(block)}`} data-seq=${block.seq}><${Badge} board=${board} id=${block.from} /><div class="block-body">
-    <header class="block-head"><${Name} board=${board} id=${block.from} /><span class=${`mail-kind ${block.mail}`}>${known('mail', block.mail)} <span aria-hidden="true">→</span></span><${Badge} board=${board} id=${block.to} /><${Name} board=${board} id=${block.to} /><${Time} ts=${block.ts} /></header>
-    ${long ? html`<details><summary>${brief(block.text, 200)}</summary><${Markdown} text=${block.text} /></details>` : html`<${Markdown} text=${block.text} />`}</div></article>`;
+  return html`<${Entry} block=${block} kind="mail"><${Badge} board=${board} id=${block.from} /><div class="block-body">
+    <header class="block-head"><${Name} board=${board} id=${block.from} /><span class=${`mail-kind ${block.mail}`}>${known('mail', block.mail)} <span aria-hidden="true">→</span></span><${Who} board=${board} id=${block.to} /><${Time} ts=${block.ts} /></header>
+    ${long ? html`<details><summary>${brief(block.text, 200)}</summary><${Markdown} text=${block.text} /></details>` : html`<${Markdown} text=${block.text} />`}</div></${Entry}>`;
 }
 
 function Said({block, board}) {
-  return html`<article class=${`block said${gone(block)}`} data-seq=${block.seq}><${Badge} board=${board} id=${block.agent} /><div class="block-body">
+  return html`<${Entry} block=${block} kind="said"><${Badge} board=${board} id=${block.agent} /><div class="block-body">
     <header class="block-head"><${Name} board=${board} id=${block.agent} /><${Time} ts=${block.ts} /></header>
     ${block.thinking && html`<details class="thought"><summary>${t('conv.thinking')}</summary><div class="thinking pre">${seen(block.thinking)}</div></details>`}
-    ${block.text && html`<${Markdown} text=${block.text} />`}</div></article>`;
+    ${block.text && html`<${Markdown} text=${block.text} />`}</div></${Entry}>`;
 }
 
 function findDiff({name, args}) {
@@ -200,23 +195,23 @@ function Call({block, board, act, live}) {
   const quiet = end?.ok && (rows || TEAM_TOOLS.has(block.name) || block.name === 'update_plan');
   const waiting = asked && !asked.decision && !end;
   const facts = [end && end.ms >= 100 && took(end.ms), end && end.exit !== null && end.exit !== 0 && t('call.exit', {code: end.exit}), end?.error].filter(Boolean);
-  return html`<article class=${`block call${gone(block)}${end && !end.ok ? ' bad' : ''}${!end ? ' open' : ''}`} data-seq=${block.seq}><div class="block-body">
-    <header class="call-head"><span class=${`mark ${!end ? '' : end.ok ? 'ok' : 'error'}`}><span aria-hidden="true">${mark}</span><span class="hidden">${!end ? t('call.runs') : end.ok ? t('call.ok') : t('call.failed')}</span></span>
+  return html`<${Entry} block=${block} kind=${`call${end && !end.ok ? ' bad' : ''}`}><div class="block-body">
+    <header class="call-head"><span class=${`mark ${!end ? '' : end.ok ? 'ok' : 'error'}`}><span aria-hidden="true">${mark}</span><span class="hidden">${!end ? t('call.runs') : end.ok ? t('step.completed') : t('state.failed')}</span></span>
       <span class="call-who"><${Name} board=${board} id=${block.agent} length=${18} /></span> <span class="code strong">${brief(block.name, 40)}</span> <span class="code call-subject" title=${seen(block.subject)}>${brief(block.subject, 100)}</span>
-      ${counted && html`<span class="num changed"><span class="plus">+${exact(counted.added)}</span> <span class="minus">−${exact(counted.removed)}</span></span>`}
+      ${counted && html`<${Changed} ...${counted} />`}
       ${facts.map((one) => html`<span class="muted num" key=${one}>${seen(one)}</span>`)}${asked?.decision && html`<span class="muted">${known('decision', `${asked.decision}`)}${asked.scope ? ` (${known('scope', asked.scope)})` : ''}</span>`}
       ${waiting && html`<span class="state asks"><span aria-hidden="true">▲</span> ${t('state.asks')}</span>${act && html`<a class="button ask" href="#/inbox">${t('answer')}</a>`}`}</header>
     ${rows && html`<details><summary>${t('diff')}</summary><${Diff} rows=${rows} /></details>`}
     ${block.name === 'bash' && block.subject.length > 100 && html`<details><summary>${t('call.command')}</summary><pre class="output" tabindex="0">${seen(block.args?.command || '')}</pre></details>`}
     ${output && !quiet && (end?.ok && READERS.has(block.name) ? html`<details><summary>${t('call.outputShort')}</summary><${Folded} text=${output} lines=${12} tail=${false} label=${t('call.output')} /></details>` : html`<${Folded} text=${output} label=${t('call.output')} />`)}
-    ${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div></article>`;
+    ${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div></${Entry}>`;
 }
 
 function End({block, board}) {
   const bad = block.status !== 'completed';
   const {began} = block;
   const parts = [known('turn', block.status), began && t('conv.steps', {n: began.steps}), began && t('tokens', {n: short(began.tokens)}), began && began.cost !== null && money(began.cost), began && took(Date.parse(block.ts) - Date.parse(began.ts))].filter(Boolean);
-  return html`<article class=${`block turn-end${bad ? ' bad' : ''}${gone(block)}`} data-seq=${block.seq}><span class="rule" aria-hidden="true"></span><span class="end-words num">${bad && html`<span aria-hidden="true">✗ </span>`}${bad && `${brief(nameOf(board, block.agent), 24)} · `}${parts.join(' · ')}</span><span class="rule" aria-hidden="true"></span></article>`;
+  return html`<${Entry} block=${block} kind=${`turn-end${bad ? ' bad' : ''}`}><span class="rule" aria-hidden="true"></span><span class="end-words num">${bad && html`<span aria-hidden="true">✗ </span>`}${bad && `${brief(nameOf(board, block.agent), 24)} · `}${parts.join(' · ')}</span><span class="rule" aria-hidden="true"></span></${Entry}>`;
 }
 
 function Note({block, board}) {
@@ -235,8 +230,8 @@ function Note({block, board}) {
     renamed: () => t('note.renamed', {name: text(data.name)}),
     error: () => `${text(data.kind)}: ${text(data.message)}`,
     control: () => t(data.action === 'halt' ? 'note.halted' : data.action === 'destroy' ? 'note.destroyed' : 'note.interrupted', {name: brief(nameOf(board, data.target), 30)}),
-    permission_decision: () => t('note.decision', {tool: text(data.tool), decision: known('decision', text(data.decision)), reason: text(data.reason)}),
+    permission_decision: () => `${text(data.tool)}: ${known('decision', text(data.decision))}, ${text(data.reason)}`,
     checked: () => t('note.checked', {status: text(data.status ?? String(data.ok ?? ''))}),
   }[block.type]();
-  return html`<article class=${`block note${block.type === 'error' ? ' bad' : ''}${gone(block)}`} data-seq=${block.seq}><span class="mark" aria-hidden="true">${block.type === 'error' ? '✗' : '·'}</span><span>${words} <${Time} ts=${block.ts} /></span></article>`;
+  return html`<${Entry} block=${block} kind=${`note${block.type === 'error' ? ' bad' : ''}`}><${Mark} is=${block.type === 'error' ? '✗' : '·'} /><span>${words} <${Time} ts=${block.ts} /></span></${Entry}>`;
 }

@@ -3,7 +3,7 @@
 import {html, useState} from '../vendor/preact.js';
 import {brief, plain, seen, span, t} from '../words.js';
 import {readDiff, Diff} from '../diff.js';
-import {Empty, Skeleton} from '../parts/common.js';
+import {Empty, Field, Mark, Skeleton, into, useBusy} from '../parts/common.js';
 
 export function InboxView({state, act}) {
   const {inbox, now} = state;
@@ -15,21 +15,17 @@ export function InboxView({state, act}) {
 }
 
 function Question({one, now, act, session}) {
-  const [busy, setBusy] = useState(false);
+  const [busy, run] = useBusy();
   const [problem, setProblem] = useState(null);
   const [reason, setReason] = useState('');
   const [wide, setWide] = useState(false);
-  const answer = async (allow, options) => {
-    setBusy(true);
-    setProblem(await act.answer(one, allow, options));
-    setBusy(false);
-  };
+  const answer = (allow, given) => run(async () => setProblem(await act.answer(one, allow, given)));
   const left = Date.parse(one.deadline) - now;
   const isDiff = /^@@ /m.test(one.preview);
   const rule = wide && one.wider ? one.wider : one.rule;
   const chosen = wide && one.wider ? {rule: one.wider} : {};
   return html`<article class="question" aria-label=${t('inbox.of', {agent: seen(one.agent)})}>
-    <header><span class="mark" aria-hidden="true">▲</span><h3 class="grow">${t('inbox.asks', {agent: brief(one.agent, 60)})}</h3><a href=${`#/s/${one.session_id}/team`}><bdi>${brief(session?.name || one.session_id, 20)}</bdi></a></header>
+    <header><${Mark} is="▲" /><h3 class="grow">${t('inbox.asks', {agent: brief(one.agent, 60)})}</h3><a href=${`#/s/${one.session_id}/team`}><bdi>${brief(session?.name || one.session_id, 20)}</bdi></a></header>
     <p class="question-tool"><span class="strong code">${seen(one.tool)}</span></p>
     <pre class="question-text" tabindex="0" aria-label=${t('inbox.call')}>${seen(one.text)}</pre>
     ${isDiff && html`<${Diff} rows=${readDiff(plain(one.preview).replace(/^[^]*?(?=^(?:---|@@) )/m, ''))} />`}
@@ -45,6 +41,6 @@ function Question({one, now, act, session}) {
         <div class="answers"><button class="big" disabled=${busy} onClick=${() => answer(true, {scope: 'session', ...chosen})}>${t('allowSession')}</button>
         <button class="big" disabled=${busy} onClick=${() => answer(true, {scope: 'rule', ...chosen})}>${t('allowAlways')}</button></div>
         ${one.place && html`<p class="muted">${t('inbox.place', {place: seen(one.place)})}</p>`}` : html`<p class="muted">${t('inbox.noRule')}</p>`}
-      <label class="field"><span class="label">${t('inbox.reason')}</span><textarea rows="2" value=${reason} maxlength="10000" onInput=${(event) => setReason(event.target.value)}></textarea></label>
+      <${Field} label=${t('inbox.reason')}><textarea rows="2" value=${reason} maxlength="10000" onInput=${into(setReason)}></textarea></${Field}>
       <button class="big" disabled=${busy || !reason.trim()} onClick=${() => answer(false, {reason})}>${t('denyReason')}</button></details></article>`;
 }

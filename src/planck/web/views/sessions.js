@@ -2,8 +2,8 @@
 
 import {html, useEffect, useRef, useState} from '../vendor/preact.js';
 import {get, query} from '../api.js';
-import {ago, brief, money, moment, seen, t} from '../words.js';
-import {Empty, Field, Problem, SessionState, Skeleton} from '../parts/common.js';
+import {ago, brief, moment, money, seen, t} from '../words.js';
+import {Empty, Field, Pending, Problem, SessionState, into, options, submitted, useBusy} from '../parts/common.js';
 
 const MODES = ['ask', 'workspace', 'read-only', 'plan', 'full'];
 
@@ -34,11 +34,10 @@ export function SessionsView({state, act}) {
   const nothing = sessions.status === 'ready' && !items.length;
   return html`<div class="page sessions">
     ${notices.map((one, at) => html`<p class="notice" key=${at}>${seen(one)}</p>`)}
-    <div class="page-head"><input id="find" type="search" class="grow" value=${words} placeholder=${t('sessions.find')} aria-label=${t('sessions.find')} onInput=${(event) => setWords(event.target.value)} />
+    <div class="page-head"><input id="find" type="search" class="grow" value=${words} placeholder=${t('sessions.find')} aria-label=${t('sessions.find')} onInput=${into(setWords)} />
       <button class="primary" aria-expanded=${starting} onClick=${() => setStarting(!starting)}>${t('sessions.new')}</button></div>
     ${(starting || (nothing && !words)) && html`<${Start} state=${state} act=${act} />`}
-    ${sessions.status === 'loading' && html`<${Skeleton} lines=${6} />`}
-    ${sessions.status === 'error' && html`<${Problem} problem=${sessions.problem} retry=${() => act.loadSessions(words)} />`}
+    ${sessions.status !== 'ready' && html`<${Pending} of=${sessions} retry=${() => act.loadSessions(words)} />`}
     ${nothing && (words ? html`<${Empty} words=${t('sessions.none')} />` : !starting && html`<p class="muted center">${t('sessions.empty')}</p>`)}
     ${items.length > 0 && html`<ul class="list session-list" aria-label=${t('nav.sessions')}>${items.map((one) => html`<${Row} key=${one.id} one=${one} now=${now} act=${act} />`)}</ul>`}
     ${sessions.next && html`<button class="more" onClick=${() => act.moreSessions(words)}>${t('more')}</button>`}
@@ -66,8 +65,8 @@ function Acts({one, act, done}) {
   const [sure, setSure] = useState(false);
   const [details, setDetails] = useState(null);
   useEffect(() => { get(`/sessions/${one.id}`).then(setDetails, () => {}); }, []);
-  return html`<div class="row-acts"><form class="row" onSubmit=${async (event) => { event.preventDefault(); await act.rename(one.id, name); done(); }}>
-    <label class="grow"><span class="hidden">${t('sessions.rename')}</span><input value=${name} maxlength="100" onInput=${(event) => setName(event.target.value)} /></label><button>${t('sessions.rename')}</button></form>
+  return html`<div class="row-acts"><form class="row" onSubmit=${submitted(async () => { await act.rename(one.id, name); done(); })}>
+    <label class="grow"><span class="hidden">${t('sessions.rename')}</span><input value=${name} maxlength="100" onInput=${into(setName)} /></label><button>${t('sessions.rename')}</button></form>
     <div class="row"><button onClick=${() => act.fork(one.id)}>${t('fork')}</button>
     ${['md', 'html', 'ndjson'].map((format) => html`<a class="button" key=${format} download href=${`/api/v1/sessions/${one.id}/export?format=${format}`}>${t('export', {format})}</a>`)}
     ${sure ? html`<button class="danger" onClick=${async () => { await act.deleteSession(one.id); done(); }}>${t('sessions.reallyDelete')}</button>` : html`<button onClick=${() => setSure(true)}>${t('sessions.delete')}</button>`}</div>
@@ -75,29 +74,20 @@ function Acts({one, act, done}) {
 }
 
 function Start({state, act}) {
-  const [busy, setBusy] = useState(false);
+  const [busy, run] = useBusy();
   const [problem, setProblem] = useState(null);
   const {models, teams} = state;
-  useEffect(() => {
-    act.loadModels();
-    act.loadTeams();
-  }, []);
-  const submit = async (event) => {
-    event.preventDefault();
-    const given = Object.fromEntries(new FormData(event.target));
-    setBusy(true);
-    setProblem(await act.start(given));
-    setBusy(false);
-  };
+  useEffect(() => act.loadPlace(), []);
+  const submit = (given) => run(async () => setProblem(await act.start(given)));
   if (models.status === 'ready' && !models.items.some((one) => one.has_key || one.source !== 'catalog')) {
-    return html`<${Empty} words=${t('start.noModel')}><a class="button primary" href="#/settings">${t('start.setup')}</a></${Empty}>`;
+    return html`<${Empty} words=${t('start.noModel')}><a class="button primary" href="#/settings">${t('setup.first')}</a></${Empty}>`;
   }
-  return html`<form class="start" onSubmit=${submit} aria-label=${t('sessions.new')}>
+  return html`<form class="start" onSubmit=${submitted(submit)} aria-label=${t('sessions.new')}>
     <${Field} label=${t('start.prompt')}><textarea name="prompt" rows="3" required placeholder=${t('start.example')}></textarea></${Field}>
     <div class="start-options">
-      <${Field} label=${t('start.team')}><select name="team"><option value="">${t('start.noTeam')}</option>${teams.items.filter((one) => !one.problem).map((one) => html`<option key=${one.alias} value=${one.alias}>${brief(one.name || one.alias, 40)}</option>`)}</select></${Field}>
-      <${Field} label=${t('start.model')}><select name="model"><option value="">${t('start.default')}</option>${models.items.map((one) => html`<option key=${one.id} value=${one.id}>${brief(one.id, 48)}</option>`)}</select></${Field}>
-      <${Field} label=${t('mode.label')}><select name="mode"><option value="">${t('start.default')}</option>${MODES.map((mode) => html`<option key=${mode} value=${mode}>${t(`mode.${mode}`)}</option>`)}</select></${Field}>
+      <${Field} label=${t('nav.team')}><select name="team"><option value="">${t('start.default')}</option>${teams.items.filter((one) => !one.problem).map((one) => html`<option key=${one.alias} value=${one.alias}>${brief(one.name || one.alias, 40)}</option>`)}</select></${Field}>
+      <${Field} label=${t('setup.model')}><select name="model"><option value="">${t('start.default')}</option>${options(models.items.map((one) => one.id), (id) => brief(id, 48))}</select></${Field}>
+      <${Field} label=${t('mode.label')}><select name="mode"><option value="">${t('start.default')}</option>${options(MODES, (mode) => t(`mode.${mode}`))}</select></${Field}>
       <${Field} label=${t('start.budget')}><input name="max_budget_usd" type="number" min="0.01" step="0.01" inputmode="decimal" placeholder=${t('start.noLimit')} /></${Field}>
     </div>
     ${problem && html`<${Problem} problem=${problem} />`}

@@ -3,7 +3,7 @@
 import {html, useMemo, useState} from '../vendor/preact.js';
 import {exact, seen, t} from '../words.js';
 import {AgentCard, Plan} from '../parts/card.js';
-import {Badge, Empty, Name, Problem, Skeleton} from '../parts/common.js';
+import {Badge, Empty, Name, Pending} from '../parts/common.js';
 import {Lanes} from '../parts/lanes.js';
 import {buildBlocks} from '../parts/blocks.js';
 import {Scrubber} from '../parts/scrubber.js';
@@ -16,8 +16,7 @@ export function TeamView({room, now, act, models, selected, base = '', tick, wor
   const {replay} = room;
   const blocks = useMemo(() => (replay ? buildBlocks(replay.events) : room.blocks), [replay, room.blocks]);
   const shown = useMemo(() => (replay ? {...room, live: new Map(), first: 0, offline: true} : room), [replay, room]);
-  if (room.status === 'loading') return html`<div class="pad"><${Skeleton} lines=${6} /></div>`;
-  if (room.status === 'error') return html`<div class="pad"><${Problem} problem=${room.problem} retry=${act && (() => act.reopen())} /></div>`;
+  if (room.status !== 'ready') return html`<${Pending} of=${room} retry=${act && (() => act.reopen())} />`;
   const board = replay ? replay.board : room.board;
   const events = replay ? replay.events : room.events;
   const at = replay ? replay.seq : room.board.seq;
