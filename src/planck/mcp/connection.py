@@ -186,9 +186,21 @@ class Connection:
             if cursor is None or len(raw) > MAX_TOOLS:
                 break
         listing = read_listing(raw, self._launch.prefix)
-        if client.server_capabilities.resources is None or self._launch.ours:
+        if self._launch.ours or not await self._has_resources(client):
             return listing
         return add_resource_tools(listing, self._launch.prefix)
+
+    async def _has_resources(self, client: Client) -> bool:
+        """Asked, because many say that they could have some: agents get no tools for nothing."""
+        if client.server_capabilities.resources is None:
+            return False
+        begin = PaginatedRequestParams(cursor=None)
+        try:
+            if (await client.session.list_resources(params=begin)).resources:
+                return True
+            return bool((await client.session.list_resource_templates(params=begin)).resource_templates)
+        except MCPError:
+            return False
 
     async def _watch_link(self, link: Link) -> None:
         kind, reason = await link.ended()
