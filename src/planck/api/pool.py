@@ -75,8 +75,16 @@ class NodeHandlers:
 
 
 def describe_details(row: QueuedSession) -> shapes.SessionDetails:
-    more = {"parent": "", "forked_at": 0, "agents": (), "usage": {}, "spent": (), "last_text": ""}
-    whole = {**msgspec.to_builtins(describe_row(row)), **more, "problem": row.problem}
+    nothing = {
+        "parent": "",
+        "forked_at": 0,
+        "agents": (),
+        "usage": {},
+        "spent": (),
+        "costs": (),
+        "last_text": "",
+    }
+    whole = {**msgspec.to_builtins(describe_row(row)), **nothing, "problem": row.problem}
     return msgspec.convert(whole, shapes.SessionDetails)
 
 
