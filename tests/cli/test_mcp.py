@@ -61,7 +61,7 @@ async def test_wrong_entries_are_refused_before_they_are_written(tmp_path: Path)
     bench = Bench(tmp_path, "http://localhost:1")
     text = (bench.home / "config.json").read_text()
     for args in (
-        ("bad name", "--", "x"),
+        ("", "--", "x"),
         ("both", "--url", "http://x", "--", "x"),
         ("none",),
         ("file", "--url", "file:///etc/passwd"),

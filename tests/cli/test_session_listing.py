@@ -17,7 +17,7 @@ import pytest
 
 from planck import Planck
 from planck.cli.main import COMMANDS, main
-from planck.cli.options import OPTIONS
+from planck.cli.options import OPTIONS, load_pool
 from planck.cli.parser import Parser
 from planck.records.events import TurnStatus
 from planck.store.lock import WriterLock
@@ -387,6 +387,8 @@ def test_a_hint_that_is_printed_can_be_run_as_it_is(hint: str) -> None:
     if rest == ["--help"] or args == ["--help"]:
         return
     parser = Parser(prog=name)
+    if name not in OPTIONS:
+        load_pool()
     OPTIONS[name](parser)
     options = parser.parse_args([stand_in if word == "ACTION" else word for word in rest])
     if name == "sessions" and options.action not in ("list", "tree", "replay"):

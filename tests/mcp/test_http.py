@@ -213,7 +213,7 @@ async def test_a_server_that_forgot_our_session_is_greeted_anew() -> None:
 @pytest.mark.parametrize(
     ("first", "expected"),
     [
-        (answered("401 Unauthorized", b"who?"), "HTTP 401 Unauthorized: who?; check `headers` of its entry"),
+        (answered("401 Unauthorized", b"who?"), "HTTP 401; sign in with `planck mcp login web`, or check"),
         (answered("503 Busy"), "HTTP 503 Busy"),
         (answered("307 Away", b"", "Location: http://127.0.0.1:9/mcp"), "not followed"),
         (answered("200 OK", gzip.compress(b"x" * 99), "Content-Encoding: gzip"), "compressed"),

@@ -305,7 +305,7 @@ def _explain(result: RunResult) -> Err:
         return Err(ErrorKind.TIMEOUT, "the turn ran out of time; prompt again to go on")
     if not result.errors:
         return Err(
-            ErrorKind.INTERNAL_ERROR, "the turn failed, and nothing says why; see `planck sessions show`"
+            ErrorKind.INTERNAL_ERROR, "the turn failed, and nothing says why; see `planck sessions list`"
         )
     last = result.errors[-1]
     return Err(ErrorKind(last["kind"]), last["message"], dict(last["details"]))

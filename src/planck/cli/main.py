@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "store": ("planck.cli.pool.store", "the database of a pool: make its tables, check it, give out tokens"),
     "doctor": ("planck.cli.doctor", "see what works here, what does not, and what to do about it"),
     "init": ("planck.cli.init", "write a first AGENTS.md; say what is taken of other agents' files"),
-    "completion": ("planck.cli.completion", "what a shell completes: planck completion bash|zsh|fish"),
+    "completion": ("planck.cli.completion", "what a shell completes of all this: for bash, zsh or fish"),
     "update": ("planck.cli.update", "say how this installation is brought up to date"),
     "skills": ("planck.cli.skills", "list the skills of this folder and of yours, or show one"),
 }

@@ -125,7 +125,7 @@ def _list_others(project: Project) -> Iterator[ForeignFile]:
         else:
             servers = raw.get("mcp_servers")
             if isinstance(servers, dict) and servers:
-                why = "not read from there: `planck mcp add`, or copy them into .mcp.json"
+                why = "not read from there: `planck mcp add NAME -- COMMAND`, or copy them into .mcp.json"
                 yield ForeignFile(".codex/config.toml", f"{len(servers)} MCP servers", False, why)
             if rest := sorted(set(raw) - {"mcp_servers"}):
                 yield ForeignFile(".codex/config.toml", ", ".join(rest), False, "settings of another program")
