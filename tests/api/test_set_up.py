@@ -42,6 +42,8 @@ async def test_a_model_is_kept_only_once_it_has_answered(tmp_path: Path) -> None
         (kept,) = [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
+        listed = (await client.ask("GET", "/models")).data["items"]
+        assert [(row["provider"], row["model"], row["current"]) for row in listed] == [("mine", "m1", True)]
         session = await client.start()  # without a restart
         assert (await session.run("are you there?"))["text"] == "I am here."
         for path in ("/config", "/config/origins", "/models", "/doctor", "/me", "/notices", "/metrics"):

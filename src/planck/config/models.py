@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -204,10 +205,15 @@ async def list_models(
                 resolve(config, f"{vendor}/{model.id}") for model in catalog.models(vendor) if model.tools
             ]
             rows += [_make_row(config, ring, model, "catalog") for model in known if not model.id]
-    return [
+    marked = [
         msgspec.structs.replace(row, current=chosen in (row.id, f"{row.provider}/{row.model}"))
         for row in rows
     ]
+    if config.default_model and not any(row.current for row in marked):  # named nowhere else
+        with suppress(ModelError):
+            row = _make_row(config, ring, resolve(config, chosen), "config")
+            marked.insert(0, msgspec.structs.replace(row, current=True))
+    return marked
 
 
 def catalog_date() -> str:
