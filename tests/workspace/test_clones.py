@@ -67,6 +67,35 @@ async def test_what_lay_in_the_folder_is_there_on_another_node(tmp_path: Path, r
     assert git(second.folder, "branch", "--show-current") == "main"
 
 
+async def test_a_node_that_gets_work_back_takes_what_others_did_meanwhile(tmp_path: Path, repo: Path) -> None:
+    first, second = clone(tmp_path, repo, "north"), clone(tmp_path, repo, "south")
+    await first.prepare()
+    (first.folder / "a.txt").write_text("north\n")
+    await first.put_on_record()
+    (first.folder / "unkept.txt").write_text("never put on record\n")
+
+    await second.prepare()
+    (second.folder / "a.txt").write_text("south\n")
+    made = await second.put_on_record()
+    assert made is not None
+
+    assert await first.prepare() == made.commit
+    assert (first.folder / "a.txt").read_text() == "south\n"
+    assert not (first.folder / "unkept.txt").exists()
+    aside = first.folder.with_name(f"s1.before-{made.commit[:12]}")
+    assert (aside / "unkept.txt").read_text() == "never put on record\n"
+
+
+async def test_a_node_that_is_started_again_goes_on_in_its_own_folder(tmp_path: Path, repo: Path) -> None:
+    one = clone(tmp_path, repo, "north")
+    await one.prepare()
+    made = await one.put_on_record()
+    assert made is not None
+    (one.folder / "a.txt").write_text("after the record\n")
+    assert await clone(tmp_path, repo, "north").prepare() == made.commit
+    assert (one.folder / "a.txt").read_text() == "after the record\n"
+
+
 async def test_commits_of_an_agent_travel_along(tmp_path: Path, repo: Path) -> None:
     first = clone(tmp_path, repo, "north")
     await first.prepare("side")

@@ -64,11 +64,15 @@ class Clone:
     async def prepare(self, at: str = "") -> str:
         """Makes the folder, as it was on record last, else at a branch, tag or commit; returns the commit.
 
-        A folder that is there is taken as it is: it is this node's own from before.
+        A folder that is there is this node's own from before, and is taken as it is, unless another node has
+        put something on record since: then it is moved aside, because nobody's files are thrown away.
         """
         check_source(self._repo, at)
         if (self.folder / ".git").exists():
-            return await self._find_record() or ""
+            known, newest = await self._find_record(), await self._ask_record(self.folder)
+            if newest in ("", known):
+                return known
+            self.folder.rename(self.folder.with_name(f"{self.folder.name}.before-{newest[:12]}"))
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder.with_name(f"{self.folder.name}.part")
         await asyncio.to_thread(shutil.rmtree, unfinished, ignore_errors=True)
@@ -108,9 +112,13 @@ class Clone:
             await self._git("fetch", "--quiet", "origin", at, cwd=folder)
             await self._git("checkout", "--quiet", "FETCH_HEAD", "--", cwd=folder)
 
-    async def _fetch_record(self, folder: Path) -> str:
+    async def _ask_record(self, folder: Path) -> str:
+        """Returns the commit that the repository it came from has on record; empty: none."""
         listed = await self._git("ls-remote", "--quiet", "origin", self.ref, cwd=folder)
-        if self.ref not in listed.output:
+        return listed.output.split()[0] if self.ref in listed.output else ""
+
+    async def _fetch_record(self, folder: Path) -> str:
+        if not await self._ask_record(folder):
             return ""
         await self._git("fetch", "--quiet", "origin", f"+{self.ref}:{self.ref}", cwd=folder)
         return _last_line(await self._git("rev-parse", self.ref, cwd=folder))
