@@ -391,5 +391,5 @@ def test_a_hint_that_is_printed_can_be_run_as_it_is(hint: str) -> None:
         load_pool()
     OPTIONS[name](parser)
     options = parser.parse_args([stand_in if word == "ACTION" else word for word in rest])
-    if name == "sessions" and options.action not in ("list", "tree", "replay"):
+    if name == "sessions" and options.action not in ("list", "tree"):
         assert options.what, f"{hint!r} does not say which session"

@@ -38,6 +38,39 @@ async def test_verbs_of_other_agents_are_never_sent_to_a_model(tmp_path: Path) -
     assert server.asked == []
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        *(("blame", "prices.py:3"), ("hosts", "list"), ("hand", "--root", ".", "--mode", "workspace")),
+        *(
+            ("run", "go", "--check", "make test"),
+            ("run", "go", "--check=true"),
+            ("run", "go", "--require-proof"),
+        ),
+        *(
+            ("sessions", "replay", "x", "--verify"),
+            ("sessions", "replay", "x", "--from", "3", "--swap", "a=b"),
+        ),
+        *(("sessions", "export", "x", "--as-test"), ("sessions", "export", "x", "--as-scenario")),
+        *(("teams", "test", "crew"), ("teams", "simulate", "crew", "--seeds", "200")),
+    ],
+)
+async def test_what_is_promised_and_not_built_yet_says_so(tmp_path: Path, args: tuple[str, ...]) -> None:
+    done = await Bench(tmp_path, "http://127.0.0.1:9").run(*args)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"planck {args[0]}" in done.err
+    assert "is not built yet" in done.err
+
+
+async def test_a_task_or_a_team_may_be_called_like_what_is_not_built(tmp_path: Path) -> None:
+    async with WireServer([chat.text("done"), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        assert (await bench.run("run", "test")).code == 0
+        assert (await bench.run("run", "--", "--check")).code == 0
+        shown = await bench.run("teams", "show", "test")
+    assert (shown.code, "not built" in shown.err) == (2, False)
+
+
 async def test_help_and_version_are_commands(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     assert (await bench.run("version")).out == f"planck {__version__}\n"

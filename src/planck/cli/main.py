@@ -40,7 +40,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Each module has `run(options) -> int`; what it takes is in `cli/options`, which loads nothing of it."""
 
-NOT_BUILT: list[str] = []
+NOT_BUILT = {
+    "": ("blame", "hosts", "hand"),
+    "run": ("--check", "--require-proof"),
+    "sessions": ("replay", "--as-test", "--as-scenario"),
+    "teams": ("test", "simulate"),
+}
+"""What the contract promises and is not here yet, by command: it says so itself, and is never a task."""
 
 
 LISTS = {
@@ -69,7 +75,7 @@ ELSEWHERE = {
     **dict.fromkeys(("providers", "provider", "keys"), "planck auth status"),
     **dict.fromkeys(("review", "apply", "plan", "commit", "pr"), 'planck run "..."'),
     **dict.fromkeys(("install", "uninstall", "plugin", "plugins", "extensions", "hooks"), ""),
-    **dict.fromkeys(("stats", "usage", "cost", "blame", "github", "cloud"), ""),
+    **dict.fromkeys(("usage", "cost", "github", "cloud"), ""),
 }
 """Verbs of other agents, and what does the same here; empty: nothing. None of them is a task."""
 
@@ -126,7 +132,7 @@ def _run_command(args: list[str]) -> int:
     name = args[0] if args else ""
     if name in COMMANDS:
         return _dispatch(name, _complete(name, args[1:]), debug)
-    if name in NOT_BUILT:
+    if name in NOT_BUILT[""]:
         return _fail(f"not_found: `planck {name}` is not built yet; `planck --help` lists what is")
     printing = [arg for arg in args if arg in ("-p", "--print")]
     if printing:
@@ -176,7 +182,7 @@ def _find_near(word: str) -> str:
     """A command that was probably meant: one word of a task is no task."""
     from planck.records.nearest import nearest
 
-    known = [*COMMANDS, *NOT_BUILT]
+    known = [*COMMANDS, *NOT_BUILT[""]]
     swapped = [name for name in known if len(name) == len(word) and sorted(name) == sorted(word)]
     return next(iter([*swapped, *nearest(word, known, cutoff=0.7)]), "")
 
@@ -197,6 +203,9 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     OPTIONS[name](parser)
+    if unbuilt := _find_unbuilt(name, args):
+        message = f"`{parser.prog} {unbuilt}` is not built yet; `{parser.prog} --help` shows what is"
+        return _refuse(name, args, message)
     try:
         options = parser.parse_args(args)
     except SystemExit as leaving:
@@ -204,6 +213,14 @@ def _dispatch(name: str, args: list[str], debug: bool = False) -> int:
     except Mistake as mistake:
         return _refuse(name, args, str(mistake))
     return _run(home, options, debug)
+
+
+def _find_unbuilt(name: str, args: list[str]) -> str:
+    """The first word or any option of a command that is promised and not there; a task may say anything."""
+    promised = NOT_BUILT.get(name, ())
+    words = args[: args.index("--")] if "--" in args else args
+    options = (word.partition("=")[0] for word in words if word.startswith("--"))
+    return next((word for word in (*words[:1], *options) if word in promised), "")
 
 
 def _refuse(name: str, args: list[str], message: str) -> int:

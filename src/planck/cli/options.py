@@ -259,7 +259,7 @@ def _tools(parser: argparse.ArgumentParser) -> None:
 
 @_command("planck sessions export calm-fox > calm-fox.ndjson")
 def _sessions(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=(*_SESSIONS, "replay"), metavar="|".join(_SESSIONS))
+    parser.add_argument("action", choices=_SESSIONS, metavar="|".join(_SESSIONS))
     parser.add_argument(
         "what", nargs="?", default="", metavar="ID|NAME|FILE|TEXT", help="which session, file or text"
     )
@@ -290,9 +290,6 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="delete: do not ask")
     parser.add_argument("--why-blocked", action="store_true", help="show: who waits for whom, and since when")
     _shared(parser, json="for programs")
-    for option in ("--verify", "--live"):  # of `replay`, so that it can say itself that it is not built
-        parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--from", dest="start", help=argparse.SUPPRESS)
 
 
 @_command("planck teams new crew -m local/qwen3 && planck teams check crew")

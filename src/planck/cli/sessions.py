@@ -20,8 +20,6 @@ from planck.records.visible import fit_line, make_plain
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.action == "replay":
-        raise UsageError(ErrorKind.NOT_FOUND, "`planck sessions replay` is not built yet; try `show`")
     planck = Planck(workspace=find_place(options))
     archive = planck.archive
     if options.action not in ("list", "tree") and not options.what:
