@@ -20,10 +20,14 @@ STATES = {
 }
 _NARROW, _WIDE = 60, 120
 _CHOICES = 9
+_WHOLE = 1_000
+"""Characters of a first prompt that are looked at where they need not fit."""
 
 
-def make_rows(sessions: Sequence[SessionInfo], now: str, width: int | None = None) -> Iterator[str]:
-    """Yields a line for each, within the width; two where that is narrow."""
+def make_rows(
+    sessions: Sequence[SessionInfo], now: str, width: int | None = None, *, whole: bool = False
+) -> Iterator[str]:
+    """Yields a line for each, within the width; two where that is narrow. `whole`: as long as it gets."""
     width = (width or shutil.get_terminal_size().columns) - 1  # the last column makes some terminals wrap
     names = max((count_columns(fit_line(info.name, 24)) for info in sessions), default=0)
     teams = max((count_columns(fit_line(info.team, 14)) for info in sessions), default=0)
@@ -37,13 +41,17 @@ def make_rows(sessions: Sequence[SessionInfo], now: str, width: int | None = Non
         team = f"{_pad(info.team, teams)} " if teams else ""
         id = f"{fit_line(info.id, 16):<16}  " if width >= _WIDE else ""
         row = f"{_pad(info.name, names)} {state} {team}{format_cost(info.cost_usd):>8} {age}  {id}"
-        yield f"{row}{fit_line(said, max(width - count_columns(row), 1))}".rstrip()
+        room = _WHOLE if whole else max(width - count_columns(row), 1)
+        yield f"{row}{fit_line(said, room)}".rstrip()
 
 
 def make_choices(sessions: Sequence[SessionInfo], now: str, width: int) -> list[str]:
-    """Returns one line for each, also where it is narrow: what it was about rather than how it stands."""
+    """Returns one line for each, also where it is narrow: what it was about rather than how it stands.
+
+    What does not fit is in it, too: whoever looks for a word finds it there.
+    """
     if width > _NARROW:
-        return [*make_rows(sessions, now, width)]
+        return [*make_rows(sessions, now, width, whole=True)]
     return [
         f"{info.name} {format_age(info.updated, now)} · {fit_line(info.first_prompt)}" for info in sessions
     ]

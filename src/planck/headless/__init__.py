@@ -59,6 +59,7 @@ _NAMES = {
     "planck.mcp.standard": "claim_standard_streams",
     "planck.peers.peers": "PeerReport",
     "planck.peers.plan": "add_server find_tokens list_servers read_servers remove_server",
+    "planck.peers.prompts": "ServerPrompt",
     "planck.peers.sign_in": "sign_in",
     "planck.permissions.grants": "revise_rule",
     "planck.session.archive": "Archive SessionDetail",

@@ -138,6 +138,7 @@ from planck.peers.plan import find_tokens as find_tokens
 from planck.peers.plan import list_servers as list_servers
 from planck.peers.plan import read_servers as read_servers
 from planck.peers.plan import remove_server as remove_server
+from planck.peers.prompts import ServerPrompt as ServerPrompt
 from planck.peers.sign_in import sign_in as sign_in
 from planck.permissions.grants import revise_rule as revise_rule
 from planck.session.archive import Archive as Archive

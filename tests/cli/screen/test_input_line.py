@@ -38,6 +38,12 @@ def test_a_long_paste_is_one_mark_and_sent_whole() -> None:
     assert made.text == ""
 
 
+def test_a_paste_that_ends_with_a_newline_has_as_many_lines_as_newlines() -> None:
+    made = line()
+    made.insert("a line\n" * 40)
+    assert made.lay_out(79, 8).rows == ["> [pasted 40 lines]"]
+
+
 def test_a_mark_is_rubbed_out_with_one_key_and_comes_back_with_an_undo() -> None:
     made = line()
     made.insert("x" * 5_000)

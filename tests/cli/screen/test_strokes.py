@@ -210,10 +210,10 @@ def test_ctrl_c_answers_at_once_where_it_may() -> None:
         (("\x1b", "\x1b"), False, [Pressed("rewind")]),
         (("\x1b\x1b",), False, [Pressed("rewind")]),
         (("\x1b", "x", "\x1b"), False, []),
-        (("draft", "\x03", "\x03"), True, [Pressed("interrupt")]),
+        (("draft", "\x03", "\x03"), True, [Pressed("cleared"), Pressed("interrupt")]),
         (("\x03",), False, []),
         (("\x03", "\x03"), False, [Pressed("quit")]),
-        (("draft", "\x03", "\x03"), False, []),
+        (("draft", "\x03", "\x03"), False, [Pressed("cleared")]),
         (("\x04",), False, [Pressed("exit")]),
         (("ab", "\x1b[D", "\x04", "\r"), False, [Submitted("a")]),
         (("\x1b[Z", "\x0f", "\x14", "?"), False, [Pressed(a) for a in ("mode", "output", "team", "keys")]),
@@ -249,7 +249,7 @@ def test_what_ctrl_c_clears_is_in_the_history_and_up_edits_what_waits() -> None:
         await hands.type("\x03")
         hands.strokes.queued = 1
         await hands.type("\x1b[A")
-        assert hands.told == [Pressed("queued")]
+        assert hands.told == [Pressed("cleared"), Pressed("cleared"), Pressed("queued")]
 
     run_virtual(main())
 

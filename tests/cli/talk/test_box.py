@@ -46,6 +46,12 @@ def test_an_edit_is_its_diff() -> None:
     assert shown[1:5] == ["│ @@ -1,3 +1,3 @@", "│  def total():", "│ -    return 1", "│ +    return 2"]
 
 
+def test_an_edit_that_would_fail_says_so_before_anybody_answers() -> None:
+    failing = "[it would fail: not_unique: 'x' occurs 2 times in a.py, at lines 1, 2]"
+    shown = rows(Asked(tool="edit", text='edit {"path": "a.py"}', preview=failing, rule="edit"))
+    assert shown[1:3] == ['│ edit {"path": "a.py"}', f"│ {failing}"]
+
+
 def test_what_can_be_allowed_once_only_offers_no_more() -> None:
     question = Asked(rule="", place="")
     assert rows(question)[-1] == "╰ y once · n no · e no, because … · o all"

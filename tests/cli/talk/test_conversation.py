@@ -1,6 +1,7 @@
 """A conversation as a person has it: `planck` on a terminal, what is typed, seen, and sent to the model."""
 
 import json
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,8 @@ async def test_two_questions_are_answered_in_any_order(tmp_path: Path) -> None:
     async with WireServer([bash("touch one", "touch two"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, "go")
-        at = await run.until("[1/2] orchestrator asks: bash · y s a n e o")
+        at = await run.until("[1/2] orchestrator asks: bash touch ")
+        at = await run.until(" · y s a n e o", at)
         run.type("2")
         at = await run.until("[2/2]", at)
         at = await run.until("touch ", at)  # whichever came second
@@ -259,6 +261,45 @@ async def test_a_resumed_session_shows_what_was_said(tmp_path: Path) -> None:
         await leave(run, at)
 
 
+async def test_the_transcript_has_all_of_it_whole_and_is_searched(tmp_path: Path) -> None:
+    async with WireServer([bash("seq 1 900"), chat.text("counted"), chat.text("bye")]) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "\n".join(f"line {n} of mine" for n in range(40)), "--name", "past", *FULL)
+        at = await run.until("completed")
+        await leave(run, at)
+        run = await talk(bench, "-r", "past", columns=60)
+        run.type("/transcript\r")
+        at = await run.until("transcript of past")
+        at = await run.until("counted", at)
+        for words, below in (("line 33 of mine", "line 34 of mine"), ("450", "451")):  # folded on the screen
+            run.type(f"/{words}\r")
+            at = await run.until(below, at)
+        run.type("\x1b")
+        at = await run.until("\x1b[?1049l", at)
+        await leave(run, at)
+
+
+async def test_prompts_of_mcp_servers_are_listed_completed_and_said(tmp_path: Path) -> None:
+    plain = str(Path(__file__).parents[2] / "mcp/plain_server.py")
+    few = {"command": sys.executable, "args": [plain, "1"]}
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url, mcpServers={"few": few})
+        run = await talk(bench, *FULL)
+        run.type("/mcp\r")
+        at = await run.until("/few:greet who [how]")
+        run.type("/few:")
+        at = await run.until("few:greet", at)
+        run.type("\t")
+        at = await run.until("/few:greet ", at)
+        run.type("Ada kindly\r")
+        at = await run.until("heard 1: Greet {'who': 'Ada', 'how': 'kindly'}", at)
+        at = await run.until("completed", at)
+        run.type("/few:greet\r")
+        at = await run.until("/few:greet needs who", at)
+        await leave(run, at)
+    assert len(server.asked) == 1
+
+
 async def test_a_message_is_edited_and_it_goes_on_from_there_with_the_files_as_they_were(
     tmp_path: Path,
 ) -> None:
@@ -281,6 +322,20 @@ async def test_a_message_is_edited_and_it_goes_on_from_there_with_the_files_as_t
         at = await run.until("heard 2: say it.", at)
         await leave(run, at)
     assert not (bench.work / "new.txt").exists()
+
+
+async def test_whoever_went_back_to_a_message_and_clears_the_input_stays(tmp_path: Path) -> None:
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, "first")
+        at = await run.until("completed")
+        run.type("/rewind 1\r")
+        at = await run.until("↶ what you send goes on from there", at)
+        run.type("\x03")
+        at = await run.until("it stays where it is", at)
+        run.type("second\r")
+        at = await run.until("heard 2: second.", at)
+        await leave(run, at)
 
 
 async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:
@@ -458,3 +513,17 @@ async def test_a_session_that_was_killed_at_work_is_named_at_the_next_start_and_
         await run.until("completed")
         await leave(run, 0)
     assert "was cut off" not in run.text
+
+
+async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path) -> None:
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench, columns=40)
+        run.type("?")
+        at = await run.until("keys; /help lists the commands")
+        shown = await run.until("Esc leaves", at)
+        assert "…" not in run.text[at:shown].replace("… no with a reason", "")
+        assert "complete while" in run.text[at:shown]
+        run.type("\x1b")
+        at = await run.until("\x1b[?1049l", at)
+        await leave(run, at)

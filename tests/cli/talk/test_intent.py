@@ -9,7 +9,7 @@ MEMBERS = ("orchestrator", "builder")
 
 
 def read(line: str) -> Intent:
-    return read_intent(line, COMMANDS, {"review", "git:commit"}, MEMBERS)
+    return read_intent(line, COMMANDS, {"review", "git:commit"}, MEMBERS, {"few"})
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ def test_what_only_looks_like_a_command_is_said(line: str) -> None:
         ("/rename\ncalm-fox", Intent("command", "calm-fox", "rename")),
         ("/review a.py", Intent("custom", "a.py", "review")),
         ("/git:commit", Intent("custom", "", "git:commit")),
+        ("/few:greet Ada L", Intent("prompt", "Ada L", "few:greet")),
         ("!git status", Intent("shell", "git status")),
         ("! ls", Intent("shell", "ls")),
         ("@builder stop that", Intent("say", "stop that", "builder")),

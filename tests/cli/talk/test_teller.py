@@ -160,6 +160,45 @@ def test_a_cut_attempt_is_void() -> None:
     assert teller.tell(said("Whole.")) == [Answer("Whole.")]
 
 
+def _message(text: str) -> SessionEvent:
+    return event("message", {"from": "user", "to": "a1", "kind": "prompt", "text": text})
+
+
+def test_a_turn_that_was_stopped_for_what_was_said_in_it_is_told() -> None:
+    teller = Teller([LEAD], echoes=True)
+    stopped = {"status": "interrupted"}
+    teller.tell(_message("steer"))
+    assert teller.tell(event("turn_end", stopped)) == []
+    assert rows(teller.tell(event("turn_start", {}))) == [
+        "  interrupted; it goes on with what was said meanwhile"
+    ]
+    assert teller.tell(event("turn_end", stopped)) == []
+    teller.tell(_message("another thing"))
+    assert teller.tell(event("turn_start", {})) == []
+
+
+def _mode(before: str, mode: str) -> SessionEvent:
+    return event("mode_changed", {"before": before, "mode": mode}, None)
+
+
+def test_whoever_tries_several_modes_is_told_of_one_once_something_happens() -> None:
+    teller = Teller([LEAD], echoes=True)
+    told = {"from": "user", "to": "a1", "kind": "prompt", "origin": "planck"}
+    for before, mode in (("ask", "workspace"), ("workspace", "read-only"), ("read-only", "plan")):
+        assert teller.tell(_mode(before, mode)) == []
+        news = event("message", {**told, "text": "[planck: The user changed it: Permission mode]"})
+        assert teller.tell(news) == []
+    assert rows(teller.tell(_message("hello"))) == ["  mode plan, was ask", "", "> hello"]
+    assert teller.tell(_mode("plan", "ask")) == teller.tell(_mode("ask", "plan")) == []
+    assert rows(teller.tell(_message("again"))) == ["", "> again"]
+
+
+def test_a_long_message_of_the_user_s_is_wrapped_and_not_cut() -> None:
+    (told,) = Teller([LEAD], echoes=True).tell(_message("word " * 60))
+    assert isinstance(told, Told)
+    assert told.wraps
+
+
 def test_equal_texts_and_texts_that_are_too_long_have_no_diff() -> None:
     assert compare("a\n", "a\n", "x") == ""
     assert compare("a\n" * 300_000, "b\n" * 300_000, "x") == ""

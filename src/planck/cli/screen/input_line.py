@@ -175,7 +175,7 @@ class InputLine:
         if ord(one) < _FOLD:
             return one if " " <= one < "\x7f" else make_visible(one)
         text = self._folds[ord(one) - _FOLD] if ord(one) - _FOLD < len(self._folds) else ""
-        lines = text.count("\n") + 1
+        lines = text.removesuffix("\n").count("\n") + 1
         return f"[pasted {lines:,} lines]" if lines > 1 else f"[pasted {len(text):,} characters]"
 
     def _fold(self, text: str) -> str:

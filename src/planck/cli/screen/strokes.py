@@ -242,6 +242,7 @@ class Strokes:
     def _clear(self, twice: bool) -> None:
         if self.input.text:
             self._history.add(self.input.take().strip())
+            self._stage.tell(Pressed("cleared"))
             self._pressed = ("", -1.0)
         elif self.busy:
             self._stage.tell(Pressed("interrupt"))

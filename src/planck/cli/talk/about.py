@@ -40,6 +40,10 @@ def list_help(talk: "Talk") -> list[Line]:
         for name, one in custom.items():
             head = f"/{name} {one.hint}".strip()
             lines.append(make_line(f"  {head:<{wide}} {one.description}"))
+    if talk.known_prompts:
+        lines.append((("prompts of MCP servers", "bold"),))
+        for prompt in talk.known_prompts:
+            lines.append(make_line(f"  {f'/{prompt.command}':<{wide}} {fit_line(prompt.description, 200)}"))
     lines.append((("what you write", "bold"),))
     lines += [
         make_line(f"  {word:<{wide}} {meaning}")
@@ -123,6 +127,9 @@ async def show_peers(talk: "Talk", rest: str) -> None:
         detail = f": {report.detail}" if report.detail else ""
         tools = ", ".join(report.tools) or "no tools"
         say(talk.stage, f"{report.component} {report.name}  {report.state}{detail}  {tools}")
+    for prompt in await talk.list_prompts() if reports else ():
+        words = " ".join(name if name in prompt.required else f"[{name}]" for name in prompt.arguments)
+        say(talk.stage, f"/{prompt.command} {words}".rstrip() + f"  {fit_line(prompt.description, 200)}")
     if not reports:
         say(talk.stage, "no MCP server and no sidecar here; `planck mcp add NAME -- COMMAND` adds a server")
 

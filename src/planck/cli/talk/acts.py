@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from planck.cli.talk import about, files, moves, settings
+from planck.cli.talk import about, files, moves, settings, transcript
 
 if TYPE_CHECKING:
     from planck.cli.talk.talk import Talk
@@ -17,6 +17,7 @@ ACTS: dict[str, Act] = {
     "sessions": moves.list_sessions,
     "fork": moves.fork,
     "rewind": moves.rewind,
+    "transcript": transcript.show_transcript,
     "rename": moves.rename,
     "exit": moves.leave,
     "diff": files.show_diff,

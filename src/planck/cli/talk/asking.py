@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from planck.cli.screen.screen import Screen
 from planck.cli.talk.blocks import Told
-from planck.cli.talk.box import Box, describe_subject, draw_box, draw_whole, list_keys
+from planck.cli.talk.box import Box, draw_box, draw_whole, list_keys, name_call
 from planck.cli.talk.stage import Shows, say
 from planck.cli.talk.styled import Line
 from planck.headless import Inbox, Pending
@@ -110,7 +110,7 @@ class Asking:
         keys = f" · {' '.join(list_keys(pending[at]))}" if self._screen.asking else ""
         more = " · Tab: the next" if keys and count > 1 else ""
         who = fit_line(pending[at].agent, 40)
-        asks = f"▲ {number}{who} asks: {fit_line(describe_subject(pending[at]), 60)}"
+        asks = f"▲ {number}{who} asks: {fit_line(name_call(pending[at]), 60)}"
         if (
             count_columns(asks + keys + more) > width
         ):  # the keys first: that they count now is seen nowhere else
@@ -195,7 +195,7 @@ class Asking:
             say(self._stage, f"planck: {failure}", "yellow")
         else:
             said = _SAID[key] if allow else f"no{': ' + reason if reason else ''}"
-            say(self._stage, f"  you said {said}: {fit_line(describe_subject(question), 80)}", "dim")
+            say(self._stage, f"  you said {said}: {fit_line(name_call(question), 80)}", "dim")
 
     def _show(self, question: Pending, count: int) -> None:
         box: Box = draw_box(self._with_rule(question), self._screen.width, self._at + 1, count)

@@ -32,6 +32,8 @@ class Told(msgspec.Struct, frozen=True):
     """The whole text behind a folded block; empty: nothing was folded."""
     wraps: bool = False
     """Whether a line that is too wide goes on below; else it is cut."""
+    prefix: Line = ()
+    """What stands before a text that somebody said."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -134,7 +136,7 @@ def draw_said(prefix: Sequence[Span], text: str, style: str = "", most: int = SP
     if len(rows) > len(shown):
         lines.append(((f"{INDENT}… {len(rows) - len(shown):,} more lines", "dim"),))
     folded = len(rows) > len(shown) or any(len(row) > _ROW for row in shown)
-    return Told(tuple(lines), "", text if folded else "", wraps=True)
+    return Told(tuple(lines), "", text if folded else "", wraps=True, prefix=tuple(prefix))
 
 
 _ROW = 500

@@ -105,6 +105,14 @@ def describe_subject(question: Asked) -> str:
     return f"{question.tool} {path} {count_changes(diff)}"
 
 
+def name_call(question: Asked) -> str:
+    """The same with the command, for where the box is not seen."""
+    if question.tool != "bash":
+        return describe_subject(question)
+    first, more, _ = question.text.partition("\n")
+    return f"{question.tool} {first}{' …' if more else ''}"
+
+
 def _draw_head(question: Asked, at: int, count: int) -> Line:
     number = f"[{at}/{count}] " if count > 1 else ""
     what = fit_line(describe_subject(question), _MAX_PREVIEW)
@@ -116,6 +124,8 @@ def _draw_body(question: Asked, width: int) -> Iterator[Line]:
         lines = draw_diff(diff, most=len(diff), indent="")
     else:
         lines = make_lines(question.text, "bold")
+        if question.preview:  # such as: that it would fail
+            lines += make_lines(question.preview, "yellow")
     return wrap_all(lines, width, "  ")
 
 

@@ -44,6 +44,8 @@ class _Source:
             yield command.name, command.help
         for name, one in self._talk.planck.resources.commands().items():
             yield name, one.description
+        for prompt in self._talk.known_prompts:
+            yield prompt.command, prompt.description
 
     def members(self) -> Pairs:
         for spec in self._talk.session.members:

@@ -19,7 +19,7 @@ from planck.cli.talk.pager import Browser, Page, Picker
 from planck.cli.talk.rows import LiveRows
 from planck.cli.talk.stage import say
 from planck.cli.talk.styled import INDENT, Line, make_line, make_lines, wrap_all
-from planck.cli.talk.table import MODES
+from planck.cli.talk.table import MEANINGS, MODES
 from planck.cli.talk.talk import Talk
 from planck.headless import Exit, Inbox, OpenSession, Planck, SessionEvent
 from planck.records.visible import fit_line
@@ -61,8 +61,7 @@ class Conversation:
             loop.create_task(work()) for work in (self._read, self._take_lines, self._tick, self._asking.run)
         }
         talk.greet()
-        if not talk.session.opened_at:
-            tasks.add(loop.create_task(self._hint_at_cut_off()))
+        tasks.add(loop.create_task(self._look_around()))
         leaving = loop.create_task(talk.leaving.wait())
         try:
             if talk.session.opened_at:
@@ -86,14 +85,19 @@ class Conversation:
         say(self, f"planck: session {name}; go on with: planck -r {name}")
         return talk.code
 
+    async def _look_around(self) -> None:
+        """What is behind the first frame: a start waits for nothing."""
+        if not self.talk.session.opened_at:
+            await self._hint_at_cut_off()
+        await self.talk.list_prompts()
+        await self.talk.leaving.wait()  # the others end the conversation when they end
+
     async def _hint_at_cut_off(self) -> None:
-        """Looked for behind the first frame: a start waits for nothing."""
         found = await asyncio.to_thread(self.talk.planck.archive.find_cut_off)
         if found:
             about = f" ({fit_line(found.first_prompt, 40)})" if found.first_prompt else ""
             words = f"{found.name}{about} was cut off in the middle of its work: /resume {found.name} goes on"
             say(self, words, "yellow")
-        await self.talk.leaving.wait()  # the others end the conversation when they end
 
     # What a stage does.
 
@@ -110,13 +114,18 @@ class Conversation:
         self._screen.print(lines)
         self._asking.pushed(len(lines))
 
-    async def page(self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]") -> None:
-        page = Page(title, () if callable(lines) else lines)
+    async def page(
+        self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]", *, at_end: bool = False
+    ) -> None:
         async with self._screen.overlay() as overlay:
+            page, drawn_for = Page(title, ()), 0
             while not page.left:
                 width, rows = overlay.size
-                if callable(lines):
-                    page.lines = lines()
+                if callable(lines) or width != drawn_for:
+                    page.lines = [*wrap_all(lines() if callable(lines) else lines, width, INDENT)]
+                if at_end and not drawn_for:
+                    page.press("end", max(rows - 2, 1))
+                drawn_for = width
                 overlay.show(page.view(width, rows))
                 try:
                     async with asyncio.timeout(1.0 if callable(lines) else None):
@@ -168,6 +177,9 @@ class Conversation:
         return [paint(line, width, color=self._screen.color) for line in lines]
 
     def follow(self, event: SessionEvent) -> None:
+        if event.type == "mode_changed":
+            mode = event.data["mode"]
+            self._screen.hint(f"mode {mode}: {MEANINGS.get(mode, '')}")
         self._screen.touch()
 
     def opened(self, session: OpenSession) -> None:
@@ -244,6 +256,9 @@ class Conversation:
                 talk.interrupt()
                 self._give_back_queued()
                 self._screen.hint("interrupted")
+            case "cleared" if talk.rewind_to:
+                talk.rewind_to = None
+                self._screen.hint("it stays where it is")
             case "exit":
                 talk.leave(talk.code)
             case "quit":

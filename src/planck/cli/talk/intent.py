@@ -15,11 +15,11 @@ _MEMBER = re.compile(r"@([^\s@]+?)[,:]?(?:\s+|$)")
 
 
 class Intent(msgspec.Struct, frozen=True):
-    what: Literal["say", "command", "custom", "shell", "mistake"]
+    what: Literal["say", "command", "custom", "prompt", "shell", "mistake"]
     text: str
     """What is said, the command's arguments, the shell's line, or what was wrong."""
     name: str = ""
-    """Of the command, without its slash; of the member that is spoken to."""
+    """Of the command, without its slash; of a server's prompt; of the member that is spoken to."""
 
 
 def read_intent(
@@ -27,8 +27,12 @@ def read_intent(
     commands: Collection[str],
     custom: Collection[str] = (),
     members: Iterable[str] = (),
+    servers: Collection[str] = (),
 ) -> Intent:
-    """A line that begins with a blank is said as it is, whatever it looks like."""
+    """A line that begins with a blank is said as it is, whatever it looks like.
+
+    `servers` have prompts, called by `/server:prompt`.
+    """
     text = line.strip()
     if line[:1] in (" ", "\t"):
         return Intent("say", text)
@@ -50,6 +54,8 @@ def read_intent(
         return Intent("command", rest.strip(), name)
     if name in custom:
         return Intent("custom", rest.strip(), name)
+    if ":" in name and name.partition(":")[0] in servers:
+        return Intent("prompt", rest.strip(), name)
     if name.lower() in commands:
         return Intent("command", rest.strip(), name.lower())
     return Intent("mistake", _refuse(word, [*commands, *custom]))

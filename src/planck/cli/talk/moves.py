@@ -11,7 +11,7 @@ from planck.records.visible import fit_line
 if TYPE_CHECKING:
     from planck.cli.talk.talk import Talk
 
-_LISTED = 50
+_LISTED = 200
 
 
 async def begin_new(talk: "Talk", rest: str) -> None:

@@ -11,11 +11,11 @@ _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "c-p": -1, "c-n": 1}
 class Page:
     """Lines, of which so many are seen as there is room; `/` searches, Esc leaves."""
 
-    def __init__(self, title: str, lines: Sequence[Line], *, at_end: bool = False) -> None:
+    def __init__(self, title: str, lines: Sequence[Line]) -> None:
         self.title = title
         self.lines = lines
         self.left = False
-        self._at = len(lines) if at_end else 0
+        self._at = 0
         self._words = ""
         self._typing = False
 

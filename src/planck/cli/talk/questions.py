@@ -70,6 +70,8 @@ class Questions:
                         screen.hint("a key answers it; e, and then this, is a no that says why")
                 case Pressed(action="interrupt" | "exit" | "quit"):
                     asking.refuse()  # pressed before the question could take it
+                case Pressed(action="cleared"):
+                    pass
                 case Pressed():
                     screen.hint("first the question: its keys stand above")
                 case Closed():

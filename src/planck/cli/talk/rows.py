@@ -34,6 +34,8 @@ class LiveRows:
         if talk.shell_command:
             rows.append(make_line(f"! {talk.shell_command}", "dim"))
         rows += [make_line(f"  queued: {fit_line(text)}", "dim") for text, _ in talk.queued[-2:]]
+        if talk.rewind_to:
+            rows.append(make_line("↶ what you send goes on from there · Ctrl+C: stay here", "yellow"))
         if question:
             rows.append(question)
         return [cut(row, width) for row in rows]

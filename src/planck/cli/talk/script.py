@@ -82,7 +82,9 @@ class Script:
     def show(self, block: Block) -> None:
         self._terminal.show(block)
 
-    async def page(self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]") -> None:
+    async def page(
+        self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]", *, at_end: bool = False
+    ) -> None:
         self.show(Told(tuple(lines() if callable(lines) else lines)))
 
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:

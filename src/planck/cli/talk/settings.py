@@ -3,19 +3,12 @@
 from typing import TYPE_CHECKING
 
 from planck.cli.talk.stage import say, say_rows
-from planck.cli.talk.table import EFFORTS, MODES, THEMES
+from planck.cli.talk.table import EFFORTS, MEANINGS, MODES, THEMES
 from planck.records.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from planck.cli.talk.talk import Talk
 
-_MEANINGS = {
-    "read-only": "nothing is changed, and nobody is asked",
-    "plan": "the same; it ends with a plan that you accept to go on",
-    "ask": "what has effects asks first",
-    "workspace": "files of this folder may be changed, commands run in the sandbox",
-    "full": "anything, without asking",
-}
 _INIT = """\
 Write an AGENTS.md for this project: what a newcomer needs that the files do not say by themselves. Look at
 the build and test commands (run none that change anything), the layout, the conventions that the code
@@ -27,7 +20,7 @@ async def change_mode(talk: "Talk", rest: str) -> None:
     if not rest:
         say_rows(
             talk.stage,
-            [f"{'→' if name == talk.mode else ' '} {name:<10} {_MEANINGS[name]}" for name in MODES],
+            [f"{'→' if name == talk.mode else ' '} {name:<10} {MEANINGS[name]}" for name in MODES],
         )
         return
     if rest not in MODES:
@@ -62,7 +55,7 @@ async def show_permissions(talk: "Talk", rest: str) -> None:
 
     talk.planck.resources.refresh()
     rules = rules_in_force(talk.planck.resources.loaded, talk.planck.workspace)
-    say(talk.stage, f"mode {talk.mode}: {_MEANINGS.get(talk.mode, '')}")
+    say(talk.stage, f"mode {talk.mode}: {MEANINGS.get(talk.mode, '')}")
     for rule in rules:
         say(talk.stage, f"  {rule}")
     if not rules:

@@ -19,8 +19,10 @@ class Stage(Shows, Protocol):
     @property
     def width(self) -> int: ...
 
-    async def page(self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]") -> None:
-        """Lines to look at; a function is asked again while they are looked at."""
+    async def page(
+        self, title: str, lines: "Sequence[Line] | Callable[[], Sequence[Line]]", *, at_end: bool = False
+    ) -> None:
+        """Lines to look at, the last ones first if that is said; a function is asked again meanwhile."""
 
     async def choose(self, title: str, rows: Sequence[str]) -> int | None:
         """The number of a row; None: none of them."""

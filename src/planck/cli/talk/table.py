@@ -29,6 +29,7 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("sessions", "[TEXT]", "the sessions of this folder; with a text, where it was said"),
             Command("fork", "[NAME]", "go on in a copy; this session stays as it is", busy=False),
             Command("rewind", "[N] [--files]", "edit one of your messages and go on from there", busy=False),
+            Command("transcript", "", "all that was said and done, whole; / searches it"),
             Command("rename", "NAME", "give this session another name"),
             Command("exit", "", "leave (also: Ctrl+D, or Ctrl+C twice)"),
         ),
@@ -63,7 +64,7 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("agents", "", "the same"),
             Command("interrupt", "[NAME]", "stop one member, or all", "member"),
             Command("tools", "", "what the orchestrator can do"),
-            Command("mcp", "", "MCP servers and sidecars, and their state"),
+            Command("mcp", "", "MCP servers and sidecars, their state, tools and prompts"),
             Command("skills", "", "the skills that can be loaded"),
             Command("context", "", "what fills the model's window"),
             Command("compact", "[FOCUS]", "make the history shorter", busy=False),
@@ -76,6 +77,14 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
 
 COMMANDS: dict[str, Command] = {command.name: command for _, group in GROUPS for command in group}
 ALIASES = {"quit": "exit", "q": "exit", "?": "help"}
-MODES = ("read-only", "plan", "ask", "workspace", "full")
+MEANINGS = {
+    "read-only": "nothing is changed, and nobody is asked",
+    "plan": "nothing is changed; it ends with a plan that you accept to go on",
+    "ask": "what has effects asks first",
+    "workspace": "files of this folder may be changed, commands run in the sandbox",
+    "full": "anything, without asking",
+}
+"""What may be done in each mode."""
+MODES = tuple(MEANINGS)
 EFFORTS = ("none", "low", "medium", "high")
 THEMES = ("auto", "none")

@@ -23,7 +23,7 @@ from planck.records.outcome import PlanckError
 from planck.records.rows import AgentRow
 
 if TYPE_CHECKING:
-    from planck.headless import CustomCommand
+    from planck.headless import CustomCommand, ServerPrompt
 
 Said = tuple[str, str, tuple[Image, ...]]
 """A message, the member that it is for, and its images."""
@@ -68,6 +68,8 @@ class Talk:
         self.last_undo = ""
         self.known_models: list[str] = []
         """Those that were listed once in this conversation: for completion."""
+        self.known_prompts: list[ServerPrompt] = []
+        """Of MCP servers, once they have said what they have."""
         self._command = ""
         self._streams = streams
         self._listener = listener
@@ -108,8 +110,7 @@ class Talk:
 
         blocks, earlier = await read_past(self.session)
         if earlier:
-            name = self.session.name
-            say(self.stage, f"… {earlier:,} earlier events; all of it: planck sessions show {name}", "dim")
+            say(self.stage, f"… {earlier:,} earlier events; /transcript has all of it", "dim")
         for block in blocks:
             self.stage.show(block)
             if not isinstance(block, Answer) and block.rest:
@@ -123,7 +124,9 @@ class Talk:
     async def list_models(self) -> list[str]:
         rows = await self.planck.list_models()
         self.known_models = [
-            row.id if row.source == "config" else f"{row.provider}/{row.model}" for row in rows if row.has_key
+            row.id if row.source == "config" else f"{row.provider}/{row.model}"
+            for row in rows
+            if row.has_key or row.source == "config"
         ]
         return self.known_models
 
@@ -175,7 +178,8 @@ class Talk:
         """Does what a line means; what goes wrong is told, and the conversation goes on."""
         custom = self.planck.resources.commands() if line.startswith("/") else {}
         names = [spec.name for spec in self.session.members]
-        intent = read_intent(line, {*COMMANDS, *ALIASES}, custom, names)
+        servers = [peer.name for peer in self.planck.peers.plan.select("mcp")] if ":" in line else ()
+        intent = read_intent(line, {*COMMANDS, *ALIASES}, custom, names, servers)
         try:
             match intent.what:
                 case "say":
@@ -184,6 +188,8 @@ class Talk:
                     await self._run_command(ALIASES.get(intent.name, intent.name), intent.text)
                 case "custom":
                     await self._say_custom(custom[intent.name], intent.text)
+                case "prompt":
+                    await self._say_prompt(intent.name, intent.text)
                 case "shell":
                     self._run_shell(intent.text)
                 case "mistake":
@@ -242,6 +248,14 @@ class Talk:
         """A file of the project's own attaches nothing from outside of it."""
         within = self.planck.workspace if command.scope == "project" else None
         await self.say(*await self._attach(command.expand(arguments), "", within))
+
+    async def _say_prompt(self, command: str, words: str) -> None:
+        """What a server gives is foreign text: it names no file of ours."""
+        await self.say(await self.planck.say_prompt(command, words))
+
+    async def list_prompts(self) -> "list[ServerPrompt]":
+        self.known_prompts = await self.planck.list_prompts()
+        return self.known_prompts
 
     async def _run_command(self, name: str, rest: str) -> None:
         from planck.cli.talk.acts import ACTS

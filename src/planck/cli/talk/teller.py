@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from planck.cli.talk.blocks import Answer, Block, Said, Told, draw_call, draw_said
 from planck.cli.talk.pieces import Pieces
 from planck.cli.talk.styled import Span, make_line
@@ -40,6 +42,10 @@ class Teller:
         self._streamed = False
         self._thought: list[str] = []
         """What the orchestrator thinks before it speaks or acts."""
+        self._mode: tuple[str, str] | None = None
+        """What the mode was and is, if that is not told yet: whoever tries several is told of one."""
+        self._stopped = False
+        """Whether the orchestrator's last turn was stopped, and nothing was said since."""
         self._calls: dict[str, Any] = {}
         """Arguments of the calls that have not ended."""
         self._before: dict[str, bytes | None] = {}
@@ -52,6 +58,9 @@ class Teller:
     def tell(self, event: SessionEvent) -> list[Block]:
         handler = _HANDLERS.get(event.type)
         blocks = handler(self, event, event.data) if handler else []
+        if blocks and self._mode:
+            (before, mode), self._mode = self._mode, None
+            blocks.insert(0, self._note(None, f"mode {mode}, was {before}"))
         self.folded.extend(block for block in blocks if not isinstance(block, Answer) and block.rest)
         return blocks
 
@@ -85,8 +94,17 @@ class Teller:
     def _end_agent(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         return [self._note(event.agent_id, f"left: {data['reason']}")]
 
+    def _start_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        """What was said before a turn was stopped begins the next: that the first was, nobody else says."""
+        if event.agent_id != self._orchestrator or not self._stopped:
+            return []
+        self._stopped = False
+        return [self._note(event.agent_id, "interrupted; it goes on with what was said meanwhile")]
+
     def _end_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
-        blocks = self.rest() if event.agent_id == self._orchestrator else []
+        blocks: list[Block] = []
+        if event.agent_id == self._orchestrator:
+            blocks, self._stopped = self.rest(), data["status"] == "interrupted"
         if data["status"] not in ("completed", "interrupted"):
             blocks.append(self._note(event.agent_id, str(data["status"]).replace("_", " "), "red"))
         return blocks
@@ -158,6 +176,7 @@ class Teller:
         return [draw_call(self._prefix(event.agent_id), args, data, before)]
 
     def _tell_message(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        self._stopped = False
         if data["from"] == "user" or data["kind"] == "prompt":
             return self._echo(data) if self._echoes else []
         prefix = (
@@ -171,6 +190,8 @@ class Teller:
         text = data["text"]
         if data.get("origin") == "planck" and text.startswith("[planck: "):  # said to each, told once
             told = text.removeprefix("[planck: ").removesuffix("]")
+            if told.startswith(("The user changed it: ", "Permission mode ")):
+                return []  # the user knows
             return [self._note(None, f"told to the agents: {told}")] if self._is_lead(data["to"]) else []
         whose = {"planck": "planck", "hook": "a hook"}.get(data.get("origin") or "user", "")
         to = "" if self._is_lead(data["to"]) else f"@{self.name(data['to'])} "
@@ -180,7 +201,7 @@ class Teller:
             (to, self.style(data["to"])),
         ]
         said = draw_said(prefix, text, "dim" if whose else "bold")
-        return [Told(((("", ""),), *said.lines), said.title, said.rest)]
+        return [msgspec.structs.replace(said, lines=((("", ""),), *said.lines))]
 
     def _is_lead(self, id: str) -> bool:
         return id in ("", self._orchestrator)
@@ -217,7 +238,11 @@ class Teller:
         return [self._note(event.agent_id, shorter)]
 
     def _change_mode(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
-        return [self._note(None, f"mode {data['mode']}, was {data['before']}")]
+        before = self._mode[0] if self._mode else data["before"]
+        if not self._echoes:
+            return [self._note(None, f"mode {data['mode']}, was {before}")]
+        self._mode = (before, data["mode"]) if before != data["mode"] else None
+        return []  # the footer says it; what comes next stands below it
 
     def _change_model(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         model = data["model"]
@@ -244,6 +269,7 @@ class Teller:
 _HANDLERS = {
     "agent_started": Teller._start_agent,
     "agent_ended": Teller._end_agent,
+    "turn_start": Teller._start_turn,
     "turn_end": Teller._end_turn,
     "thinking_delta": Teller._think,
     "text_delta": Teller._stream_text,
