@@ -40,6 +40,10 @@ async def test_a_team_mends_the_project_and_the_log_has_all_of_it(tmp_path: Path
     ]
     runs = [e["data"]["exit_code"] for e in events if e["type"] == "tool_end" and e["data"]["name"] == "bash"]
     assert runs == [1, 0, 0]
+    plans = [
+        e["data"]["args"] for e in events if e["type"] == "tool_start" and e["data"]["name"] == "update_plan"
+    ]
+    assert {step["status"] for step in plans[-1]["steps"]} == {"completed"}
     for words in ("offline", "got 190 and expects 180", "Mended", "planck sessions", "planck run"):
         assert words in done.out
 

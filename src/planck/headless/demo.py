@@ -138,11 +138,10 @@ def _answer(request: Request) -> Say:
 def _lead(spoken: int, output: str) -> Say:
     match spoken:
         case 0:
-            steps = [("find the cause", "in_progress"), ("have it mended", "pending"), ("check", "pending")]
             return Say(
                 text="I read the code, and ask the tester what fails.",
                 calls=[
-                    ("update_plan", {"steps": [{"text": t, "status": s} for t, s in steps]}),
+                    _plan(done=0),
                     ("read", {"path": "prices.py"}),
                     ("ask_agent", _to("tester", question="Run the tests. What fails, with which values?")),
                 ],
@@ -151,19 +150,27 @@ def _lead(spoken: int, output: str) -> Say:
             task = "total() in prices.py subtracts the discount as an amount; it is in percent. Mend it."
             return Say(
                 text="The discount is subtracted as an amount. That is for the builder.",
-                calls=[("delegate_task", _to("builder", task=task))],
+                calls=[_plan(done=1), ("delegate_task", _to("builder", task=task))],
             )
         case 2:
             return Say(text="The builder has it; I go on when its answer comes.")
         case 3:
-            return Say(text="I check that myself.", calls=[("bash", {"command": _RUN_TESTS})])
-    if "OK" not in output:
-        return Say(text="The tests still fail; see the last run above.")
+            return Say(text="I check that myself.", calls=[_plan(done=2), ("bash", {"command": _RUN_TESTS})])
+        case 4 if "OK" not in output:
+            return Say(text="The tests still fail; see the last run above.")
+        case 4:
+            return Say(calls=[_plan(done=3)])
     return Say(
         text="**Mended.** `total` in `prices.py` took the discount as an amount; it is a percentage now.\n\n"
         "- the builder changed one line, and nothing else\n"
         "- the tester ran the tests after it, and so did I: both pass"
     )
+
+
+def _plan(done: int) -> tuple[str, dict[str, object]]:
+    texts = ("find the cause", "have it mended", "check")
+    states = ["completed"] * done + ["in_progress", "pending", "pending"]
+    return "update_plan", {"steps": [{"text": t, "status": s} for t, s in zip(texts, states, strict=False)]}
 
 
 def _build(spoken: int, output: str) -> Say:
