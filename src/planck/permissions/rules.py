@@ -95,7 +95,7 @@ def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[SourcedRule, ..
 
 def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> Ruling:
     """What a rule denies or asks holds for the whole call; what is allowed must be so in each part."""
-    mine = [one for one in rules if one.is_for(tool)]
+    mine = [one for one in rules if (one.is_for(tool) if one.any_tool else one.rule.tool == tool)]
     if any(one.rule.host for one in mine):
         mine = _choose_by_host(mine, tool, args)
     if not mine:

@@ -72,12 +72,17 @@ def find_launches(words: tuple[Word, ...]) -> list[Launch]:
         found += _read_operands(words, 1, Prefix())
     if options := SCRIPT_OPTIONS.get(name):
         found += _read_options(words, options)
-    for option in LOADING.get(name, ()):
-        why = f"what {name!r} takes by {option} is not in its words"
-        found += [
-            Launch(i, unknown=why) for i, word in enumerate(words) if i and _is_option(word.text, option)
-        ]
+    if options := LOADING.get(name):
+        found += _read_loading(words, options)
     return found
+
+
+def _read_loading(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterable[Launch]:
+    name = basename(words[0])
+    for option in options:
+        for i, word in enumerate(words):
+            if i and word.text[:1] == "-" and _is_option(word.text, option):
+                yield Launch(i, unknown=f"what {name!r} takes by {option} is not in its words")
 
 
 def starts_others(words: tuple[Word, ...]) -> bool:
@@ -214,12 +219,12 @@ def _read_operands(words: tuple[Word, ...], i: int, prefix: Prefix) -> Iterable[
 
 def _find_runner(words: tuple[Word, ...], runners: tuple[str, ...]) -> int:
     """Returns where the command of `uv run` begins; 0 where there is none. Its options may stand before."""
-    texts = [word.text for word in words]
-    last = len(texts) if texts[1:2] and texts[1].startswith("-") else 2
+    last = len(words) if len(words) > 1 and words[1].text.startswith("-") else min(2, len(words))
     for i in range(1, last):
         for runner in runners:
-            if texts[i : i + runner.count(" ") + 1] == runner.split():
-                return i + runner.count(" ") + 1
+            first, *rest = runner.split(" ") if " " in runner else (runner,)
+            if words[i].text == first and [word.text for word in words[i + 1 : i + 1 + len(rest)]] == rest:
+                return i + 1 + len(rest)
     return 0
 
 
@@ -301,6 +306,8 @@ def _is_option(text: str, option: str) -> bool:
 
 def _read_options(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterable[Launch]:
     for i, word in enumerate(words[1:], 1):
+        if word.text[:1] != "-":
+            continue
         for option in options:
             text = read_option(word.text, option)
             if text:

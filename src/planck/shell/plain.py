@@ -6,7 +6,7 @@ that is known to be harmless, a comment. Whatever else is more than words makes 
 
 import re
 
-from planck.shell.words import OPERATOR, Lexer, ShellError, Word
+from planck.shell.words import OPERATOR, PLAIN_WORD, Lexer, ShellError, Word
 
 MAX_LENGTH = 16_384
 MAX_SEGMENTS = 64
@@ -28,6 +28,12 @@ _HARMLESS_REDIRECTION = re.compile(
     r"(?=[ \t\n;&|<>]|\Z)"
 )
 """To and from nowhere, and one descriptor for another: no file is touched."""
+_TOKEN = re.compile(
+    rf"""[ \t]*(?:{PLAIN_WORD}|({_HARMLESS_REDIRECTION.pattern})|(&&|\|\||\|&|\||&(?!>)|;(?![;&])|\n))"""
+)
+"""What most lines consist of. Whatever it does not match is read character by character."""
+_WORDS, _REDIRECTED = 3, 4
+"""The last group of it that a word, and a redirection, fills."""
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[.*\])?\+?=", re.DOTALL)
 _HARMLESS_ASSIGNMENT = re.compile(
     r"(?:(?:CI|DEBUG|VERBOSE|V|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|PY_COLORS|COLORTERM|TERM|COLUMNS"
@@ -83,11 +89,22 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
     bare = False  # an assignment or a redirection that still waits for its command
     separator = ""
     while True:
-        if word := lexer.read_plain_word():
-            if words or word.quoted or "=" not in word.text:
-                words.append(word)
+        if token := _TOKEN.match(lexer.script, lexer.i):
+            lexer.i = token.end()
+            kind = token.lastindex or 0
+            text = token[kind]
+            if kind <= _WORDS:
+                word = Word(text, quoted=kind > 1)
+                if words or word.quoted or "=" not in text:
+                    words.append(word)
+                else:
+                    bare = _leave_out_assignment(word)
+            elif kind == _REDIRECTED:
+                bare = bare or not words
             else:
-                bare = _leave_out_assignment(word)
+                separator = text
+                _end_segment(separator, words, bare, found)
+                words, bare = [], False
             continue
         char = lexer.skip(_BLANKS)
         if not char:
@@ -104,10 +121,7 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
         elif operator := OPERATOR.match(lexer.script, start):
             separator = operator[0]
             lexer.take(len(separator))
-            if separator not in _SEPARATORS or not (words or (separator == "\n" and not bare)):
-                raise ShellError(f"a command is missing at {separator!r}")
-            if words:
-                found.append(_segment(words))
+            _end_segment(separator, words, bare, found)
             words, bare = [], False
         elif char in "()":
             raise ShellError(f"a {char!r} is more than plain words")
@@ -124,6 +138,13 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
     elif bare or separator in _JOINTS:
         raise ShellError(f"a command is missing after {separator!r}")
     return found
+
+
+def _end_segment(separator: str, words: list[Word], bare: bool, found: list[Segment]) -> None:
+    if separator not in _SEPARATORS or not (words or (separator == "\n" and not bare)):
+        raise ShellError(f"a command is missing at {separator!r}")
+    if words:
+        found.append(_segment(words))
 
 
 def _leave_out_assignment(word: Word) -> bool:

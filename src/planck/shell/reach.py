@@ -26,8 +26,6 @@ _COMMAND_LINES = re.compile(
     r"(?:\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|_COMMAND|_RSH|_SSH|_WRAPPER|_DIFF)|SHELL|LESSOPEN|LESSCLOSE)="
 )
 """Variables by which programs take a command line."""
-_HAS_VERB = re.compile(rf"\b(?:{'|'.join(sorted(VERBS))})\b").search
-_NO_QUOTES = str.maketrans("", "", "'\"\\")
 _SPEAKING = frozenset(
     {"echo", "printf", "grep", "rg", "cat", "ls", "git", "find", "test", "[", "cd", "mkdir"}
 )
@@ -45,9 +43,7 @@ class Reach(msgspec.Struct, frozen=True):
 
 def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     """`parts` are the line's plain commands, where it has no others: most need no second look."""
-    starters = [words for words in parts if starts_others(words)] if parts is not None else []
-    if parts is not None and _HAS_VERB(command.translate(_NO_QUOTES)):
-        starters = list(parts)
+    starters = [words for words in parts if starts_others(words) or _find_verb(words)] if parts else []
     quotes_one = "$(" in command or "`" in command
     if parts is not None and not starters and not (quotes_one and any(map(is_evaluated, parts))):
         return Reach(parts)
@@ -60,6 +56,14 @@ def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     if quotes_one and any(map(is_evaluated, parts)):
         survey.doubt_quoted([word for words in parts for word in words])
     return Reach((*parts, *survey.commands), survey.unknown, tuple(survey.perhaps))
+
+
+def _find_verb(words: Segment) -> int:
+    """Returns where a word stands that may mean "start what follows"; 0: nowhere."""
+    for i, word in enumerate(words):
+        if i and word.text in VERBS:
+            return i
+    return 0
 
 
 class _Survey:
@@ -94,9 +98,11 @@ class _Survey:
 
     def add_command(self, words: Segment, depth: int, constants: dict[str, set[str]]) -> None:
         """Adds one command and what it starts."""
-        count = next((i for i, word in enumerate(words) if not ASSIGNMENT.match(word.text)), len(words))
-        sets = words if count < len(words) and basename(words[count]) in _ASSIGNING else words[:count]
-        for word in sets:
+        count = 0
+        while count < len(words) and ASSIGNMENT.match(words[count].text):
+            count += 1
+        name = basename(words[count]) if count < len(words) else ""
+        for word in words if name in _ASSIGNING else words[:count]:
             self._add_assignment(word, depth)
         words = words[count:]
         if not words:
@@ -108,8 +114,7 @@ class _Survey:
         if not words[0].known:
             self._add_variants(words, depth, constants)
             return
-        if basename(words[0]) not in _SPEAKING and len(self.perhaps) < MAX_COMMANDS:
-            verb = next((i for i, word in enumerate(words) if i and word.text in VERBS), len(words))
+        if name not in _SPEAKING and len(self.perhaps) < MAX_COMMANDS and (verb := _find_verb(words)):
             self.perhaps += [words[i:] for i in range(verb + 1, len(words))]
         for launch in find_launches(words):
             self._add_launch(launch, depth, constants)

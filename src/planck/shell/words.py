@@ -14,7 +14,8 @@ REDIRECTION = re.compile(r"&>>|&>|>>|>&|>\||>|<<<|<<-|<<|<&|<>|<")
 BLANKS = re.compile(r"(?:[ \t]|\\\n)*")
 _PLAIN = re.compile(r"[\w./:=,@%+^-]+")
 """Characters that mean nothing to the shell, wherever they stand."""
-_PLAIN_WORD = re.compile(rf"""[ \t]*(?:({_PLAIN.pattern})|'([^']*)'|"([^"\\$`]*)")(?=[ \t\n;&|]|\Z)""")
+PLAIN_WORD = rf"""(?:({_PLAIN.pattern})|'([^']*)'|"([^"\\$`]*)")(?=[ \t\n;&|]|\Z)"""
+"""A pattern of three groups for a word without expansions, as `Lexer.read_word` would read it."""
 _PLAIN_QUOTED = re.compile(r"[^\"\\$`{]+|.", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[0-9@*#?$!-])")
 _DOLLAR_ALONE = re.compile(r"""\$(?=[^A-Za-z_0-9@*#?$!({\['"`\\-]|\Z)""", re.DOTALL)
@@ -97,14 +98,6 @@ class Lexer:
         if found := blanks.match(self.script, self.i):
             self.take(found.end() - self.i)
         return self.script[self.i : self.i + 1]
-
-    def read_plain_word(self) -> Word | None:
-        """Reads a word without expansions and blanks before it, as the methods below would: most are such."""
-        found = _PLAIN_WORD.match(self.script, self.i)
-        if found is None or found.lastindex is None:
-            return None
-        self.i = found.end()
-        return Word(found[found.lastindex], quoted=found.lastindex > 1)
 
     def read_word(self) -> Word:
         word = Word()
