@@ -164,7 +164,7 @@ class Agent:
         """What the model is told of: all it has, or what a small window can hold of that."""
         window = self.seat.model.context_window
         if window >= ROOMY:
-            return self.tools.specs
+            return self.kit.tools.specs
         return self._fit.choose(self.tools.specs, self._system_text, window)
 
     def request(self) -> Request:
@@ -386,12 +386,13 @@ class Agent:
 
     async def take_responses(self) -> None:
         """Join what may join a running turn: responses, and what the user steers with."""
-        facts = [*self._look_ahead(), *self.take_news()]
-        joining = self.kit.schedule.choose_joining(self._ready())
-        if any(envelope.origin is Origin.USER for envelope in joining):
-            self.repeats = Repeats()
-        if ids := tuple(envelope.id for envelope in joining):
-            facts.append(Delivery(ids=ids, state="delivered"))
+        facts = [*self._look_ahead(), *self.take_news()] if self.purse.accounts.limited or self._news else []
+        if ready := self._ready():  # at most steps there is none
+            joining = self.kit.schedule.choose_joining(ready)
+            if any(envelope.origin is Origin.USER for envelope in joining):
+                self.repeats = Repeats()
+            if ids := tuple(envelope.id for envelope in joining):
+                facts.append(Delivery(ids=ids, state="delivered"))
         if facts:
             await self.scribe.record(*facts)
 

@@ -10,7 +10,7 @@ from planck.llm.answer import Answer, TooLarge, drop_negative
 from planck.llm.endpoint import Endpoint
 from planck.llm.http_errors import provider_error, refusal
 from planck.llm.provider import Item, ProviderError
-from planck.llm.sse import Sse, check_density
+from planck.llm.sse import SPARSE, Sse, check_density
 from planck.llm.transport import Response, Transport, read_all
 from planck.records import codec
 from planck.records.events import Status, UsageDelta
@@ -63,7 +63,8 @@ class Exchange:
                     raise await _no_stream(chunk, response, self._endpoint)
                 for data in events.feed(chunk):
                     items = _read(answer, data)
-                    pulse.note_event()
+                    if answer.stop is not None:
+                        pulse.note_last_words()
                     if items:
                         pulse.beat()
                     for item in items:
@@ -122,9 +123,9 @@ class _Pulse:
         self._last = self._now()
         self._last_words = 0
 
-    def note_event(self) -> None:
+    def note_last_words(self) -> None:
         """Why the model stopped, its count and its goodbye are words too; a server does not repeat them."""
-        if self._answer.stop is not None and self._last_words < _LAST_WORDS:
+        if self._last_words < _LAST_WORDS:
             self._last_words += 1
             self._answer.moved = True
 
@@ -167,7 +168,8 @@ def _read_rest(answer: Answer, data: bytes) -> Sequence[Item]:
 
 def _read(answer: Answer, data: bytes) -> Sequence[Item]:
     """The items of one event; none where it makes the answer too large, which then says so itself."""
-    check_density(data)
+    if len(data) > SPARSE:
+        check_density(data)
     try:
         return answer.feed(data)
     except TooLarge:

@@ -195,8 +195,6 @@ class _Watchdog:
 
 
 def _says_something(item: Item) -> bool:
-    match item:
-        case TextDelta() | ThinkingDelta():
-            return not item.text.isspace()
-        case _:
-            return not isinstance(item, UsageDelta)
+    if isinstance(item, (TextDelta, ThinkingDelta)):  # once a delta, and `|` would make a type each time
+        return not item.text.isspace()
+    return not isinstance(item, UsageDelta)

@@ -108,7 +108,7 @@ def _data(block: bytes) -> bytes | None:
 
 def check_density(data: bytes) -> None:
     """Refuses an event that would become far more than it is: an object takes 2 bytes here, and 100 there."""
-    if len(data) > _FREE and data.count(b"{") > _MOST_OBJECTS:
+    if data.count(b"{") > _MOST_OBJECTS:
         raise ProviderError(
             ErrorKind.LIMIT_EXCEEDED,
             f"the server sent an event of more than {_MOST_OBJECTS} objects; use another server",
@@ -117,8 +117,8 @@ def check_density(data: bytes) -> None:
 
 
 _MOST_OBJECTS = 200_000
-_FREE = 2 * _MOST_OBJECTS
-"""Bytes that can't hold as many."""
+SPARSE = 2 * _MOST_OBJECTS
+"""Bytes that can't hold as many: what is no longer need not be checked."""
 
 
 def _too_large(limit: int) -> ProviderError:

@@ -109,11 +109,12 @@ class Live:
     """Follows one session: deltas add to it, and what the log takes in leaves it."""
 
     def __init__(self) -> None:
-        self._agents: dict[str, _Speech] = {}
+        self.agents: dict[str, _Speech] = {}
+        """Those that have said something which the log does not know yet."""
 
     def snapshot(self) -> dict[str, LiveText]:
         """By agent; those that say nothing now are not in it."""
-        said = {id: speech.show() for id, speech in self._agents.items()}
+        said = {id: speech.show() for id, speech in self.agents.items()}
         return {id: text for id, text in said.items() if text != LiveText()}
 
     def hear(self, agent_id: str | None, delta: View) -> None:
@@ -125,18 +126,18 @@ class Live:
             case ToolProgress():
                 self._speech(agent_id).output.setdefault(delta.id, _Tail()).add(delta.text)
             case Status(component="model", state="discarded"):  # the answer begins anew
-                if speech := self._agents.get(agent_id or ""):
+                if speech := self.agents.get(agent_id or ""):
                     speech.forget_answer()
             case _:
                 pass
 
     def follow(self, event: Event) -> None:
         """Takes in a recorded event: what it says is in the log, and not here any more."""
-        speech = self._agents.get(event.agent_id or "")
+        speech = self.agents.get(event.agent_id or "")
         if speech is None:
             return
         if event.type in _ENDS_OF_ALL:  # an idle agent leaves nothing behind
-            del self._agents[event.agent_id or ""]
+            del self.agents[event.agent_id or ""]
         elif event.type in _ENDS_OF_ANSWER:
             speech.forget_answer()
         elif event.type == ToolEnd.type and isinstance(ended := view(event), ToolEnd):
@@ -144,9 +145,9 @@ class Live:
 
     def _speech(self, agent_id: str | None) -> "_Speech":
         id = agent_id or ""
-        if id not in self._agents:
-            self._agents[id] = _Speech()
-        return self._agents[id]
+        if id not in self.agents:
+            self.agents[id] = _Speech()
+        return self.agents[id]
 
 
 class _Speech:

@@ -103,7 +103,8 @@ class SessionJournal:
         for event in events:
             for entry in self._redaction.release_before(event):
                 self._show(entry.agent_id, entry.turn, entry.fact)
-            self.live.follow(event)
+            if self.live.agents:
+                self.live.follow(event)
             self._bus.publish(event)
             if event.type == TurnEnd.type:  # anybody's: there may be no moment in which nobody has a turn
                 self._store.checkpoint()
