@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from planck import Planck
 from planck.records.events import TurnStatus
 from planck.records.outcome import PlanckError
 from planck.session.result import RunResult
+from planck.testing import Say, ScriptedProvider
 from tests.command import WAIT, Bench
 from tests.teams import Brains, delegate, facts, open_planck, spawned, target, write_team
 from tests.wire import chat
@@ -135,6 +137,24 @@ async def test_a_team_that_runs_out_in_the_middle_ends_with_words(tmp_path: Path
     assert (notice["limit"], notice["spent"]["usd"]) == ({"usd": 1.0}, 0.8)
 
 
+@pytest.mark.parametrize("name", ["dear", "local/m"])
+async def test_nothing_is_held_once_nobody_works_also_where_nobody_waited(tmp_path: Path, name: str) -> None:
+    double = ScriptedProvider([Say(calls=[("list_dir", {})]), Say(text="done")])
+    environ: dict[str, str] = {}
+    flags = {**MODEL, "providers": {"local": {"type": "openai", "base_url": "http://127.0.0.1:9"}}}
+    async with Planck(
+        tmp_path / "home", tmp_path, environ=environ, flags=flags, providers={"local": double}
+    ) as planck:
+        session = await planck.start(max_budget_usd=1.0, mode="full", model=name)
+        await session.prompt("go")
+        async with asyncio.timeout(WAIT):
+            await session.settled()
+        result = session.result(0)
+    assert (result.status, result.text, result.steps) == ("completed", "done", 2)
+    assert result.budget
+    assert result.budget.held_usd == 0.0
+
+
 async def test_a_worker_that_draws_on_the_run_can_t_take_the_lead_s_last_words(tmp_path: Path) -> None:
     brains = Watched(
         {
@@ -246,7 +266,7 @@ async def test_a_flag_that_is_no_amount_is_refused_before_anything_begins(
     tmp_path: Path, flag: str, value: str
 ) -> None:
     done = await Bench(tmp_path, "http://127.0.0.1:9").run("run", "go", flag, value)
-    assert (done.code, "max-budget-usd" in done.err) == (2, True)
+    assert (done.code, "max-budget-usd: must be an amount above 0" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("amount", [0, -1.0, float("nan"), float("inf"), 1e30])

@@ -204,21 +204,28 @@ def _given(text: str) -> str:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return value
 
 
 def _seconds(text: str) -> float:
-    return _above_zero(float(text), "a number of seconds")
+    return _above_zero(text, "a number of seconds")
 
 
 def _amount(text: str) -> float:
-    return _above_zero(float(text), "an amount")
+    return _above_zero(text, "an amount")
 
 
-def _above_zero(value: float, what: str) -> float:
+def _above_zero(text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be {what} above 0")
     return value

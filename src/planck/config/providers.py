@@ -65,7 +65,7 @@ class Providers:
         """Finds an alias or `provider/model`; an empty name means the default model."""
         config = self._resources.config
         provider, _, model = (name or config.default_model).partition("/")
-        if provider in self._doubles:
+        if provider in self._doubles and not self._is_described(provider, model):
             return ModelSpec(provider=provider, model=model)
         return resolve(config, name)
 
@@ -85,9 +85,14 @@ class Providers:
 
     def resolve_member(self, provider: str, model_id: str, base_url: str = "") -> ModelSpec:
         """A member's model; the provider is a key of `providers` or a type, the id an alias or its own."""
-        if provider in self._doubles:
+        if provider in self._doubles and not self._is_described(provider, model_id):
             return ModelSpec(provider=provider, model=model_id)
         return resolve_pair(self._resources.config, provider, model_id, base_url)
+
+    def _is_described(self, provider: str, model: str) -> bool:
+        """Whether an entry of `models` says what it is: then that counts for a double too."""
+        entries = self._resources.config.models
+        return any(entry.provider == provider and model in (entry.id, entry.model) for entry in entries)
 
     async def place(self, provider: str, model_id: str, base_url: str) -> tuple[ModelSpec, str] | Err:
         """A member's model as a tool call names it, and its address where the user never named that one."""

@@ -352,10 +352,13 @@ class OpenSession:
 
     def result(self, after: int, duration_ms: int = 0) -> RunResult:
         """What the events after a number come to."""
+        team = self._session.team
+        if team.accounts.limited and team.settled:
+            team.orchestrator.actor.agent.purse.release()  # nobody reports any more
         return summarise_run(
             self._session.store.read(after),
             names={spec.id: spec.name for spec in self.members},
-            budget=describe_budget(self._session.team.accounts),
+            budget=describe_budget(team.accounts),
             session_id=self.id,
             session_name=self.name,
             duration_ms=duration_ms,
@@ -404,8 +407,6 @@ class OpenSession:
             if failure.err.kind is ErrorKind.WRITER_CONFLICT:  # it goes on elsewhere: here it is over
                 await self.aclose()
             raise
-        if self._session.team.accounts.limited:
-            self._session.team.orchestrator.actor.agent.purse.release()  # nobody reports any more
         result = self.result(after, round((self._clock.monotonic() - began) * 1000))
         return mark_stopped(result, self._stopped) if self._stopped else result
 

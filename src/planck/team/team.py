@@ -137,6 +137,13 @@ class Team:
         for member in self.members:
             self._start(member)
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing can wake the orchestrator any more."""
+        return self._halted or (
+            not self._chores and all(self._is_quiet(member) for member in self._members.values())
+        )
+
     async def wait_until_settled(self) -> None:
         """Returns when nothing can wake the orchestrator any more; raises what ended the team."""
         while True:
@@ -145,7 +152,7 @@ class Team:
                 raise self._failure
             if self._halted:
                 return
-            if not self._chores and all(self._is_quiet(member) for member in self._members.values()):
+            if self.settled:
                 for member in self._members.values():
                     if member.stalled and member.resting:
                         raise member.stalled

@@ -231,6 +231,11 @@ def test_a_budget_is_told_once_it_becomes_scarce() -> None:
         "  ! budget: the run has used 80 % of $0.60 ($0.48)"
     ]
     assert "one answer more" in rows(teller.tell(event("budget", {**fact, "why": "last_step"}, "a2")))[0]
+    (wide,) = teller.tell(event("budget", whole, "a2"))
+    assert isinstance(wide, Told)
+    assert wide.wraps  # when it stops is at its end
+    for strange in ({"limit": {"usd": 0}, "spent": {}}, {"limit": {}}, {}):
+        teller.tell(event("budget", {**strange, "account": "run", "why": "notice"}, "a2"))
 
 
 def test_a_sign_of_life_is_a_line_only_where_no_row_moves() -> None:

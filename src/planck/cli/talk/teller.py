@@ -214,7 +214,8 @@ class Teller:
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator:  # its own error is told at the end of the turn, in one line
             return []
-        return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red")]
+        # Its end says what to do next: it goes on below rather than being cut.
+        return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red", wraps=True)]
 
     def _tell_budget(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """Only what becomes scarce: what each answer cost is no line of its own."""
@@ -222,15 +223,15 @@ class Teller:
             return [
                 self._note(event.agent_id, "! budget: one answer more, without tools, to report", "yellow")
             ]
-        if data.get("why") != "notice":
+        if data.get("why") != "notice" or not data.get("limit"):
             return []
         account, limit, spent = data.get("account", ""), data.get("limit", {}), data.get("spent", {})
         who = self.name(account) if account in self._names else f"the {account}"
-        unit = max(limit, key=lambda one: spent.get(one, 0) / limit[one])
+        unit = max(limit, key=lambda one: spent.get(one, 0) / (limit[one] or 1))
         stops = data.get("stops_in_s")
         when = f"; at this rate it stops {say_when(stops)}" if stops else ""
         used = f"! budget: {who} has used 80 % of {say(unit, limit[unit])} ({say(unit, spent.get(unit, 0))})"
-        return [self._note(None, used + when, "yellow")]
+        return [self._note(None, used + when, "yellow", wraps=True)]
 
     def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         before, after = data["tokens_before"], data["tokens_after"]
@@ -255,9 +256,9 @@ class Teller:
             return []
         return [self._note(None, f"back to where it stood after event {data['to']}; the log keeps the rest")]
 
-    def _note(self, id: str | None, text: str, style: str = "dim") -> Told:
+    def _note(self, id: str | None, text: str, style: str = "dim", *, wraps: bool = False) -> Told:
         line = (*self._prefix(id), *make_line(" ".join(text.split()), style))
-        return Told((line,))
+        return Told((line,), wraps=wraps)
 
     def _prefix(self, id: str | None, *, always: bool = False) -> list[Span]:
         """The agent's name in its colour, once there is more than one."""
