@@ -234,7 +234,8 @@ def test_a_budget_is_told_once_it_becomes_scarce() -> None:
     (wide,) = teller.tell(event("budget", whole, "a2"))
     assert isinstance(wide, Told)
     assert wide.wraps  # when it stops is at its end
-    for strange in ({"limit": {"usd": 0}, "spent": {}}, {"limit": {}}, {}):
+    odd: list[dict[str, Any]] = [{"limit": {"usd": 0}, "spent": {}}, {"limit": {}}, {}]
+    for strange in odd:
         teller.tell(event("budget", {**strange, "account": "run", "why": "notice"}, "a2"))
 
 
