@@ -280,7 +280,7 @@ class Actions {
     });
   }
 
-  // As if it had not been said: everyone forgets what came after, and hears this instead. Files stay.
+  // As if it had not been said: everyone forgets what came after, and hears this instead, if anything. Files stay.
   goOnFrom(seq, text) {
     const {room} = this.state;
     const {id} = room;
@@ -298,7 +298,7 @@ class Actions {
         }
       }
       room.wake();
-      await post(`/sessions/${id}/prompts`, {text}, {key: newKey()});
+      if (text) await post(`/sessions/${id}/prompts`, {text}, {key: newKey()});
     });
   }
 
@@ -309,8 +309,6 @@ class Actions {
   changeModel(agent, model) {
     return this.attempt(() => patch(`/sessions/${this.state.room.id}/agents/${encodeURIComponent(agent)}`, {model}));
   }
-
-  compact() { return this.attempt(() => post(`/sessions/${this.state.room.id}/compact`, {})); }
 
   // The inbox
   followInbox() {

@@ -48,6 +48,9 @@ export function money(value) {
   return `$${shown.format(value)}`;
 }
 
+// What a board, or a row of it, has cost as far as its prices are known.
+export const cost = ({cost_usd: known, unpriced}) => (!unpriced ? money(known) : known ? `≥ ${money(known)}` : t('cost.none'));
+
 // Seconds and minutes look the same in both languages; whole seconds, as they are counted.
 export function span(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));

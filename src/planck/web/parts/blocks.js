@@ -24,11 +24,15 @@ export function addBlock(blocks, event) {
   const data = typeof event.data === 'object' && event.data !== null ? event.data : {};
   const base = {seq, ts, agent: agent || '', turn};
   switch (type) {
-    case 'message':
+    case 'message': {
+      // A report often repeats the last words of who reports: they are shown once.
+      const at = data.kind === 'response' ? findLast(blocks, (one) => one.kind === 'said' && one.agent === data.from, 8) : -1;
+      if (at >= 0 && blocks[at].text === data.text && !blocks[at].thinking) blocks[at] = {...blocks[at], repeated: true};
       blocks.push({...base, kind: data.from !== 'user' ? 'mail' : data.origin && data.origin !== 'user' ? 'told' : 'prompt', id: String(data.id), mail: String(data.kind),
         from: String(data.from), to: String(data.to), text: String(data.text ?? ''), origin: data.origin,
         images: Array.isArray(data.images) ? data.images.length : 0});
       return '';
+    }
     case 'assistant_message': {
       const parts = Array.isArray(data.message?.parts) ? data.message.parts : [];
       const join = (kind) => parts.filter((part) => part?.type === kind).map((part) => String(part.text ?? '')).join(kind === 'text' ? '' : '\n');

@@ -1,7 +1,7 @@
 // One agent: what it does, what it has used, and what can be done with it.
 
 import {html} from '../vendor/preact.js';
-import {brief, exact, known, money, seen, short, t} from '../words.js';
+import {brief, cost, exact, known, seen, short, t} from '../words.js';
 import {AgentState, Badge, Elapsed, Mark, Name, Who, options, useBusy} from './common.js';
 import {isBusy} from './status.js';
 
@@ -13,7 +13,7 @@ export function AgentCard({board, row, now, act, models, close, base}) {
   const question = board.questions.find((one) => one.agent_id === row.id);
   const over = row.status === 'ended';
   return html`<aside class="card" aria-label=${seen(row.name)}>
-    <header class="row"><${Badge} board=${board} id=${row.id} /><h2 class="grow"><${Name} board=${board} id=${row.id} length=${26} /></h2>
+    <header class="row"><${Badge} board=${board} id=${row.id} /><h2 class="grow"><${Name} board=${board} id=${row.id} length=${19} /></h2>
       ${close && html`<button class="icon" onClick=${close} aria-label=${t('close')}>×</button>`}</header>
     <p class="card-state"><${AgentState} board=${board} row=${row} now=${now} /></p>
     ${question && html`<p class="asks-box"><span class="code clip">${brief(question.text, 160)}</span>
@@ -21,13 +21,13 @@ export function AgentCard({board, row, now, act, models, close, base}) {
     ${row.error && html`<p class="error-box"><strong class="code">${seen(row.error.kind)}</strong> ${brief(row.error.message, 240)}</p>`}
     ${over && row.reason && html`<p class="muted">${brief(row.reason, 200)}</p>`}
     <dl class="facts">
-      <dt>${t('card.role')}</dt><dd title=${seen(row.type)}>${brief(row.type, 28)}</dd>
-      <dt>${t('setup.model')}</dt><dd class="code" title=${seen(row.model)}>${brief(row.model, 26)}</dd>
+      <dt>${t('card.role')}</dt><dd title=${seen(row.type)}>${brief(row.type, 24)}</dd>
+      <dt>${t('setup.model')}</dt><dd class="code" title=${seen(row.model)}>${brief(row.model, 22)}</dd>
       <dt>${t('changes.by.turn')}</dt><dd class="num">${row.turn ? `${exact(row.turn)} · ${t('conv.steps', {n: row.steps})}` : t('card.noTurn')}</dd>
       <dt>${t('card.window')}</dt><dd class="num" title=${t('card.windowExact', {used: row.context, all: row.window})}>
         <progress max="100" value=${Math.min(100, share)} aria-label=${t('card.window')}></progress> ${exact(share)} %</dd>
       <dt>${t('card.tokens')}</dt><dd class="num" title=${exact(sum(row.usage))}>${short(sum(row.usage))}</dd>
-      <dt>${t('card.cost')}</dt><dd class="num">${row.unpriced ? '≥ ' : ''}${money(row.cost_usd)}</dd>
+      <dt>${t('card.cost')}</dt><dd class="num">${cost(row)}</dd>
       ${row.unread.length > 0 && html`<dt>${t('card.unread')}</dt><dd class="num">${exact(row.unread.length)}</dd>`}
     </dl>
     ${row.waits.length > 0 && html`<h3>${t('card.waits')}</h3><ul class="plain">${row.waits.map((wait) => html`<li key=${wait.message_id} class="row">

@@ -101,7 +101,7 @@ export function Field({label, children, hint}) {
 export function Folded({text, lines = 3, tail = true, label}) {
   const [open, setOpen] = useState(false);
   const all = text.replace(/\n+$/, '').split('\n');
-  if (all.length <= lines && text.length < 2000) return html`<pre class="output" tabindex="0" aria-label=${label}>${all.join('\n')}</pre>`;
+  if (all.length <= lines + 1 && text.length < 2000) return html`<pre class="output" tabindex="0" aria-label=${label}>${all.join('\n')}</pre>`;
   const part = (tail ? all.slice(-lines) : all.slice(0, lines)).map((line) => (line.length > 400 ? `${line.slice(0, 400)}…` : line));
   return html`<div class="folded"><pre class="output" tabindex="0" aria-label=${label}>${(open ? all : part).join('\n')}</pre>
     <button class="link" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? t('fold') : t('showAll', {n: all.length})}</button></div>`;

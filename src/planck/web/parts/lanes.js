@@ -60,7 +60,7 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
         <div class="axis" aria-hidden="true"></div>
         ${rows.map((row, at) => html`<button key=${row.id} data-stop class=${`lane-name${selected === row.id ? ' on' : ''}${row.status === 'ended' ? ' over' : ''}`}
           aria-pressed=${selected === row.id} tabindex=${selected === row.id || (!selected && at === 0) ? 0 : -1} onClick=${() => select(row.id)}>
-          <${Badge} board=${board} id=${row.id} /><span class="lane-words"><${Name} board=${board} id=${row.id} length=${dense ? 15 : 24} />
+          <${Badge} board=${board} id=${row.id} /><span class="lane-words"><${Name} board=${board} id=${row.id} length=${dense ? 15 : 19} />
           <${AgentState} board=${board} row=${row} now=${now} /></span></button>`)}
       </div>
       <div class="lanes-box" ref=${box} tabindex="0" role="group" aria-label=${t('lanes.label')} onKeyDown=${zoom}

@@ -40,7 +40,7 @@ export function describeAgent(board, row) {
 
 export const isBusy = (row) => row.status !== 'ended' && row.status !== 'idle';
 
-// Who is blocked by whom, up to whoever holds everything up: [agent id, …, 'user' | agent id].
+// Who is blocked by whom, up to whoever holds it up: [agent id, …, 'user' | agent id]; first of all, by you.
 export function explainWait(board) {
   let longest = [];
   for (const row of board.agents) {
@@ -52,9 +52,13 @@ export function explainWait(board) {
       chain.push(next);
       at = board.agents.find((one) => one.id === next);
     }
-    if (chain.length > longest.length) longest = chain;
+    const asks = chain[chain.length - 1] === 'user';
+    const asked = longest[longest.length - 1] === 'user';
+    if (asks === asked ? chain.length > longest.length : asks) longest = chain;
   }
-  return longest.length > 1 ? longest : [];
+  // While somebody works for it, nothing is stuck.
+  const last = board.agents.find((row) => row.id === longest[longest.length - 1]);
+  return longest.length > 1 && !(last && isBusy(last) && !last.waits.length) ? longest : [];
 }
 
 export const STATES = {running: '●', waiting: '▲', done: '✓', failed: '✗', interrupted: '◼', '': '?'};

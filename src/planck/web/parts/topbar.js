@@ -1,7 +1,7 @@
 // The bar above every screen: which session, how it stands, what waits for you, what it costs, and a way to stop it.
 
 import {html, useEffect, useRef} from '../vendor/preact.js';
-import {brief, exact, known, money, seen, span, t} from '../words.js';
+import {brief, cost, exact, known, money, seen, span, t} from '../words.js';
 import {SessionState, into, options} from './common.js';
 
 const TABS = ['team', 'conversation', 'changes'];
@@ -38,9 +38,8 @@ function Mode({board, act}) {
 }
 
 function Budget({board}) {
-  const cost = `${board.unpriced ? '≥ ' : ''}${money(board.cost_usd)}`;
   const {budget} = board;
-  if (!budget || !budget.limit_usd) return html`<span class="budget num" title=${t('cost.whole')}>${cost}</span>`;
+  if (!budget || !budget.limit_usd) return html`<span class="budget num" title=${board.unpriced ? t('cost.unknown') : t('cost.whole')}>${cost(board)}</span>`;
   const spent = budget.spent_usd || 0;
   const share = spent / budget.limit_usd;
   const words = t('budget.words', {spent: money(spent), limit: money(budget.limit_usd)});

@@ -12,6 +12,7 @@ const DRAWN = 100;
 const STEP = 80;
 const MOST = 320;
 const NEAR = 60;
+const SUBJECT = 64;
 const TEAM_TOOLS = new Set(['ask_agent', 'delegate_task', 'send_response']); // their words stand in the messages
 const READERS = new Set(['read', 'glob', 'grep', 'list_dir', 'load_skill', 'list_skills', 'list_team', 'list_models']);
 
@@ -35,7 +36,7 @@ export function ConversationView({room, now, act, seq = null, agent = '', base =
 }
 
 function isShown(block, only, find) {
-  if (block.kind === 'turn' || (block.kind === 'call' && TEAM_TOOLS.has(block.name) && block.end?.ok && !find)) return false;
+  if (block.kind === 'turn' || (block.repeated && !find) || (block.kind === 'call' && TEAM_TOOLS.has(block.name) && block.end?.ok && !find)) return false;
   if (block.kind === 'end' && block.status === 'completed' && !block.shown) return false;
   if (only && block.agent !== only && block.from !== only && block.to !== only) return false;
   if (!find) return true;
@@ -128,8 +129,9 @@ export function Thread({room, board, facts, words, only = '', find = '', seq = n
   return html`<div class="thread-box"><div class="thread" ref=${box} onScroll=${scroll} tabindex="0" role="log" aria-live="off" aria-label=${t('nav.conversation')}>
     ${room.older && html`<p class="muted center">${t('conv.older')}</p>`}
     ${!room.older && from === 0 && room.first <= 1 && html`<p class="muted center">${t('conv.begin')}</p>`}
-    ${!shown.length && !live.length && (needle || only ? html`<${Empty} words=${t('conv.none')} />` : html`<${Empty} words=${t('conv.empty')} />`)}
     ${shown.slice(from, end).map((block) => html`<${Block} key=${block.seq} block=${block} board=${board.agents.length} all=${board} act=${act} room=${room} live=${block.kind === 'call' && !block.end ? room.live.get(block.agent)?.output.get(block.id) || '' : ''} />`)}
+    ${!live.length && !shown.some((block) => block.kind !== 'note') && html`<${Empty} words=${needle || only ? t('conv.none') : t('conv.empty')}>
+      ${!act && !room.offline && !needle && !only && html`<a class="button" href=${`#/s/${room.id}/conversation`}>${t('nav.conversation')}</a>`}</${Empty}>`}
     ${live.map(([id, one]) => html`<article class="block said live" key=${`live-${id}`}><${Badge} board=${board} id=${id} /><div class="block-body"><header class="block-head"><${Name} board=${board} id=${id} /></header>
       ${one.note && html`<p class="muted">${known('live', seen(one.note))}</p>`}${one.thinking && !one.text && html`<p class="thinking">${seen(one.thinking.slice(-400))}</p>`}${one.text && html`<${Markdown} text=${one.text} />`}</div></article>`)}
   </div>${range.to !== null && html`<button class="to-end" onClick=${toEnd}>${t('conv.toEnd')}</button>`}</div>`;
@@ -151,12 +153,12 @@ function Prompt({block, board, act, room}) {
   const [editing, setEditing] = useState(false);
   const [text, setText] = useState(block.text);
   const to = board.agents[0]?.id !== block.to;
-  const save = submitted(async () => { if (!await act.goOnFrom(block.seq, text)) setEditing(false); });
+  const goOn = async (words) => { if (!await act.goOnFrom(block.seq, words)) setEditing(false); };
   return html`<${Entry} block=${block} kind="prompt"><span class="badge you" aria-hidden="true">${t('you.letter')}</span><div class="block-body">
     <header class="block-head"><span class="name">${t('you')}</span>${to && html`<span class="muted" aria-hidden="true">→</span><${Name} board=${board} id=${block.to} />`}<${Time} ts=${block.ts} />
       ${act && !block.gone && html`<span class="block-acts"><button class="link" onClick=${() => act.fork(room.id, block.seq)}>${t('fork')}</button>${!to && html`<button class="link" aria-expanded=${editing} onClick=${() => setEditing(!editing)}>${t('conv.edit')}</button>`}</span>`}</header>
-    ${editing ? html`<form class="edit" onSubmit=${save}><label class="hidden" for=${`edit-${block.seq}`}>${t('conv.edit')}</label><textarea id=${`edit-${block.seq}`} rows="4" value=${text} onInput=${into(setText)}></textarea>
-      <p class="muted">${t('conv.editHint')}</p><div class="row end"><button type="button" onClick=${() => setEditing(false)}>${t('cancel')}</button><button class="primary" disabled=${!text.trim()}>${t('conv.goOn')}</button></div></form>`
+    ${editing ? html`<form class="edit" onSubmit=${submitted(() => goOn(text))}><label class="hidden" for=${`edit-${block.seq}`}>${t('conv.edit')}</label><textarea id=${`edit-${block.seq}`} rows="4" value=${text} onInput=${into(setText)}></textarea>
+      <p class="muted">${t('conv.editHint')}</p><div class="row end"><button type="button" onClick=${() => setEditing(false)}>${t('cancel')}</button><button type="button" onClick=${() => goOn('')}>${t('conv.rewind')}</button><button class="primary" disabled=${!text.trim()}>${t('conv.goOn')}</button></div></form>`
       : html`<div class="prose pre">${seen(block.text)}</div>`}${block.images > 0 && html`<p class="muted">${t('conv.images', {n: block.images})}</p>`}</div></${Entry}>`;
 }
 
@@ -197,12 +199,12 @@ function Call({block, board, act, live}) {
   const facts = [end && end.ms >= 100 && took(end.ms), end && end.exit !== null && end.exit !== 0 && t('call.exit', {code: end.exit}), end?.error].filter(Boolean);
   return html`<${Entry} block=${block} kind=${`call${end && !end.ok ? ' bad' : ''}`}><div class="block-body">
     <header class="call-head"><span class=${`mark ${!end ? '' : end.ok ? 'ok' : 'error'}`}><span aria-hidden="true">${mark}</span><span class="hidden">${!end ? t('call.runs') : end.ok ? t('step.completed') : t('state.failed')}</span></span>
-      <span class="call-who"><${Name} board=${board} id=${block.agent} length=${18} /></span> <span class="code strong">${brief(block.name, 40)}</span> <span class="code call-subject" title=${seen(block.subject)}>${brief(block.subject, 100)}</span>
+      <span class="call-who"><${Name} board=${board} id=${block.agent} length=${18} /></span> <span class="code strong">${brief(block.name, 40)}</span> <span class="code call-subject" title=${seen(block.subject)}>${brief(block.subject, SUBJECT)}</span>
       ${counted && html`<${Changed} ...${counted} />`}
       ${facts.map((one) => html`<span class="muted num" key=${one}>${seen(one)}</span>`)}${asked?.decision && html`<span class="muted">${known('decision', `${asked.decision}`)}${asked.scope ? ` (${known('scope', asked.scope)})` : ''}</span>`}
       ${waiting && html`<span class="state asks"><span aria-hidden="true">▲</span> ${t('state.asks')}</span>${act && html`<a class="button ask" href="#/inbox">${t('answer')}</a>`}`}</header>
     ${rows && html`<details><summary>${t('diff')}</summary><${Diff} rows=${rows} /></details>`}
-    ${block.name === 'bash' && block.subject.length > 100 && html`<details><summary>${t('call.command')}</summary><pre class="output" tabindex="0">${seen(block.args?.command || '')}</pre></details>`}
+    ${block.name === 'bash' && block.subject.length > SUBJECT && html`<details><summary>${t('call.command')}</summary><pre class="output" tabindex="0">${seen(block.args?.command || '')}</pre></details>`}
     ${output && !quiet && (end?.ok && READERS.has(block.name) ? html`<details><summary>${t('call.outputShort')}</summary><${Folded} text=${output} lines=${12} tail=${false} label=${t('call.output')} /></details>` : html`<${Folded} text=${output} label=${t('call.output')} />`)}
     ${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div></${Entry}>`;
 }

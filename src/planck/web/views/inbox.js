@@ -1,12 +1,13 @@
 // Questions that wait for you, of every session, answered in any order: made for a phone and one thumb.
 
-import {html, useState} from '../vendor/preact.js';
+import {html, useEffect, useState} from '../vendor/preact.js';
 import {brief, plain, seen, span, t} from '../words.js';
 import {readDiff, Diff} from '../diff.js';
 import {Empty, Field, Mark, Skeleton, into, useBusy} from '../parts/common.js';
 
 export function InboxView({state, act}) {
   const {inbox, now} = state;
+  useEffect(() => { act.loadSessions(''); }, []); // their names
   return html`<div class="page inbox"><h2 class="hidden">${t('nav.inbox')}</h2>
     ${!inbox.ready && inbox.connection !== 'lost' && html`<${Skeleton} />`}
     ${!inbox.ready && inbox.connection === 'lost' && html`<${Empty} words=${t('inbox.lost')} />`}
@@ -26,7 +27,7 @@ function Question({one, now, act, session}) {
   const chosen = wide && one.wider ? {rule: one.wider} : {};
   return html`<article class="question" aria-label=${t('inbox.of', {agent: seen(one.agent)})}>
     <header><${Mark} is="▲" /><h3 class="grow">${t('inbox.asks', {agent: brief(one.agent, 60)})}</h3><a href=${`#/s/${one.session_id}/team`}><bdi>${brief(session?.name || one.session_id, 20)}</bdi></a></header>
-    <p class="question-tool"><span class="strong code">${seen(one.tool)}</span></p>
+    ${!one.text.startsWith(one.tool) && html`<p class="strong code">${seen(one.tool)}</p>`}
     <pre class="question-text" tabindex="0" aria-label=${t('inbox.call')}>${seen(one.text)}</pre>
     ${isDiff && html`<${Diff} rows=${readDiff(plain(one.preview).replace(/^[^]*?(?=^(?:---|@@) )/m, ''))} />`}
     ${!isDiff && one.preview && html`<details><summary>${t('inbox.preview')}</summary><pre class="output" tabindex="0">${plain(one.preview)}</pre></details>`}
