@@ -39,19 +39,21 @@ function Setup({state, act}) {
       setResult(answer);
       if (answer.ok) {
         form.reset();
+        setOpen(false);
         act.loadModels();
       }
     });
     if (error) setResult({ok: false, error});
   });
-  if (!none && !open) return html`<section><h2>${t('setup.title')}</h2><p>${t('setup.have')} <span class="code strong">${brief(standard || state.models.items.find((one) => one.current)?.id || '', 60)}</span></p><button onClick=${() => setOpen(true)}>${t('setup.change')}</button></section>`;
+  const done = result?.ok && html`<p class="ok-box" role="status">${t('setup.done')}</p>`;
+  if (!none && !open) return html`<section><h2>${t('setup.title')}</h2>${done}<p>${t('setup.have')} <span class="code strong">${brief(standard || state.models.items.find((one) => one.current)?.id || '', 60)}</span></p><button onClick=${() => setOpen(true)}>${t('setup.change')}</button></section>`;
   const offered = names.filter((one) => one.provider === provider);
   return html`<section class="setup"><h2>${none ? t('setup.first') : t('setup.title')}</h2><p class="muted">${t('setup.words')}</p><form onSubmit=${submitted(submit)}>
     <${Field} label=${t('setup.provider')}><select value=${provider} onChange=${into(setProvider)}>${options(Object.keys(VENDORS), (one) => VENDORS[one])}<option value="other">${t('setup.another')}</option></select></${Field}>
     ${other && html`<${Field} label=${t('setup.name')}><input name="name" required pattern="[A-Za-z0-9_\\-]{1,64}" autocomplete="off" /></${Field}><${Field} label=${t('setup.address')} hint=${t('setup.addressHint')}><input name="base_url" type="url" required autocomplete="off" /></${Field}>`}
     <${Field} label=${t('setup.key')} hint=${t('setup.keyHint')}><input name="key" type="password" autocomplete="off" required=${!other} /></${Field}>
     <${Field} label=${t('setup.model')}><input name="model" list="setup-models" required=${other} autocomplete="off" placeholder=${other ? '' : t('setup.default')} /></${Field}><datalist id="setup-models">${offered.map((one) => html`<option key=${one.id} value=${one.model}></option>`)}</datalist>
-    ${result && (result.ok ? html`<p class="ok-box" role="status">${t('setup.done')}</p>` : html`<${Problem} problem=${result.error} />`)}
+    ${done}${result && !result.ok && html`<${Problem} problem=${result.error} />`}
     <div class="row end"><button class="primary" disabled=${busy}>${busy ? t('models.testing') : t('setup.go')}</button></div></form></section>`;
 }
 

@@ -25,7 +25,8 @@ export function TeamView({room, now, act, models, selected, base = '', tick, wor
   const clock = moving ? now : ends;
   const row = board.agents.find((one) => one.id === chosen);
   const first = board.agents[0];
-  if (!board.agents.length) return html`<${Empty} words=${t('team.empty')} />`;
+  const scrubber = html`<${Scrubber} head=${room.board.seq} at=${at} ts=${board.updated} live=${!replay} show=${(seq) => room.show(seq)} />`;
+  if (!board.agents.length) return html`<section class="team-main" aria-label=${t('team.label')}><${Empty} words=${t('team.empty')} />${scrubber}</section>`;
   return html`<div class=${`team${row ? ' has-card' : ''}`}>
     <section class="team-main" aria-label=${t('team.label')}>
       <${Why} board=${board} act=${act} now=${clock} />
@@ -36,7 +37,7 @@ export function TeamView({room, now, act, models, selected, base = '', tick, wor
         <${Counts} board=${board} base=${base} act=${act} />
       </div>
       <${Thread} room=${shown} board=${board} facts=${facts} words=${words} only=${chosen} act=${null} blocks=${blocks} />
-      <${Scrubber} head=${room.board.seq} at=${at} ts=${board.updated} live=${!replay} show=${(seq) => room.show(seq)} />
+      ${scrubber}
     </section>
     ${row && html`<${AgentCard} key=${row.id} board=${board} row=${row} now=${clock} act=${replay ? null : act} models=${models} base=${base} close=${() => setChosen('')} />`}
   </div>`;
