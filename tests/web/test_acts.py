@@ -1,4 +1,4 @@
-"""What a person does on the page: go back, go on, fork, take back, find, look at an earlier moment, set up."""
+"""What a person does on the page: go back, fork, take back, find, look at an earlier moment, set up."""
 
 import json
 from collections.abc import AsyncGenerator
