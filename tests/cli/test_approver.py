@@ -34,6 +34,25 @@ async def run_by_keys(bench: Bench, *args: str, env: dict[str, str] | None = Non
     return await on_terminal("run", "go", *args, home=bench.home, work=bench.work, columns=100, env=env)
 
 
+async def test_an_edit_is_asked_about_by_its_diff(tmp_path: Path) -> None:
+    edit = chat.calls(("edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}))
+    wrong = chat.calls(("edit", {"path": "a.py", "old_string": "nowhere", "new_string": "x = 3"}))
+    async with WireServer([edit, wrong, chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.work / "a.py").write_text("x = 1\n")
+        run_ = await run(bench)
+        at = await run_.until("asks for edit:\r\n    --- a/a.py\r\n    +++ b/a.py\r\n")
+        at = await run_.until("    -x = 1\r\n    +x = 2\r\n", at)
+        at = await run_.until("y: yes, once", at)
+        run_.type("y\n")
+        at = await run_.until("[it would fail: no_match: ", at)
+        at = await run_.until("y: yes, once", at)
+        run_.type("n\n")
+        await run_.until("done", at)
+        assert await run_.end() == 0
+    assert (bench.work / "a.py").read_text() == "x = 2\n"
+
+
 async def test_the_whole_call_is_shown_and_enter_is_no_answer(tmp_path: Path) -> None:
     evil = "echo safe\r\x1b[2K\u202e; touch ran # " + "x" * 300 + " end"
     async with WireServer([bash(evil), chat.text("done")]) as server:

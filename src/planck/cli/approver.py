@@ -156,8 +156,19 @@ class TerminalApprover:
             self.take(self._hand.judge(text, more=more or number < len(lines) or bool(self._typed)))
 
 
+_CUT = "[the rest is not shown]"
+"""How a preview ends that is not whole."""
+
+
 def _call_text(question: Question) -> str:
-    call = "\n".join(f"    {line}" for line in question.text.split("\n"))
+    """The whole call: a change of a file as its diff, where all of that is known."""
+    from planck.cli.talk.diffs import find_diff  # few are asked by lines
+
+    diff = "" if question.preview.endswith(_CUT) else find_diff(question.preview)
+    shown = diff.rstrip("\n") or question.text
+    if question.preview.startswith("["):  # ours, of the dry run itself: that the call would fail
+        shown = f"{shown}\n{question.preview}"
+    call = "\n".join(f"    {line}" for line in shown.split("\n"))
     return f"{question.agent} asks for {question.tool}:\n{call}"
 
 

@@ -465,11 +465,11 @@ async def test_an_undo_and_a_redo_say_what_is_entered_here_to_take_them_back(tmp
 
 
 async def test_changes_are_looked_through_and_one_is_taken_back_and_up_again(tmp_path: Path) -> None:
-    writes = chat.calls(*(("write", {"path": f"{name}.txt", "content": f"{name}\n"}) for name in "abc"))
-    async with WireServer([writes, chat.text("written")]) as server:
+    writes = [chat.calls(("write", {"path": f"{name}.txt", "content": f"{name}\n"})) for name in "abc"]
+    async with WireServer([*writes, chat.text("written")]) as server:
         bench = Bench(tmp_path, server.url)
         run = await talk(bench, *FULL, "go")
-        at = await run.until("completed · 2 steps")
+        at = await run.until("completed · 4 steps")
         run.type("/diff\r")
         at = await run.until("3 changes, the newest first", at)
         at = await run.until("→ c.txt  +1 -0", at)
@@ -522,8 +522,21 @@ async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path
         run.type("?")
         at = await run.until("keys; /help lists the commands")
         shown = await run.until("Esc leaves", at)
-        assert "…" not in run.text[at:shown].replace("… no with a reason", "")
+        assert "…" not in run.text[at:shown]
         assert "complete while" in run.text[at:shown]
         run.type("\x1b")
-        at = await run.until("\x1b[?1049l", at)
+        await run.until("\x1b[?1049l", at)
+        run.type("/exit\r")
+        assert await run.end() == 0
+
+
+async def test_a_terminal_that_can_t_be_painted_says_that_it_listens(tmp_path: Path) -> None:
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        dumb = {"TERM": "dumb"}
+        run = await on_terminal("--name", "plain", home=bench.home, work=bench.work, columns=100, env=dumb)
+        at = await run.until("plain · local/m · /help · ")
+        run.type("hello\n")
+        at = await run.until("heard 1: hello.", at)
+        at = await run.until("completed", at)
         await leave(run, at)

@@ -105,6 +105,17 @@ def test_what_failed_shows_the_end_of_it() -> None:
     assert shown == ["  ✗ read b.py", "    not_found: no b.py"]
 
 
+def test_an_error_is_wrapped_and_has_no_json_below_it() -> None:
+    text = "not_unique: '100' occurs 2 times, at lines 2; include more context"
+    error = {"kind": "not_unique", "message": text}
+    (told,) = call(
+        Teller([LEAD]), "edit", {"path": "a.py"}, text + '\n{"count":2,"lines":[2]}', ok=False, error=error
+    )
+    assert isinstance(told, Told)
+    assert told.wraps
+    assert rows([told]) == ["  ✗ edit a.py", f"    {text}"]
+
+
 def test_hostile_text_can_be_seen_and_does_nothing() -> None:
     teller = Teller([LEAD, BUILDER])
     blocks = call(teller, "bash", {"command": "x\x1b[2J\u202ey"}, "a\x1b]0;t\x07b\u200bc\x9b2Jd\n")
@@ -188,6 +199,8 @@ def test_whoever_tries_several_modes_is_told_of_one_once_something_happens() -> 
         assert teller.tell(_mode(before, mode)) == []
         news = event("message", {**told, "text": "[planck: The user changed it: Permission mode]"})
         assert teller.tell(news) == []
+    news = event("message", {**told, "text": "[planck: the user took back changes of 'a.py': read it again]"})
+    assert teller.tell(news) == []
     assert rows(teller.tell(_message("hello"))) == ["  mode plan, was ask", "", "> hello"]
     assert teller.tell(_mode("plan", "ask")) == teller.tell(_mode("ask", "plan")) == []
     assert rows(teller.tell(_message("again"))) == ["", "> again"]

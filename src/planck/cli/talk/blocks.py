@@ -94,10 +94,17 @@ def draw_call(
     if diff:
         return Told((head, *draw_diff(diff)), label, diff)
     # Why a call was denied is told by the decision; the rest is what the model reads.
-    denied = (ended.get("error") or {}).get("kind") == "permission_denied"
-    most = 0 if denied else _count_shown(name, ended["ok"])
-    lines, folded = fold(output, most, ended.get("lines", 0))
-    return Told((head, *lines), label, output if folded else "")
+    error = ended.get("error") or {}
+    most = 0 if error.get("kind") == "permission_denied" else _count_shown(name, ended["ok"])
+    shown = _drop_details(output) if error else output
+    lines, folded = fold(shown, most, ended.get("lines", 0))
+    return Told((head, *lines), label, output if folded else "", wraps=bool(error))
+
+
+def _drop_details(output: str) -> str:
+    """An error without what only a program reads, on its last line."""
+    text, _, last = output.rstrip("\n").rpartition("\n")
+    return text if text and last.startswith("{") and last.endswith("}") else output
 
 
 def describe_call(name: str, args: Any) -> str:

@@ -124,7 +124,7 @@ def _draw_body(question: Asked, width: int) -> Iterator[Line]:
         lines = draw_diff(diff, most=len(diff), indent="")
     else:
         lines = make_lines(question.text, "bold")
-        if question.preview:  # such as: that it would fail
+        if question.preview.startswith("["):  # ours, of the dry run itself: that the call would fail
             lines += make_lines(question.preview, "yellow")
     return wrap_all(lines, width, "  ")
 

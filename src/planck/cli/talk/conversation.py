@@ -293,7 +293,7 @@ class Conversation:
         rows = [(", ".join(table.get(action, ["no key"])), about) for action, (_, about) in ACTIONS.items()]
         rows += [
             ("y s a n", "at a question: once, in this session, always, no"),
-            ("e o w", "… no with a reason, all of it, a wider rule"),
+            ("e o w", "also: no with a reason, all of it, a wider rule"),
         ]
         lines = [make_line(f"  {keys:<22} {about}") for keys, about in rows]
         await self.page("keys; /help lists the commands", lines)

@@ -107,8 +107,9 @@ async def _undo(talk: "Talk", selection: Selection, *, back: str = "") -> str:
         if step.conflict or step.now == step.then:
             continue
         lines += [make_line(f"  {step.path}", "bold"), *draw_diff(step.diff, _MAX_DIFF)]
-    lines += [make_line(f"  {note}", "yellow") for note in list_obstacles(plan)]
     talk.stage.show(Told(tuple(lines)))
+    for note in list_obstacles(plan):
+        say(talk.stage, f"  {note}", "yellow")
     call = await talk.session.undo(plan)
     say(talk.stage, report(plan, back or f"/undo --call {call}"))
     return call

@@ -54,9 +54,10 @@ class Page:
     def _footer(self, room: int) -> Line:
         if self._typing:
             return ((f"/{self._words}", "bold"), ("  Enter finds it", "dim"))
-        where = f"{self._at + 1}-{min(self._at + room, len(self.lines))} of {len(self.lines)} · "
+        where = f" · {self._at + 1}-{min(self._at + room, len(self.lines))} of {len(self.lines)}"
         more = where if len(self.lines) > room else ""
-        return ((f"{more}↑↓ scroll · / search{' · n next' if self._words else ''} · Esc leaves", "dim"),)
+        following = " · n next" if self._words else ""
+        return ((f"Esc leaves · ↑↓ scroll · / search{following}{more}", "dim"),)
 
     def _type(self, key: str) -> None:
         if key == "enter":
@@ -127,7 +128,7 @@ class Browser:
         below += [()] * (room - len(below))
         more = " · Space more of it" if len(about) > room else ""
         acts = "".join(f" · {key} {words}" for key, words in self._keys.items())
-        footer: Line = ((f"↑↓ choose{acts}{more} · Esc leaves", "dim"),)
+        footer: Line = ((f"Esc leaves{acts} · ↑↓ choose{more}", "dim"),)
         shown = [((self.title, "bold"),), *listed, ((self.note, "yellow"),), *below, footer]
         return [cut(line, width) for line in shown]
 
@@ -175,7 +176,7 @@ class Picker:
             )
         shown = shown or [(("  nothing is like that", "dim"),)]
         shown += [()] * (room - len(shown))
-        footer: Line = ((f"type to narrow · ↑↓ choose · Enter takes it{self._keys} · Esc leaves", "dim"),)
+        footer: Line = ((f"Esc leaves · Enter takes it{self._keys} · ↑↓ choose · type to narrow", "dim"),)
         search: Line = ((f"> {self._words}", ""),)
         return [cut(((self.title, "bold"),), width), *shown, cut(search, width), cut(footer, width)]
 

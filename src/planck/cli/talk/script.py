@@ -49,6 +49,8 @@ class Script:
         self._lines.start()
         said = bool(first)
         try:
+            if self._lines.terminal:
+                talk.greet(anyhow=True)
             if first:
                 await self._take(first)
             while not talk.leaving.is_set():

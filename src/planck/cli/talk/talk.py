@@ -98,11 +98,12 @@ class Talk:
         """What the user runs in a shell right now."""
         return self._command if self._shell and not self._shell.done() else ""
 
-    def greet(self) -> None:
-        session = self.session
-        if self.stage.live:
-            place = self.planck.workspace
-            say(self.stage, f"{session.name} · {session.orchestrator.model.label} · /help · {place}", "dim")
+    def greet(self, *, anyhow: bool = False) -> None:
+        """Says which session this is, to a person: `anyhow` also where nothing is painted for them."""
+        if not (self.stage.live or anyhow):
+            return
+        session, place = self.session, self.planck.workspace
+        say(self.stage, f"{session.name} · {session.orchestrator.model.label} · /help · {place}", "dim")
 
     async def show_past(self) -> None:
         """The end of what was said before, as much as a screen holds."""

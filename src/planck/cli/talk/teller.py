@@ -21,6 +21,10 @@ _KEPT = 50
 """Folded blocks that can still be shown whole."""
 _THOUGHT = 4
 _NAME = 32
+_NOTE = 400
+"""Characters of a name, and of what is said of something in passing."""
+_OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back changes of ")
+"""How news to the agents begin of what the user did and has seen."""
 
 
 class Teller:
@@ -105,6 +109,8 @@ class Teller:
         blocks: list[Block] = []
         if event.agent_id == self._orchestrator:
             blocks, self._stopped = self.rest(), data["status"] == "interrupted"
+            if self._echoes:  # how it ended stands in the last line of the turn
+                return blocks
         if data["status"] not in ("completed", "interrupted"):
             blocks.append(self._note(event.agent_id, str(data["status"]).replace("_", " "), "red"))
         return blocks
@@ -190,7 +196,7 @@ class Teller:
         text = data["text"]
         if data.get("origin") == "planck" and text.startswith("[planck: "):  # said to each, told once
             told = text.removeprefix("[planck: ").removesuffix("]")
-            if told.startswith(("The user changed it: ", "Permission mode ")):
+            if told.startswith(_OF_THE_USER):
                 return []  # the user knows
             return [self._note(None, f"told to the agents: {told}")] if self._is_lead(data["to"]) else []
         whose = {"planck": "planck", "hook": "a hook"}.get(data.get("origin") or "user", "")
@@ -214,8 +220,7 @@ class Teller:
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator:  # its own error is told at the end of the turn, in one line
             return []
-        # Its end says what to do next: it goes on below rather than being cut.
-        return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red", wraps=True)]
+        return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red")]
 
     def _tell_budget(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """Only what becomes scarce: what each answer cost is no line of its own."""
@@ -231,7 +236,7 @@ class Teller:
         stops = data.get("stops_in_s")
         when = f"; at this rate it stops {say_when(stops)}" if stops else ""
         used = f"! budget: {who} has used 80 % of {say(unit, limit[unit])} ({say(unit, spent.get(unit, 0))})"
-        return [self._note(None, used + when, "yellow", wraps=True)]
+        return [self._note(None, used + when, "yellow")]
 
     def _compact(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         before, after = data["tokens_before"], data["tokens_after"]
@@ -256,9 +261,9 @@ class Teller:
             return []
         return [self._note(None, f"back to where it stood after event {data['to']}; the log keeps the rest")]
 
-    def _note(self, id: str | None, text: str, style: str = "dim", *, wraps: bool = False) -> Told:
-        line = (*self._prefix(id), *make_line(" ".join(text.split()), style))
-        return Told((line,), wraps=wraps)
+    def _note(self, id: str | None, text: str, style: str = "dim") -> Told:
+        line = (*self._prefix(id), *make_line(fit_line(text, _NOTE), style))
+        return Told((line,), wraps=True)
 
     def _prefix(self, id: str | None, *, always: bool = False) -> list[Span]:
         """The agent's name in its colour, once there is more than one."""
