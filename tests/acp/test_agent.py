@@ -11,6 +11,8 @@ import pytest
 from tests.acp.editor import editing, talking
 from tests.acp.published import Judge
 from tests.command import Bench
+from tests.foreign.crew import plain
+from tests.teams import ask, write_team
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
@@ -275,7 +277,9 @@ def make_team(bench: Bench) -> None:
 
 async def test_workers_are_nested_with_their_names_for_a_client_that_knows_none(tmp_path: Path) -> None:
     async with WireServer(delegate) as server:
-        bench = Bench(tmp_path, server.url)
+        price = {"input": 1, "output": 1, "cache_read": 1, "cache_write": 1}
+        models = [{"id": "m", "model": "m", "provider": "local", "price": price}]
+        bench = Bench(tmp_path, server.url, models=models, default_model="m", budget={"usd": 2.0})
         make_team(bench)
         async with editing(bench, "--team", "pair", "--permission-mode", "full") as editor:
             session = (await editor.agent.new_session(cwd=str(bench.work))).session_id
@@ -286,9 +290,30 @@ async def test_workers_are_nested_with_their_names_for_a_client_that_knows_none(
         assert command["_meta"]["planck"]["agent"] == "tester"
         assert command["_meta"]["planck"]["parent_call_id"] == ask["toolCallId"]
         assert editor.text() == "all green"
+        costs = [update["cost"]["amount"] for update in editor.of("usage_update")]
+        assert len(set(costs)) == 4  # the worker's are told when they are spent, not with the next answer
+        budget = editor.of("usage_update")[-1]["_meta"]["planck"]["budget"]
+        assert budget == {"limit_usd": 2.0, "spent_usd": pytest.approx(costs[-1])}
         assert {message["params"]["sessionId"] for message in editor.judge.said if "params" in message} == {
             session
         }
+
+
+async def test_a_member_that_is_another_program_is_shown_like_any_other(tmp_path: Path) -> None:
+    script = "!run echo hi\n!permit a.txt new"
+    async with WireServer([chat.calls(ask("guest", script)), chat.text("done")]) as server:
+        bench = Bench(tmp_path, server.url)
+        write_team(bench.home / "teams" / "crew", {"type": "orchestrator", "name": "lead"}, plain())
+        async with editing(bench, "--team", "crew") as editor:
+            session = (await editor.agent.new_session(cwd=str(bench.work))).session_id
+            assert await editor.say(session, "go") == "end_turn"
+        assert (bench.work / "a.txt").read_text() == "new"
+        start, edit = editor.questions
+        assert start["toolCall"]["name"] == "acp"
+        assert (edit["toolCall"]["title"], edit["toolCall"]["kind"]) == ("guest: edit a.txt", "edit")
+        assert "+new" in edit["toolCall"]["content"][-1]["content"]["text"]
+        _, _, command, _ = editor.of("tool_call")
+        assert (command["title"], command["kind"]) == ("guest · echo hi", "execute")
 
 
 async def test_workers_are_sessions_of_their_own_for_a_client_that_offers_subagents(tmp_path: Path) -> None:

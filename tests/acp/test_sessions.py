@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acp.editor import Line, talking
+from tests.acp.published import Judge
 from tests.command import WAIT, Bench
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
@@ -24,6 +25,11 @@ async def begin(line: Line, bench: Bench, **more: Any) -> str:
     await line.ask(0, "initialize", protocolVersion=1)
     new = await line.ask(1, "session/new", cwd=str(bench.work), **{"mcpServers": [], **more})
     return str(new["result"]["sessionId"])
+
+
+def updates(messages: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    told = [message["params"]["update"] for message in messages if message.get("method") == "session/update"]
+    return [update for update in told if update["sessionUpdate"] == kind]
 
 
 async def test_a_session_is_listed_forked_closed_resumed_and_deleted(tmp_path: Path) -> None:
@@ -69,6 +75,8 @@ async def test_a_session_is_listed_forked_closed_resumed_and_deleted(tmp_path: P
             for id in (12, 13):  # deleting what is gone is done already
                 assert (await line.ask(id, "session/delete", sessionId=session))["result"] == {}
             listed = await line.ask(14, "session/list")
+            await line.send({"id": 15, "method": "session/list", "params": None})
+            assert (await line.answer(15))["result"] == listed["result"]
             assert [row["sessionId"] for row in listed["result"]["sessions"]] == [copy]
 
 
@@ -91,14 +99,16 @@ async def test_servers_of_the_client_join_and_those_of_an_untrusted_folder_do_no
         trap = {"command": "touch", "args": [str(bench.work / "sprung")]}
         (bench.work / ".mcp.json").write_text(json.dumps({"mcpServers": {"trap": trap}}))
         mine = {"name": "mine", "command": sys.executable, "args": [str(FAKE)], "env": []}
+        odd = {**mine, "name": "Ünd 2!"}
         async with talking(bench) as line:
-            session = await begin(line, bench, mcpServers=[mine])
+            session = await begin(line, bench, mcpServers=[mine, odd])
             await line.ask(2, "session/prompt", sessionId=session, prompt=say("hi"))
             sse = {"name": "old", "type": "sse", "url": "http://127.0.0.1:9", "headers": []}
             refused = await line.ask(3, "session/new", cwd=str(bench.work), mcpServers=[sse])
             assert refused["error"]["code"] == -32602
         names = [tool["function"]["name"] for tool in server.asked[0].json["tools"]]
         assert "mcp__mine__echo" in names
+        assert "mcp___nd_2___echo" in names
         assert not any("trap" in name for name in names)
         assert not (bench.work / "sprung").exists()
 
@@ -131,12 +141,14 @@ async def test_files_images_and_commands_of_the_user_come_with_a_prompt(tmp_path
             sound = [{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}]
             refused = await line.ask(5, "session/prompt", sessionId=session, prompt=sound)
             assert refused["error"]["code"] == -32602
-        offered = [
-            message["params"]["update"]["availableCommands"]
-            for message in line.judge.said
-            if message.get("params", {}).get("update", {}).get("sessionUpdate") == "available_commands_update"
-        ]
-        assert [command["name"] for command in offered[0]] == ["compact", "plan", "review"]
+            await line.ask(6, "session/prompt", sessionId=session, prompt=blocks[3:])
+            before = len(line.judge.said)
+            await line.ask(7, "session/load", sessionId=session, cwd=str(bench.work), mcpServers=[])
+            told = [one["content"] for one in updates(line.judge.said[before:], "user_message_chunk")]
+            assert [one["type"] for one in told] == ["text", "image", "text", "image"]
+            assert told[3] == {"type": "image", "data": DOT, "mimeType": "image/png"}
+        offered = updates(line.judge.said, "available_commands_update")[0]["availableCommands"]
+        assert [command["name"] for command in offered] == ["compact", "plan", "review"]
 
 
 async def test_without_a_model_a_session_is_refused_and_the_way_out_is_said(tmp_path: Path) -> None:
@@ -181,11 +193,7 @@ async def test_a_plan_is_made_and_accepted(tmp_path: Path) -> None:
             assert done["result"]["stopReason"] == "end_turn"
             async with asyncio.timeout(WAIT):
                 assert (bench.work / "a.txt").read_text() == "a"
-        modes = [
-            message["params"]["update"]["currentModeId"]
-            for message in line.judge.said
-            if message.get("params", {}).get("update", {}).get("sessionUpdate") == "current_mode_update"
-        ]
+        modes = [one["currentModeId"] for one in updates(line.judge.said, "current_mode_update")]
         assert modes == ["plan", "workspace"]
 
 
@@ -195,12 +203,7 @@ def hold(text: str, gate: asyncio.Event) -> Reply:
 
 
 def texts(messages: list[dict[str, Any]]) -> str:
-    updates = [
-        message["params"]["update"] for message in messages if message.get("method") == "session/update"
-    ]
-    return "".join(
-        update["content"]["text"] for update in updates if update["sessionUpdate"] == "agent_message_chunk"
-    )
+    return "".join(one["content"]["text"] for one in updates(messages, "agent_message_chunk"))
 
 
 async def test_a_client_that_loads_in_mid_sentence_gets_its_beginning_and_closing_cancels(
@@ -220,6 +223,30 @@ async def test_a_client_that_loads_in_mid_sentence_gets_its_beginning_and_closin
             await line.send({"id": 4, "method": "session/close", "params": {"sessionId": session}})
             assert (await line.answer(2))["result"]["stopReason"] == "cancelled"
             assert (await line.answer(4))["result"] == {}
+
+
+async def test_compacting_is_told_and_a_cancel_ends_it(tmp_path: Path) -> None:
+    words = [chat.text("so " * 4000)] * 2
+    async with WireServer([*words, hold("in short ", asyncio.Event()), chat.text("here")]) as server:
+        bench = Bench(tmp_path, server.url)
+        async with talking(bench) as line:
+            line.judge = Judge(unstable=True)
+            offers = {"session": {"compaction": {}}}
+            await line.ask(0, "initialize", protocolVersion=1, clientCapabilities=offers)
+            new = await line.ask(1, "session/new", cwd=str(bench.work), mcpServers=[])
+            session = new["result"]["sessionId"]
+            for id in (2, 3):
+                await line.ask(id, "session/prompt", sessionId=session, prompt=say("go on " * 3000))
+            prompt = {"sessionId": session, "prompt": say("/compact the end")}
+            await line.send({"id": 4, "method": "session/prompt", "params": prompt})
+            while not updates(line.judge.said, "compaction_update"):
+                await line.next()
+            await line.send({"method": "session/cancel", "params": {"sessionId": session}})
+            assert (await line.answer(4))["result"] == {"stopReason": "cancelled"}
+            states = [one["status"] for one in updates(line.judge.said, "compaction_update")]
+            assert states == ["in_progress", "cancelled"]
+            done = await line.ask(5, "session/prompt", sessionId=session, prompt=say("there?"))
+            assert done["result"]["stopReason"] == "end_turn"
 
 
 async def test_somebody_who_speaks_something_else_is_told_so_and_left(tmp_path: Path) -> None:

@@ -298,7 +298,7 @@ class _CancelParams(msgspec.Struct, rename="camel", frozen=True):
 def read_params(params: Raw, type_: type[T]) -> T:
     """Raises `invalid_args`, which is answered as wrong parameters, where they are out of form."""
     try:
-        return codec.decode_as(bytes(params), type_)
+        return codec.decode_as(bytes(params) if bytes(params) != b"null" else b"{}", type_)
     except codec.DecodeError as problem:
         raise PlanckError(ErrorKind.INVALID_ARGS, f"the parameters are out of form: {problem}") from None
 

@@ -76,11 +76,11 @@ class Content(Record, frozen=True, tag_field="type", tag="content"):
     content: ContentBlock
 
 
-class Diff(Record, frozen=True, tag_field="type", tag="diff"):
+class Diff(Record, frozen=True, omit_defaults=False, tag_field="type", tag="diff"):
     path: str
     new_text: str
     old_text: str | None = None
-    """None: the file is new."""
+    """None: the file is new, which is said: some clients look for the field."""
 
 
 class TerminalContent(Record, frozen=True, tag_field="type", tag="terminal"):

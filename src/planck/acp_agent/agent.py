@@ -4,6 +4,7 @@ import asyncio
 import base64
 import logging
 import os
+import re
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
@@ -52,6 +53,7 @@ log = logging.getLogger(__name__)
 
 _MAX_SESSIONS = 64
 _PAGE = 100
+_MAX_NAME = 40
 _HOW = "run `planck setup` in a terminal, or `planck auth login`, or set a provider's key in the environment"
 
 
@@ -348,23 +350,34 @@ def _read_servers(servers: tuple[McpServer, ...] | UnsetType) -> Mapping[str, di
     """Returns the client's servers in the words of the user's own configuration."""
     found: dict[str, dict[str, Any]] = {}
     for server in servers if not isinstance(servers, UnsetType) else ():
+        name = _name_server(server.name, found)
         if server.type == "sse" or (server.type not in (None, "stdio", "http")):
             why = f"the MCP server {server.name!r} speaks {server.type!r}; 'http' and programs are taken"
             raise RequestRefused(ErrorKind.INVALID_ARGS, why)
         if server.type == "http":
             headers = server.headers if not isinstance(server.headers, UnsetType) else ()
-            found[server.name] = {
+            found[name] = {
                 "url": server.url or "",
                 "headers": {header.name: header.value for header in headers},
             }
         else:
             args = server.args if not isinstance(server.args, UnsetType) else ()
             env = server.env if not isinstance(server.env, UnsetType) else ()
-            found[server.name] = {
+            found[name] = {
                 "command": server.command or "",
                 "args": [*args],
                 "env": {variable.name: variable.value for variable in env},
             }
+    return found
+
+
+def _name_server(name: str, taken: Mapping[str, object]) -> str:
+    """Returns a name that our configuration takes: the editor's need not be one."""
+    fitting = re.sub(r"[^A-Za-z0-9_.@/:+ -]", "_", name)[:_MAX_NAME].strip() or "server"
+    number, found = 1, fitting
+    while found in taken:
+        number += 1
+        found = f"{fitting[: _MAX_NAME - 4]}-{number}"
     return found
 
 

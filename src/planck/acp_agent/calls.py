@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from planck.headless import Content, Diff, Location, TextContent
 from planck.records import codec
+from planck.records.specs import FOREIGN
 from planck.records.visible import fit_line
 
-ToolKind: TypeAlias = Literal["read", "edit", "search", "execute", "think", "fetch", "other"]
+ToolKind: TypeAlias = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
 _KINDS: dict[str, ToolKind] = {
     "read": "read",
     "list_dir": "read",
@@ -30,8 +33,12 @@ _MAX_DIFF = 1 << 20
 """Bytes of a file of which the whole is shown; of a larger one only what is replaced."""
 
 
+_FOREIGN: dict[str, ToolKind] = {f"{FOREIGN}_{kind}": kind for kind in get_args(ToolKind)}
+"""Calls of a member that is another program: their kind is what it said."""
+
+
 def find_kind(tool: str) -> ToolKind:
-    return _KINDS.get(tool, "other")
+    return _KINDS.get(tool) or _FOREIGN.get(tool, "other")
 
 
 def make_title(tool: str, args: Any, agent: str = "") -> str:
@@ -41,7 +48,9 @@ def make_title(tool: str, args: Any, agent: str = "") -> str:
         subject = next((str(args[key]) for key in _SUBJECTS if isinstance(args.get(key), str)), "")
         if tool in ("ask_agent", "delegate_task") and isinstance(args.get("identifier"), str):
             subject = args["identifier"]
-    text = subject if tool == "bash" and subject else f"{tool} {subject}".strip()
+        if tool in _FOREIGN and isinstance(args.get("title"), str):
+            subject = args["title"]
+    text = subject if subject and (tool == "bash" or tool in _FOREIGN) else f"{tool} {subject}".strip()
     return fit_line(f"{agent} · {text}" if agent else text, _MAX_TITLE)
 
 

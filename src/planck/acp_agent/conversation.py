@@ -72,6 +72,7 @@ class Conversation:
         self._seq = 0
         self._moved = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
+        self._compacting: asyncio.Task[object] | None = None
         asker.files, asker.workspace = WorkspaceFiles(planck.project), Path(planck.workspace)
         self._narrator = self._make_narrator()
 
@@ -112,12 +113,14 @@ class Conversation:
             return done
         text = settings.expand_command(self.planck, message.text)
         images = [part for part in message.parts if isinstance(part, Image)]
-        busy, after, began = self._prompts > 0, self.session.head, self.begun
+        busy = self._prompts > 0 and self._compacting is None
+        after, began = self.session.head, self.begun
         self.begun = True
         async with self._counted():
             await self.session.prompt(UserMessage((Text(text), *images)), steer=busy)
             if not began:  # the team can't be another any more
-                await self._tell(self.id, SessionInfoUpdate(title=fit_line(message.text, _TITLE)))
+                if message.text:
+                    await self._tell(self.id, SessionInfoUpdate(title=fit_line(message.text, _TITLE)))
                 await self._tell_options()
             await self._settle()
             return _conclude(self.session.result(after), self._cancelled)
@@ -137,9 +140,7 @@ class Conversation:
         """Does what the commands that are ours say; None where the text is none of them."""
         word, _, rest = text.partition(" ")
         if word == f"/{settings.COMPACT}":
-            await self.session.compact(focus=rest.strip())
-            await self._reach(self.session.head)
-            return PromptResponse(stop_reason="end_turn")
+            return await self._compact(rest.strip())
         if word != f"/{settings.PLAN}":
             return None
         if rest.strip() != "accept":
@@ -152,6 +153,26 @@ class Conversation:
         if isinstance(ended, Err):
             raise PromptError(ended.kind, ended.message, ended.details)
         return ended
+
+    async def _compact(self, focus: str) -> PromptResponse:
+        if self._compacting is not None:
+            raise PromptError(ErrorKind.INVALID_ARGS, "the history is being compacted; wait for that")
+        async with self._counted():
+            work: asyncio.Task[object] = asyncio.ensure_future(self.session.compact(focus=focus))
+            self._compacting = work
+            try:
+                await asyncio.wait({work})
+            finally:
+                self._compacting = None
+                work.cancel()
+                await asyncio.wait({work})
+            await self._reach(self.session.head)
+            status = "cancelled" if work.cancelled() else "failed"
+            for where, update in self._narrator.drop_compaction(self.session.orchestrator.id, status):
+                await self._tell(where, update)
+            if not work.cancelled():
+                work.result()
+            return PromptResponse(stop_reason="cancelled" if work.cancelled() else "end_turn")
 
     async def _settle(self) -> None:
         try:
@@ -170,7 +191,12 @@ class Conversation:
             self.session.interrupt(agent)
             return
         self._cancelled = self._prompts > 0
+        self._stop_compacting()
         self.session.interrupt()
+
+    def _stop_compacting(self) -> None:
+        if self._compacting is not None:
+            self._compacting.cancel()
 
     async def change_mode(self, mode: str) -> None:
         await self.session.change_mode(mode)
@@ -197,6 +223,7 @@ class Conversation:
         try:
             if not self.session.closed:
                 self._cancelled = self._prompts > 0
+                self._stop_compacting()
                 await self.session.stop()
                 await self._wait_for_prompts()
         finally:

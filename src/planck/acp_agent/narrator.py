@@ -26,6 +26,7 @@ from planck.headless import (
     Content,
     Cost,
     Diff,
+    ImageContent,
     LiveText,
     NoticeUpdate,
     PlanEntries,
@@ -99,6 +100,10 @@ class Narrator:
         self._voices: dict[str, _Voice] = {}
         self._calls: dict[str, _Call] = {}
         self._compactions = 0
+        self._compacting: dict[str, str] = {}
+        """By agent: the id of what is under way."""
+        self._used: int | None = None
+        self._budget: dict[str, Any] | None = None
 
     def tell(self, event: Event) -> Told:
         """Yields what the client is shown of an event, each with the session that it belongs to."""
@@ -190,8 +195,7 @@ class Narrator:
         if fact.sender == facts.USER:
             own = fact.origin in (None, facts.Origin.USER)
             if own and self.replays and self._is_shown(fact.receiver):
-                where = self.find_session(fact.receiver)
-                yield where, UserMessageChunk(content=TextContent(text=fact.text), message_id=fact.id)
+                yield from self._repeat_user(fact)
             return
         if not self._offers.subagents:
             return
@@ -207,12 +211,25 @@ class Narrator:
                 ),
             )
 
+    def _repeat_user(self, fact: facts.Envelope) -> Told:
+        where = self.find_session(fact.receiver)
+        pictures = fact.images if isinstance(fact.images, tuple) else ()
+        if fact.text or not pictures:
+            yield where, UserMessageChunk(content=TextContent(text=fact.text), message_id=fact.id)
+        for picture in pictures:
+            image = ImageContent(data=picture.data, mime_type=picture.media_type)
+            yield where, UserMessageChunk(content=image, message_id=fact.id)
+
     def _start_turn(self, event: Event, fact: facts.TurnStart) -> Told:
         self._turns[event.agent_id or ""] = event.turn
+        yield from self.drop_compaction(event.agent_id, "cancelled")
         yield from self._tell_state(event, AgentState(state="running"))
 
     def _end_turn(self, event: Event, fact: facts.TurnEnd) -> Told:
         self._voices.pop(event.agent_id or "", None)
+        yield from self.drop_compaction(
+            event.agent_id, "cancelled" if fact.status == "interrupted" else "failed"
+        )
         reasons = {"completed": "end_turn", "capped": "max_turn_requests", "interrupted": "cancelled"}
         yield from self._tell_state(event, AgentState("idle", reasons.get(fact.status)))
 
@@ -332,33 +349,59 @@ class Narrator:
     def _spend(self, event: Event, fact: facts.UsageSpent) -> Told:
         if self.cost_usd is not None:
             self.cost_usd = None if fact.cost_usd is None else self.cost_usd + fact.cost_usd
-        size = self.orchestrator.model.context_window if self.orchestrator else 0
-        if not event.agent_id or not self._leads(event.agent_id) or not size:
-            return
         used = fact.usage.input_tokens + fact.usage.cache_read_tokens + fact.usage.cache_write_tokens
+        answered = fact.outcome is msgspec.UNSET and used > 0
+        if answered and event.agent_id and self._leads(event.agent_id):
+            self._used = used + fact.usage.output_tokens
+        yield from self._tell_usage()
+
+    def _limit(self, event: Event, fact: facts.BudgetSpent) -> Told:
+        if fact.limit_usd is None:
+            return
+        budget = {"limit_usd": fact.limit_usd, "spent_usd": fact.spent_usd}
+        if budget != self._budget:
+            self._budget = budget
+            yield from self._tell_usage()
+
+    def _tell_usage(self) -> Told:
+        """How full the orchestrator's window is, and what all of them have cost."""
+        size = self.orchestrator.model.context_window if self.orchestrator else 0
+        if self._used is None or not size:
+            return
         cost = None if self.cost_usd is None else Cost(amount=self.cost_usd, currency="USD")
-        yield self._root, UsageUpdate(used=used + fact.usage.output_tokens, size=size, cost=cost)
+        meta = {"planck": {"budget": self._budget}} if self._budget else None
+        yield self._root, UsageUpdate(used=self._used, size=size, cost=cost, meta=meta)
 
     def _compact(self, event: Event, fact: facts.Compacting) -> Told:
         if self._offers.compaction and self._is_shown(event.agent_id):
-            self._compactions += 1
-            where = self.find_session(event.agent_id)
+            id = self._compacting[event.agent_id or ""] = self._name_compaction()
             yield (
-                where,
-                CompactionUpdate(compaction_id=f"compaction-{self._compactions}", status="in_progress"),
+                self.find_session(event.agent_id),
+                CompactionUpdate(compaction_id=id, status="in_progress"),
             )
+
+    def _name_compaction(self) -> str:
+        self._compactions += 1
+        return f"compaction-{self._compactions}"
 
     def _end_compaction(self, event: Event, fact: facts.Compacted) -> Told:
         if self._offers.compaction and self._is_shown(event.agent_id):
-            self._compactions += self.replays or not self._compactions
             yield (
                 self.find_session(event.agent_id),
                 CompactionUpdate(
-                    compaction_id=f"compaction-{self._compactions}",
+                    compaction_id=self._compacting.pop(event.agent_id or "", "") or self._name_compaction(),
                     status="completed",
                     summary=(TextContent(text=fact.summary),) if fact.summary else None,
                 ),
             )
+        if event.agent_id and self._leads(event.agent_id):
+            self._used = fact.tokens_after
+            yield from self._tell_usage()
+
+    def drop_compaction(self, agent_id: str | None, status: str) -> Told:
+        """Yields the end of a compaction that came to nothing, where one was under way."""
+        if id := self._compacting.pop(agent_id or "", ""):
+            yield self.find_session(agent_id), CompactionUpdate(compaction_id=id, status=status)
 
     def _tell_status(self, event: Event, fact: facts.Status) -> Told:
         if fact.component == "model" and fact.state == "discarded":
@@ -413,6 +456,7 @@ _TELLS: dict[type[facts.View], Callable[[Narrator, Event, object], Told]] = {
     facts.PermissionDecision: Narrator._decide,  # type: ignore[dict-item]
     facts.FileChanged: Narrator._change_file,  # type: ignore[dict-item]
     facts.UsageSpent: Narrator._spend,  # type: ignore[dict-item]
+    facts.BudgetSpent: Narrator._limit,  # type: ignore[dict-item]
     facts.Compacting: Narrator._compact,  # type: ignore[dict-item]
     facts.Compacted: Narrator._end_compaction,  # type: ignore[dict-item]
     facts.Status: Narrator._tell_status,  # type: ignore[dict-item]

@@ -60,6 +60,8 @@ class Asker:
             content += [diff] if diff else []
         facts = [question.text, question.adds and f"adds: {question.adds}", f"why: {question.reason}"]
         content.append(show_text("\n".join(filter(None, facts))))
+        if question.preview and not isinstance(content[0], Diff):
+            content.append(show_text(question.preview))
         return CallDetails(
             tool_call_id=question.call_id or question.id,
             title=f"{worker}: {title}" if worker else title,
