@@ -179,6 +179,16 @@ def perform(line):
             done = subprocess.run(["/bin/sh", "-c", rest], capture_output=True, text=True)
             text = done.stdout + done.stderr
             end("r1", content=[{"type": "content", "content": {"type": "text", "text": text}}])
+        case "slow":
+            call("s1", "execute", "bash", rawInput={"cwd": "/"})
+            update(
+                sessionUpdate="tool_call_update",
+                toolCallId="s1",
+                status="in_progress",
+                title=rest,
+                rawInput={"command": rest, "cwd": "/"},
+            )
+            end("s1")
         case "two":
             call("a", "read", "one", rawInput={"n": 1})
             say("between ")

@@ -67,6 +67,15 @@ async def test_what_it_says_and_does_are_events_like_ours(tmp_path: Path) -> Non
         assert said == ["hmfirst ", "between last"]
 
 
+async def test_a_call_that_is_told_in_pieces_is_recorded_with_its_command(tmp_path: Path) -> None:
+    """As opencode tells of one: first where it will be, then what."""
+    lead = [chat.calls(ask("guest", "!slow make test\n!say over")), chat.text("done")]
+    async with crew(tmp_path, {"lead": lead}, plain()) as session:
+        await session.run("go")
+        [start] = [one for one in await recorded(session, "tool_start") if one.get("foreign")]
+        assert (start["args"]["title"], start["args"]["command"]) == ("make test", "make test")
+
+
 async def test_an_agent_on_the_protocols_own_sdk_is_understood(tmp_path: Path) -> None:
     lead = [chat.calls(ask("guest", "Review it.")), chat.text("done")]
     member = foreign(sys.executable, str(Path(__file__).with_name("sdk_agent.py")))

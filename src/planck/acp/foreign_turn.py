@@ -77,6 +77,11 @@ class ForeignCall:
         return f"{FOREIGN}_{self.kind}"
 
     @property
+    def told(self) -> bool:
+        """Whether it is known of what it is: some tell first that there is a call, or where, and then what."""
+        return self.input is not None and not (isinstance(self.input, dict) and self.input.keys() <= {"cwd"})
+
+    @property
     def args(self) -> dict[str, Any]:
         args: dict[str, Any] = {"title": self.title}
         command = self.input.get("command") if isinstance(self.input, dict) else None
@@ -212,8 +217,7 @@ class ForeignTurn:
         printed = call.learn(update)
         if update.status not in _OVER:
             await self._look(call)
-            # Some tell first that there is a call, and only then of what.
-            if update.status == "in_progress" or call.input is not None or call.diffs:
+            if update.status == "in_progress" or call.told or call.diffs:
                 await self._start(call)
             if printed and call.began is not None:
                 self._scribe.publish(ToolProgress(id=call.id, text=truncate(printed)))
