@@ -69,7 +69,9 @@ class Mcp:
         while True:
             line = self.process.stdout.readline()
             if not line:
-                raise SystemExit("the MCP server is gone")
+                sys.stderr.write("the MCP server is gone\n")
+                sys.stderr.flush()
+                os._exit(1)
             message = json.loads(line)
             if message.get("id") == self.id:
                 return message["result"]

@@ -82,11 +82,13 @@ async def test_in_mode_read_only_it_can_write_nowhere_as_nobody_either(tmp_path:
         "model_id": "",
         "acp": {"command": ["/usr/bin/python3", "-I", str(agent)], "mode": "read-only"},
     }
-    script = "!touch here\n!run id -u; echo x > there"
-    lead = [chat.calls(ask("guest", script)), chat.text("done")]
+    script = "!touch here\n!run id -u; echo x > there\n!ask bob who am I?"
+    brains = {"lead": [chat.calls(ask("guest", script)), chat.text("done")], "bob": [chat.text("nobody")]}
+    bob = {"type": "bob", "name": "bob"}
     environ = {"HOME": str(tmp_path)}  # root's own is closed to nobody
-    async with crew(tmp_path, {"lead": lead}, member, environ=environ) as session:
+    async with crew(tmp_path, brains, member, bob, environ=environ) as session:
         await session.run("go")
+        assert await outputs(session) == ["nobody", "bob said: nobody"]  # others too can be asked
         [end] = [one for one in await recorded(session, "tool_end") if one["name"] == "acp_execute"]
         assert end["output"].startswith("65534\n")
         assert "Read-only file system" in end["output"]

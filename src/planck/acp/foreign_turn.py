@@ -78,7 +78,7 @@ class ForeignCall:
 
     @property
     def told(self) -> bool:
-        """Whether it is known of what it is: some tell first that there is a call, or where, and then what."""
+        """Whether it is known what it is: some tell first that there is a call, or where, and then what."""
         return self.input is not None and not (isinstance(self.input, dict) and self.input.keys() <= {"cwd"})
 
     @property

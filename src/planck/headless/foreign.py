@@ -8,7 +8,6 @@ import asyncio
 import os
 import shlex
 import shutil
-import sys
 from collections.abc import AsyncGenerator
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from planck.acp import shim
 from planck.acp.client import ForeignError, Launch
 from planck.acp.foreign import Foreign
 from planck.acp.foreign_turn import ForeignCall, ForeignTurn
@@ -148,7 +146,7 @@ class ForeignHost:
         rights = await self._admit()
         # It takes most of a second, and only who has such members needs it.
         await asyncio.to_thread(_import_service)
-        from planck.headless.team_service import TeamCalls, TeamServer
+        from planck.headless.team_service import TeamCalls, TeamServer, find_python
 
         await self.aclose()
         self._rights = None if rights.mode is Mode.FULL else rights
@@ -166,7 +164,11 @@ class ForeignHost:
         if self._rights is not None:
             home = self._make_home(folder, owner)
             environment = {**environment, "HOME": str(home)}
-            shown = (*list_parts(self._acp.command, environment["PATH"]), *_parts_of_shim())
+            python = find_python(owner)
+            shown = (
+                *list_parts(self._acp.command, environment["PATH"]),
+                *list_parts((python,), os.path.dirname(python)),
+            )
             confinement = replace(
                 rights,
                 roots=(*rights.roots, str(home)),
@@ -340,11 +342,6 @@ def _run_elsewhere(args: dict[str, Any], ctx: ToolContext) -> Outcome:
 _START = Tool(
     FOREIGN, "Start another agent's program.", {}, _run_elsewhere, effect=Effect.COMMAND, confinable=True
 )
-
-
-def _parts_of_shim() -> tuple[str, ...]:
-    python = sys.executable
-    return (*list_parts((python,), os.path.dirname(python)), os.path.abspath(shim.__file__))
 
 
 def _import_service() -> None:

@@ -6,6 +6,7 @@ sandbox shows. A slot is used once.
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
@@ -106,6 +107,12 @@ class TeamServer:
         self._folder = folder
         self._calls = calls
         self._owner = owner
+        self._python = find_python(owner)
+        # Beside the slots, since another user may not reach where we are installed.
+        self._shim = str(folder / "shim.py")
+        shutil.copyfile(shim.__file__, self._shim)
+        if owner is not None:
+            os.chown(self._shim, *owner)
         self._made = 0
         self._wires: set[_SlotWire] = set()
         self._serving: set[asyncio.Task[None]] = set()
@@ -115,8 +122,8 @@ class TeamServer:
     @property
     def entry(self) -> McpServer:
         """As it stands in `session/new`."""
-        words = ("-I", "-S", os.path.abspath(shim.__file__), str(self._folder))
-        return McpServer(name="planck", command=sys.executable, args=words, env=())
+        words = ("-I", "-S", self._shim, str(self._folder))
+        return McpServer(name="planck", command=self._python, args=words, env=())
 
     async def aclose(self) -> None:
         for wire in list(self._wires):
@@ -160,6 +167,23 @@ class TeamServer:
         wire.names = ()
         if not wire.ended.is_set():
             self._add_slot()
+
+
+def find_python(owner: tuple[int, int] | None) -> str:
+    """Returns our own, or the system's for a user who can't reach that: below root's home for example."""
+    own = sys.executable
+    if owner is None or all(_may_run(path, owner) for path in (own, os.path.realpath(own))):
+        return own
+    return shutil.which("python3", path="/usr/bin:/bin:/usr/local/bin") or own
+
+
+def _may_run(path: str, owner: tuple[int, int]) -> bool:
+    for place in (Path(path), *Path(path).parents):
+        found = place.stat()
+        shift = 6 if found.st_uid == owner[0] else 3 if found.st_gid == owner[1] else 0
+        if not found.st_mode >> shift & 1:
+            return False
+    return True
 
 
 class _SlotWire(Wire):
