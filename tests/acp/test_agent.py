@@ -290,6 +290,11 @@ async def test_workers_are_nested_with_their_names_for_a_client_that_knows_none(
         assert command["_meta"]["planck"]["agent"] == "tester"
         assert command["_meta"]["planck"]["parent_call_id"] == ask["toolCallId"]
         assert editor.text() == "all green"
+        async with editing(bench) as other:
+            loaded = await other.agent.load_session(cwd=str(bench.work), session_id=session)
+            assert loaded is not None
+            options = {one.id: one.current_value for one in loaded.config_options or ()}
+            assert options["team"] == "pair"
         costs = [update["cost"]["amount"] for update in editor.of("usage_update")]
         assert len(set(costs)) == 4  # the worker's are told when they are spent, not with the next answer
         budget = editor.of("usage_update")[-1]["_meta"]["planck"]["budget"]

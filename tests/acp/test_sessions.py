@@ -10,6 +10,7 @@ from typing import Any
 from tests.acp.editor import Line, talking
 from tests.acp.published import Judge
 from tests.command import WAIT, Bench
+from tests.teams import write_team
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
@@ -255,3 +256,15 @@ async def test_somebody_who_speaks_something_else_is_told_so_and_left(tmp_path: 
     assert done.code == 1
     assert done.err.startswith("planck: peer_protocol: ")
     assert [message["error"]["code"] for message in done.lines] == [-32700] * 20
+
+
+async def test_where_the_user_has_a_default_team_no_other_is_called_none(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9", default_team="pair")
+    for name in ("pair", "trio"):
+        write_team(bench.home / "teams" / name, {"type": "orchestrator"})
+    async with talking(bench) as line:
+        await line.ask(0, "initialize", protocolVersion=1)
+        new = (await line.ask(1, "session/new", cwd=str(bench.work), mcpServers=[]))["result"]
+        team = next(one for one in new["configOptions"] if one["id"] == "team")
+        assert team["currentValue"] == "pair"
+        assert [one["value"] for one in team["options"]] == ["pair", "trio"]

@@ -127,7 +127,6 @@ class AcpAgent:
         async with self._opening:
             key = _make_key()
             opened = await self._enter(request, Beginning(key, self._defaults))
-            opened.team = self._defaults.team or opened.planck.config.default_team or ""
             await opened.begin(replay=False)
         return self._introduce_new(opened)
 
@@ -244,7 +243,7 @@ class AcpAgent:
                     if wanted == before:
                         raise
                     continue
-                await conversation.replace(session, wanted)
+                await conversation.replace(session)
                 return
 
     def _find(self, id: str) -> "Conversation":

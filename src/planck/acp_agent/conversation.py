@@ -57,7 +57,6 @@ class Conversation:
     ) -> None:
         self.planck = planck
         self.session = session
-        self.team = ""
         self.start: Beginning | None = None
         """How it was begun; None: it was loaded."""
         self.begun = False
@@ -79,6 +78,10 @@ class Conversation:
     @property
     def id(self) -> str:
         return self.session.id
+
+    @property
+    def team(self) -> str:
+        return self._narrator.team
 
     async def begin(self, *, replay: bool) -> None:
         """Tells what happened so far, where that is wanted, and from then on what happens; returns then."""
@@ -212,9 +215,9 @@ class Conversation:
         await self.session.change_model(self.session.orchestrator.model.label, effort=wanted)
         await self._reach(self.session.head)
 
-    async def replace(self, session: OpenSession, team: str) -> None:
+    async def replace(self, session: OpenSession) -> None:
         """Goes on with another session of the same id, which has another team."""
-        self.session, self.team = session, team
+        self.session = session
         await self.begin(replay=False)
         await self._tell_options()
 

@@ -89,6 +89,8 @@ class Narrator:
         self.orchestrator: AgentSpec | None = None
         self.replays = True
         """Whether what is told happened before: the client has not shown what the user said then."""
+        self.team = ""
+        """As it was named when the session began."""
         self.cost_usd: float | None = 0.0
         self._root = root
         self._workspace = workspace
@@ -168,6 +170,10 @@ class Narrator:
         """For a client that knows nothing of them yet."""
         for spec in self._agents.values():
             yield from self._announce_worker(spec)
+
+    def _start_session(self, event: Event, fact: facts.SessionStarted) -> Told:
+        self.team = fact.team
+        yield from ()
 
     def _start_agent(self, event: Event, fact: facts.AgentStarted) -> Told:
         self._agents[fact.agent.id] = fact.agent
@@ -442,7 +448,8 @@ def read_plan(args: object) -> tuple[PlanEntry, ...] | None:
 
 
 _TELLS: dict[type[facts.View], Callable[[Narrator, Event, object], Told]] = {
-    facts.AgentStarted: Narrator._start_agent,  # type: ignore[dict-item]  # each for the view it stands at
+    facts.SessionStarted: Narrator._start_session,  # type: ignore[dict-item]  # each for its view
+    facts.AgentStarted: Narrator._start_agent,  # type: ignore[dict-item]
     facts.Envelope: Narrator._take_message,  # type: ignore[dict-item]
     facts.TurnStart: Narrator._start_turn,  # type: ignore[dict-item]
     facts.TurnEnd: Narrator._end_turn,  # type: ignore[dict-item]

@@ -83,7 +83,8 @@ def _list_teams(planck: Planck, team: str, begun: bool) -> tuple[SelectOption, .
     found = tuple(SelectOption(row.name or row.alias, row.alias, row.description or None) for row in rows)
     if team and all(option.value != team for option in found):
         found = (*found, SelectOption(team, team))
-    every = (alone, *found)
+    # Where the user has a default, no name means that one.
+    every = found if planck.config.default_team else (alone, *found)
     return tuple(option for option in every if option.value == (team or DEFAULT)) if begun else every
 
 

@@ -1,5 +1,6 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
+import asyncio
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -218,7 +219,7 @@ class Planck:
         own = path.resolve().is_relative_to(self.workspace.resolve())
         if own and not self.trust.holds:
             return [f"{name}: not tried, since this folder is not trusted; pass --trust" for name in members]
-        tried = [await try_member(self.project, foreign) for foreign in members.values()]
+        tried = await asyncio.gather(*(try_member(self.project, foreign) for foreign in members.values()))
         return [f"{name}: {problem}" for name, problem in zip(members, tried, strict=True) if problem]
 
     async def list_prompts(self) -> "list[ServerPrompt]":
