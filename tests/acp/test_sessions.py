@@ -232,7 +232,7 @@ async def test_compacting_is_told_and_a_cancel_ends_it(tmp_path: Path) -> None:
         bench = Bench(tmp_path, server.url)
         async with talking(bench) as line:
             line.judge = Judge(unstable=True)
-            offers = {"session": {"compaction": {}}}
+            offers: dict[str, Any] = {"session": {"compaction": {}}}
             await line.ask(0, "initialize", protocolVersion=1, clientCapabilities=offers)
             new = await line.ask(1, "session/new", cwd=str(bench.work), mcpServers=[])
             session = new["result"]["sessionId"]
