@@ -87,17 +87,18 @@ class Duplex:
             self._listen()
         return line
 
-    async def send(self, line: bytes) -> bool:
+    async def send(self, line: bytes, *, gather: float = 0) -> bool:
         """Returns when the line is ours to deliver, False where nobody reads any more.
 
-        It waits only while too much before it is stuck.
+        It waits only while too much before it is stuck. `gather`: seconds that it may take until it leaves,
+        for more to leave with it.
         """
         while len(self._out) > _WRITE_AHEAD and self._write_end is not None:
             self._drained.clear()
             await self._drained.wait()
-        return self.push(line)
+        return self.push(line, gather=gather)
 
-    def push(self, line: bytes) -> bool:
+    def push(self, line: bytes, *, gather: float = 0) -> bool:
         """As `send`, but waits for nobody: for the last word of who is cancelled."""
         if self._write_end is None:
             return False
@@ -106,7 +107,7 @@ class Duplex:
         if not self._flushing:
             # With what is said meanwhile: each write wakes the peer, which costs more than the bytes.
             self._flushing = True
-            self._loop.call_soon(self._flush)
+            self._loop.call_later(gather, self._flush)
         return True
 
     async def drain(self, patience: float) -> None:

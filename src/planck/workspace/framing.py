@@ -3,10 +3,6 @@
 MAX_LINE = 8 << 20
 
 
-class LineTooLong(Exception):
-    pass
-
-
 class LineBuffer:
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
@@ -14,18 +10,11 @@ class LineBuffer:
         self._searched = 0
         self._skips = False
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Returns the lines that are complete, without ends; past the limit it raises and keeps nothing."""
-        lines = self.take(chunk)
-        whole = [line for line in lines if line is not None]
-        if len(whole) < len(lines):
-            self._buffer.clear()
-            self._searched, self._skips = 0, False
-            raise LineTooLong(self._limit)
-        return whole
-
     def take(self, chunk: bytes) -> list[bytes | None]:
-        """As `feed`, but goes on: a line past the limit is None, at once, and the rest of it is skipped."""
+        """Returns the lines that are complete, without their ends.
+
+        One past the limit is None, at once, and the rest of it is skipped: nothing of it is kept.
+        """
         if self._skips:
             _, end_of_it, chunk = chunk.partition(b"\n")
             if not end_of_it:
