@@ -115,6 +115,59 @@ async def test_a_guard_in_claudes_shape_blocks_whatever_its_matcher_calls_the_to
         assert any("it means every tool" in notice for notice in place.notices)
 
 
+@pytest.mark.parametrize(
+    ("event", "entry", "said"),
+    [
+        ("PreToolUse", {"matcher": None}, ""),
+        ("PreToolUse", {"matcher": ["Bash", "Read", "Edit", "Write"]}, ""),
+        ("PreToolUse", {"matcher": {"tools": ["Bash"]}}, "is no text: it means every tool"),
+        ("preToolUse", {}, ""),
+        ("pre_tool_use", {}, ""),
+        ("PreToolUse", {"timeout": 60_000}, "600 is taken"),
+        ("PreToolUse", {"timeout": "soon"}, "60 is taken"),
+        ("PreToolUse", {"if": "Bash(rm *)"}, "`if` is not read"),
+        ("PreToolUse", {"sibling": {"type": "prompt", "prompt": "fine?"}}, "type 'prompt' is not supported"),
+        ("PreToolUse", {"sibling": 7}, "hooks: 7: "),
+        ("PreToolUse", {"args": ["${CLAUDE_PROJECT_DIR}/guard.py", "a b"]}, ""),
+    ],
+)
+async def test_no_guard_is_left_out_because_of_what_stands_beside_it(
+    tmp_path: Path, event: str, entry: dict[str, Any], said: str
+) -> None:
+    place = Place(tmp_path)
+    (place.work / ".env").write_text("a")
+    guard = {"type": "command", "command": place.write_guard()}
+    guard |= {key: entry[key] for key in ("timeout", "if") if key in entry}
+    if "args" in entry:
+        (place.work / "guard.py").write_text(GUARD)
+        guard |= {"command": "python3", "args": entry["args"]}
+    beside = [entry["sibling"]] if "sibling" in entry else []
+    matcher = {"matcher": entry["matcher"]} if "matcher" in entry else {}
+    hooks = {event: [{**matcher, "hooks": [*beside, guard]}]}
+    assert await place.call(hooks, *(call for call, _ in CALLS)) == [ended for _, ended in CALLS]
+    assert said in " ".join(notice for notice in place.notices if notice.startswith("hooks: "))
+
+
+async def test_a_guard_of_another_name_for_a_tool_is_told_that_name_and_its_keys(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    (place.work / "a.ipynb").write_text("a")
+    hooks = on("PreToolUse", f"cat > {tmp_path}/seen.json", "MultiEdit|NotebookEdit")
+    edit = {"path": "a.ipynb", "old_string": "a", "new_string": "b"}
+    assert await place.call(hooks, ("edit", edit)) == ["ok"]
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert (seen["tool_name"], seen["tool"]) == ("MultiEdit", "edit")
+    assert seen["tool_input"]["edits"] == [{"old_string": "a", "new_string": "b"}]
+    assert seen["tool_input"]["notebook_path"] == str(place.work / "a.ipynb")
+
+
+async def test_a_decision_that_is_too_long_to_be_read_is_no_yes(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    long = "import json; print(json.dumps({'decision': 'block', 'reason': 'x' * 200_000}))"
+    hooks = on("PreToolUse", f'python3 -c "{long}"')
+    assert await place.call(hooks, ("bash", {"command": "true"})) == ["permission_denied"]
+    assert "more than 64 KiB" in place.ends[0]["output"]
+
+
 async def test_a_hook_is_told_both_names_the_mode_and_where_the_log_is(tmp_path: Path) -> None:
     place = Place(tmp_path)
     hooks = on("PreToolUse", f"cat > {tmp_path}/seen.json")

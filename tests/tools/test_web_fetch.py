@@ -105,6 +105,9 @@ PRIVATE = [
         "2002:7f00:1::",
         "64:ff9b::7f00:1",
         "64:ff9b::a9fe:a9fe",
+        "64:ff9b:1::7f00:1",
+        "::127.0.0.1",
+        "fec0::1",
         "what",
     ),
 ]
@@ -135,7 +138,6 @@ async def test_the_address_that_was_looked_at_is_the_one_that_is_dialled(tmp_pat
 @pytest.mark.parametrize(
     ("location", "said"),
     [
-        ("http://127.0.0.1/admin", "redirects to another host: http://127.0.0.1/admin"),
         ("https://other.example/x", "redirects to another host: https://other.example/x"),
         ("//other.example/x", "redirects to another host: http://other.example/x"),
     ],
@@ -146,6 +148,17 @@ async def test_a_redirect_to_another_host_is_told_and_not_followed(
     web = Web(tmp_path, [Reply([], 302, {"location": location}), page(HTML)])
     done = await web.fetch("http://example.org/")
     assert (kind(done), said in done.output, len(web.asked)) == ("ok", True, 1)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["http://127.0.0.1/admin", "http://[::1]:8080/", "https://localhost/", "//169.254.169.254/latest"],
+)
+async def test_a_redirect_to_this_machine_or_its_networks_is_refused(tmp_path: Path, location: str) -> None:
+    web = Web(tmp_path, [Reply([], 302, {"location": location}), page(HTML)])
+    done = await web.fetch("http://example.org/")
+    assert (kind(done), len(web.asked)) == ("permission_denied", 1)
+    assert "public addresses only" in done.output
 
 
 async def test_a_redirect_to_no_address_and_one_without_an_end_are_errors(tmp_path: Path) -> None:

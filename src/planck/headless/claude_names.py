@@ -27,6 +27,9 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
     "bash": {"background": "run_in_background"},
     "grep": {"ignore_case": "-i"},
     "load_skill": {"name": "skill"},
+    "spawn_agent": {"type": "subagent_type", "system_prompt": "prompt"},
+    "delegate_task": {"identifier": "subagent_type", "task": "prompt"},
+    "ask_agent": {"identifier": "subagent_type", "question": "prompt"},
 }
 """By tool and our key: theirs."""
 
@@ -48,7 +51,18 @@ def add_keys(tool: str, args: Any, folder: str) -> Any:
     theirs = {key: args[own] for own, key in _KEYS.get(tool, {}).items() if own in args and key not in args}
     if isinstance(path := theirs.get("file_path"), str):
         theirs["file_path"] = os.path.join(folder, path)
-    return {**args, **theirs}
+    return {**args, **theirs, **_add_shapes(tool, args, theirs)}
+
+
+def _add_shapes(tool: str, args: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """What MultiEdit and the tools for notebooks call the same: a guard of theirs looks there."""
+    added: dict[str, Any] = {}
+    if tool == "edit" and "edits" not in args:
+        one = {key: args[key] for key in ("old_string", "new_string", "replace_all") if key in args}
+        added["edits"] = [one]
+    if str(theirs.get("file_path", "")).endswith(".ipynb"):
+        added["notebook_path"] = theirs["file_path"]
+    return added
 
 
 def take_keys(tool: str, told: Mapping[str, Any], answered: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +70,8 @@ def take_keys(tool: str, told: Mapping[str, Any], answered: Mapping[str, Any]) -
 
     `told` is what it was given; what it leaves out is gone.
     """
-    taken = dict(answered)
+    added = ("edits", "notebook_path")
+    taken = {key: value for key, value in answered.items() if key not in added or value != told.get(key)}
     for own, key in _KEYS.get(tool, {}).items():
         if key not in taken:
             continue

@@ -14,7 +14,7 @@ import planck
 from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.secrets import hide_in_text
-from planck.headless import hooks
+from planck.headless import hook_reading, hooks
 from planck.headless.planck import Planck
 from planck.headless.toolbox import BUILT_IN, ToolBox
 from planck.peers.plan import find_missing_extra, plan_peers
@@ -86,7 +86,7 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
     agents = find_installed(planck_.project.environ.get("PATH", ""))
     listed = ", ".join(f"{name} (`{command}`)" for name, command in agents.items())
     yield Check("agents that speak ACP", "ok", listed or "none; any of them could be a member of a team")
-    yield Check("hooks", "ok", ", ".join(hooks.parse(planck_.config.hooks)[0]) or "none")
+    yield Check("hooks", "ok", ", ".join(hook_reading.parse(planck_.config.hooks)[0]) or "none")
     for confined in _find_confined(planck_):
         yield Check("notice", "warning", confined)
 
@@ -147,7 +147,7 @@ def _find_confined(planck_: Planck) -> Iterator[str]:
     project, environment = planck_.project, process.allowed(planck_.project.environ)
     if project.config.permissions.mode is Mode.FULL:
         return
-    for event in hooks.parse(project.config.hooks)[0].values():
+    for event in hook_reading.parse(project.config.hooks)[0].values():
         for hook in event:
             if replaceable := hooks.look_at_hook(hook.command, project, environment)[0]:
                 yield tell_confined(f"the hook {hook.command!r}", replaceable)

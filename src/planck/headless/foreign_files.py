@@ -8,7 +8,7 @@ import msgspec
 
 from planck.config.project import Project
 from planck.context.texts import MAX_BYTES
-from planck.headless import hooks
+from planck.headless import hook_reading
 from planck.peers.plan import find_servers
 from planck.workspace.paths import Root, WorkspaceError
 from planck.workspace.regular import read_regular
@@ -88,7 +88,7 @@ def _list_settings(work: Path, name: str) -> Iterator[ForeignFile]:
         yield ForeignFile(name, "settings", False, "it is no JSON object")
         return
     if isinstance(raw.get("hooks"), dict):
-        known, problems = hooks.parse(raw["hooks"])
+        known, problems = hook_reading.parse(raw["hooks"])
         count = sum(map(len, known.values()))
         why = "they work as they are: copy them under `hooks` of .planck/config.json, then trust the folder"
         yield ForeignFile(name, f"{count} hooks", False, "; ".join([why, *problems]))

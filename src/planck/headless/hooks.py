@@ -7,7 +7,6 @@ they are: its names of tools, arguments and events stand beside ours, and a matc
 """
 
 import os
-import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -16,11 +15,11 @@ from typing import Any
 import msgspec
 
 from planck.config.project import Project
+from planck.headless.hook_reading import Hook, has_any, parse
 from planck.permissions.gate import AgentGate
 from planck.records import codec
 from planck.records.authority import Confinement, Mode
 from planck.records.events import PermissionDecision, Status
-from planck.records.nearest import did_you_mean
 from planck.records.outcome import Err, ErrorKind
 from planck.toolkit.permit import Trial
 from planck.toolkit.scribe import Scribe
@@ -34,35 +33,8 @@ from planck.workspace import process
 from planck.workspace.process import ProcessError
 from planck.workspace.sandbox import SandboxError
 
-EVENTS = (
-    *("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"),
-    *("SessionStart", "SessionEnd", "Stop", "PermissionRequest"),
-    *("SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification"),
-)
-OBSERVED = EVENTS[-5:]
-"""What hooks are told of, and hold nothing up."""
-ELSEWHERE = (
-    *("PermissionDenied", "Setup", "StopFailure", "TeammateIdle", "TaskCreated", "TaskCompleted"),
-    *("ConfigChange", "CwdChanged", "FileChanged", "InstructionsLoaded", "WorktreeCreate", "WorktreeRemove"),
-    *("Elicitation", "ElicitationResult", "BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent"),
-)
-"""What other agents have: no mistake of the user's, and nothing that we run."""
 BLOCK = 2
-_TIMEOUT = 60.0
-_MAX_TIMEOUT = 600.0
 _MAX_OUTPUT = 64 * 1024
-
-
-class Hook(msgspec.Struct, frozen=True):
-    command: str
-    matcher: str = ""
-    timeout: float = _TIMEOUT
-
-    def wants(self, subject: str) -> bool:
-        """By any of its names: a guard that is not run because of a name would let everything pass."""
-        from planck.headless.claude_names import spell_all  # only where there is a hook
-
-        return any(_matches(self.matcher, name) for name in spell_all(subject))
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -74,25 +46,6 @@ class Verdict(msgspec.Struct, frozen=True):
     """Why the user is to be asked, whatever the rules allow."""
     updated: Mapping[str, Any] | None = None
     """The arguments in the place of the call's own."""
-
-
-def parse(raw: Mapping[str, Any]) -> tuple[dict[str, list[Hook]], list[str]]:
-    """The hooks of a configuration by event, and what is wrong with the rest."""
-    found: dict[str, list[Hook]] = {}
-    problems: list[str] = []
-    for event, entries in raw.items():
-        if event in ELSEWHERE:
-            problems.append(f"hooks: {event} is known elsewhere, not supported here: its hooks are not run")
-            continue
-        if event not in EVENTS:
-            problems.append(f"hooks: {event!r} is no event that we have{did_you_mean(event, EVENTS)}")
-            continue
-        for entry in entries if isinstance(entries, list) else [entries]:
-            try:
-                found.setdefault(event, []).extend(_hooks(entry, problems))
-            except (ValueError, TypeError, AttributeError) as failure:
-                problems.append(f"hooks: {event}: {codec.encode_str(entry)[:80]}: {failure}")
-    return found, problems
 
 
 class Hooks:
@@ -116,7 +69,7 @@ class Hooks:
 
     def has(self, *events: str) -> bool:
         """Returns whether there is one for any of them, by one look at the files."""
-        return not self._settings().keys().isdisjoint(events)
+        return has_any(self._settings(), events)
 
     def _settings(self) -> Mapping[str, Any]:
         return {} if self._off else self._resources.now.hooks
@@ -133,7 +86,7 @@ class Hooks:
         for number, hook in enumerate([*hooks, *hooks]):
             if number >= len(hooks) and hook not in again:
                 continue
-            verdict = await self._run("PreToolUse", hook, told)
+            verdict = await self._run("PreToolUse", hook, {**told, "tool_name": hook.name(tool)})
             if verdict.blocked:
                 return verdict
             asks = asks or verdict.asks
@@ -189,7 +142,8 @@ class Hooks:
     async def fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
         told: list[str] = []
         for hook in self._find(event, subject):
-            verdict = await self._run(event, hook, facts)
+            named = {"tool_name": hook.name(subject)} if "tool_name" in facts else {}
+            verdict = await self._run(event, hook, facts | named)
             if verdict.blocked:
                 return verdict
             told += [verdict.context] if verdict.context else []
@@ -229,7 +183,8 @@ class Hooks:
             finally:
                 await job.kill()
             done = job.completed(not in_time)
-            said = os.pread(stdout.fileno(), _MAX_OUTPUT, 0).decode("utf-8", "replace").strip()
+            answer = os.pread(stdout.fileno(), _MAX_OUTPUT + 1, 0)
+            said = answer[:_MAX_OUTPUT].decode("utf-8", "replace").strip()
         if done.exit_code == BLOCK:
             reason = truncate(done.output.strip() or said)
             return Verdict(True, reason or f"{hook.command!r} blocked it and gave no reason")
@@ -237,6 +192,8 @@ class Hooks:
             how = f"took longer than {hook.timeout:g} s" if done.timed_out else f"exited {done.exit_code}"
             self._warn(event, f"{hook.command!r} {how}; it was ignored. {done.output.strip()[:200]}".strip())
             return Verdict()
+        if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # a decision that nobody can read is no yes
+            return Verdict(True, f"{hook.command!r} answered more than {_MAX_OUTPUT >> 10} KiB of JSON")
         return _spoken(event, said)
 
     def _find_log(self) -> str:
@@ -355,47 +312,6 @@ class Hooked:
         return msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(objection)}")
 
 
-def _hooks(entry: Any, problems: list[str]) -> list[Hook]:
-    """Of `{matcher, hooks: [{command, timeout}]}`, or of one that stands alone."""
-    if not isinstance(entry, dict):
-        raise TypeError("must be an object with `command`, or with `matcher` and `hooks`")
-    matcher = entry.get("matcher", "")
-    if not isinstance(matcher, str):
-        raise TypeError("`matcher` must be a text")
-    if not _PLAIN.fullmatch(matcher):
-        try:
-            re.compile(matcher)
-        except re.error as failure:
-            problems.append(f"hooks: the matcher {matcher!r} can't be read ({failure}): it means every tool")
-            matcher = ""
-    return [_hook(matcher, inner) for inner in entry.get("hooks", [entry])]
-
-
-_PLAIN = re.compile(r"[\w-]*(\(.*\))?([|,]\s*[\w-]+(\(.*\))?)*|\*", re.DOTALL)
-"""Names, as in Claude Code; what stands in brackets narrows a permission there, and here nothing."""
-
-
-def _matches(matcher: str, name: str) -> bool:
-    if matcher in ("", "*"):
-        return True
-    if _PLAIN.fullmatch(matcher):
-        names = re.split(r"[|,]\s*", re.sub(r"\([^()]*\)", "", matcher))
-        return name.casefold() in map(str.casefold, names)
-    return re.search(matcher, name, re.IGNORECASE) is not None
-
-
-def _hook(matcher: str, entry: Any) -> Hook:
-    command = entry.get("command")
-    if entry.get("type", "command") != "command":
-        raise ValueError(f"type {entry['type']!r} is not supported; use 'command'")
-    if not isinstance(command, str) or not command.strip():
-        raise ValueError("`command` is missing")
-    timeout = entry.get("timeout", _TIMEOUT)
-    if not isinstance(timeout, int | float) or not 0 < timeout <= _MAX_TIMEOUT:
-        raise ValueError(f"`timeout` must be seconds, above 0 and at most {_MAX_TIMEOUT:g}")
-    return Hook(command, matcher, float(timeout))
-
-
 _MODES = {"read-only": "plan", "plan": "plan", "workspace": "acceptEdits", "full": "bypassPermissions"}
 """What Claude Code calls what comes nearest."""
 
@@ -409,11 +325,13 @@ def _spoken(event: str, said: str) -> Verdict:
             return Verdict()
         more = answer.get("hookSpecificOutput")
         more = more if isinstance(more, dict) else {}
-        decision = more.get("permissionDecision")
         inner = more.get("decision")
         inner = inner if isinstance(inner, dict) else {}
-        refused = answer.get("decision") in ("block", "deny") or "deny" in (decision, inner.get("behavior"))
-        if refused or answer.get("continue") is False:
+        decided = {
+            str(one).casefold()
+            for one in (answer.get("decision"), more.get("permissionDecision"), inner.get("behavior"))
+        }
+        if decided & {"block", "deny"} or answer.get("continue") is False:
             reasons = (
                 *(answer.get("reason"), more.get("permissionDecisionReason")),
                 *(inner.get("message"), answer.get("stopReason")),
@@ -423,7 +341,7 @@ def _spoken(event: str, said: str) -> Verdict:
         updated = more.get("updatedInput")
         return Verdict(
             context=str(more.get("additionalContext") or ""),
-            asks=reason if decision == "ask" or answer.get("decision") == "ask" else "",
+            asks=reason if "ask" in decided else "",
             updated=updated if isinstance(updated, dict) and event == "PreToolUse" else None,
         )
     return Verdict(context=truncate(said)) if event in ("UserPromptSubmit", "SessionStart") else Verdict()

@@ -17,7 +17,7 @@ from planck.config.environment import find_collector
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.schema import Config
-from planck.headless import hooks
+from planck.headless import hook_reading
 from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
 from planck.headless.plan import Lead, Options, Runtime, SessionPlan, Settings
@@ -144,7 +144,7 @@ class Planck:
             *self.resources.loaded.notices,
             *self.resources.instructions().notices,
             *self.peers.plan.notices,
-            *hooks.parse(self.config.hooks)[1],
+            *hook_reading.parse(self.config.hooks)[1],
             *(
                 (missing,)
                 if find_collector(self.project.environ) and (missing := find_missing_spans())
@@ -492,7 +492,7 @@ class Planck:
     def _observe(self, session: Session, wired: SessionWiring) -> None:
         """Has those hear of the session who hold nothing up: hooks of the team, and a collector of spans."""
         members = [member.spec for member in session.team.members]
-        if any(event in self.config.hooks for event in hooks.OBSERVED):
+        if hook_reading.has_any(self.config.hooks, hook_reading.OBSERVED):
             from planck.headless.hook_events import HookEvents  # few users have any
 
             wired.observe(session, HookEvents(wired.hooks, members))

@@ -90,6 +90,8 @@ async def fetch(url: str, names: Names, most: int) -> Page:
         target = urljoin(url, page.moved)
         origin = _read_origin(target)
         if origin.host != first.host or (first.tls and not origin.tls):
+            if _is_named_private(origin.host):
+                raise _refuse(origin.host, [origin.host])
             return msgspec.structs.replace(page, moved=target)
         url = target
     raise ToolError(ErrorKind.READ_FAILED, f"{url[:200]} redirects more than {_REDIRECTS} times")
@@ -129,12 +131,7 @@ class _Public(HttpTransport):
         found = list(dict.fromkeys(await self._names.find(to.host, to.port)))
         private = [address for address in found if not is_public(address)]
         if private or not found:
-            raise ToolError(
-                ErrorKind.PERMISSION_DENIED,
-                f"{to.host[:200]!r} is {private[0] if private else 'nowhere'}: web_fetch connects to public "
-                "addresses only; use bash for a server of your own, which asks for what it needs",
-                {"host": to.host[:200], "addresses": private},
-            )
+            raise _refuse(to.host, private)
         last: OSError | None = None
         for address in found:
             place, port = self._names.reach(address, to.port)
@@ -153,6 +150,25 @@ class _Public(HttpTransport):
             await self._secure(made, connection, to)
 
 
+def _refuse(host: str, private: list[str]) -> ToolError:
+    return ToolError(
+        ErrorKind.PERMISSION_DENIED,
+        f"{host[:200]!r} is {private[0] if private else 'nowhere'}: web_fetch connects to public "
+        "addresses only; use bash for a server of your own, which asks for what it needs",
+        {"host": host[:200], "addresses": private},
+    )
+
+
+def _is_named_private(host: str) -> bool:
+    """Whether the name alone says that it is of this machine or its networks: nobody has to look it up."""
+    import ipaddress
+
+    try:
+        return not is_public(str(ipaddress.ip_address(host.strip("[]"))))
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def is_public(address: str) -> bool:
     """Whether it is of the open internet; one that carries another inside is as that one is."""
     import ipaddress  # few sessions fetch anything
@@ -167,4 +183,6 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+        if found not in ipaddress.ip_network("2000::/3"):  # all that is routed between networks
+            return False
     return found.is_global and not found.is_multicast
