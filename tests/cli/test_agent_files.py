@@ -185,9 +185,10 @@ async def test_a_command_of_a_file_is_run_with_its_arguments_and_files(tmp_path:
         done = await bench.run("run", "/fix 42 quickly")
         named = await bench.run("run", "/git:commit all of it", stdin=b"a diff")
         own = await bench.run("run", "/self")
+        words = await bench.run("run", "/fix", "7", "very slowly", "--effort", "low")
         lost = await bench.run("run", "/fxi 42")
     assert (done.code, named.code, own.code, lost.code) == (0, 0, 0, 2), (done.err, own.err)
-    first, second, third = (asked.json["messages"][-1]["content"] for asked in server.asked)
+    first, second, third, fourth = (asked.json["messages"][-1]["content"] for asked in server.asked)
     said = "".join(part["text"] for part in first) if isinstance(first, list) else first
     assert said.startswith("Fix 42 as 42 quickly, see @a.txt")
     assert "the rules" in said
@@ -195,3 +196,5 @@ async def test_a_command_of_a_file_is_run_with_its_arguments_and_files(tmp_path:
     third = "".join(part["text"] for part in third) if isinstance(third, list) else third
     assert third.count("I am @") == 2
     assert "outside!" not in third
+    fourth = "".join(part["text"] for part in fourth) if isinstance(fourth, list) else fourth
+    assert (words.code, fourth.startswith("Fix 7 as 7 'very slowly', see")) == (0, True)

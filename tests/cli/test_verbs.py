@@ -1,10 +1,12 @@
 """What people type from habit: a command, or a word on what to type; never a prompt for a model."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from planck import __version__
+from planck.cli.main import COMMANDS, ELSEWHERE, NOT_BUILT, main
 from tests.command import Bench
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -69,6 +71,16 @@ async def test_a_task_or_a_team_may_be_called_like_what_is_not_built(tmp_path: P
         assert (await bench.run("run", "--", "--check")).code == 0
         shown = await bench.run("teams", "show", "test")
     assert (shown.code, "not built" in shown.err) == (2, False)
+
+
+@pytest.mark.parametrize("verb", [*ELSEWHERE, *NOT_BUILT[""]])
+def test_no_verb_of_another_agent_is_a_prompt(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert main([verb]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "no such command" in said.err or "is not built yet" in said.err
+    for named in re.findall(r"`planck ([a-z]+)", said.err):
+        assert named in COMMANDS or named == verb
 
 
 async def test_help_and_version_are_commands(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planck.context.commands import CommandPlace, CustomCommand, find_commands
+from planck.context.commands import CommandPlace, CustomCommand, add_short_names, find_commands
 
 
 def make(text: str) -> CustomCommand:
@@ -46,6 +46,17 @@ def test_files_are_found_project_first_and_described_by_their_head(tmp_path: Pat
         "own": ("Mine.", "", "home"),
     }
     assert found["review"].expand("a.py") == "Review a.py."
+
+
+def test_a_command_in_a_folder_is_called_without_it_where_no_other_has_that_name(tmp_path: Path) -> None:
+    for name in ("git/commit", "git/review", "review", "a/same", "b/same"):
+        file = tmp_path / f"{name}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"This is {name}.")
+    found = find_commands([CommandPlace(tmp_path, "home")])
+    called = {name: one.text for name, one in add_short_names(found).items() if name not in found}
+    assert called == {"commit": "This is git/commit."}
+    assert add_short_names(found)["review"].text == "This is review."
 
 
 def test_a_project_s_command_leads_nowhere_else_and_waits_for_nobody(tmp_path: Path) -> None:

@@ -103,7 +103,8 @@ async def test_hooks_hear_that_a_history_was_made_shorter(tmp_path: Path) -> Non
         for number in range(4):
             await session.run(f"say it {number}")
         assert await session.compact() is not None
-    assert "PostCompact" in [one["hook_event_name"] for one in told(log)]
+    heard = [(one["hook_event_name"], one["trigger"]) for one in told(log)]
+    assert heard == [("PreCompact", "manual"), ("PostCompact", "manual")]
 
 
 async def test_a_guard_in_claudes_shape_keeps_rm_and_env_away(tmp_path: Path) -> None:

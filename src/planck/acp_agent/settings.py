@@ -107,7 +107,7 @@ def expand_command(planck: Planck, text: str) -> str:
     if not word.startswith("/") or "\n" in word:
         return text
     name, rest = word[1:], rest.strip()
-    if custom := planck.resources.commands().get(name):
+    if custom := planck.resources.commands_by_call().get(name):
         return custom.expand(rest)
     if name in planck.resources.skills().skills:
         return f"Use the skill {name!r}: load it with load_skill first.\n\n{rest}".strip()

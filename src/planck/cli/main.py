@@ -56,26 +56,40 @@ LISTS = {
 """What a noun alone does."""
 
 ELSEWHERE = {
-    "login": "planck auth login",
-    "logout": "planck auth logout",
+    **dict.fromkeys(("login", "signin", "setup-token"), "planck auth login"),
+    **dict.fromkeys(("logout", "signout"), "planck auth logout"),
     "resume": "planck run -r",
     "continue": "planck run -c",
-    "fork": "planck sessions fork",
+    **dict.fromkeys(("fork", "branch"), "planck sessions fork"),
+    **dict.fromkeys(("rm", "delete", "remove", "archive", "unarchive"), "planck sessions delete"),
+    "rename": "planck sessions rename",
+    **dict.fromkeys(("search", "find", "grep"), "planck sessions search"),
+    **dict.fromkeys(("show", "log", "logs"), "planck sessions show"),
     "share": "planck sessions export",
     "export": "planck sessions export",
     "import": "planck sessions import",
     **dict.fromkeys(("exec", "print", "prompt", "ask"), 'planck run "..."'),
-    **dict.fromkeys(("ls", "list", "ps", "history", "session", "threads"), "planck sessions list"),
+    **dict.fromkeys(("ls", "list", "ps", "top", "history", "session", "threads"), "planck sessions list"),
+    **dict.fromkeys(("projects", "project", "jobs", "tasks"), "planck sessions list"),
     **dict.fromkeys(("upgrade", "self-update"), "planck update"),
     **dict.fromkeys(("agents", "agent", "team"), "planck teams list"),
-    **dict.fromkeys(("status", "info", "debug"), "planck doctor"),
-    **dict.fromkeys(("web", "server", "app-server", "ui"), "planck serve"),
-    **dict.fromkeys(("configure", "onboard"), "planck setup"),
+    **dict.fromkeys(("status", "info", "debug", "about", "whoami", "check"), "planck doctor"),
+    **dict.fromkeys(("web", "server", "app-server", "ui", "start", "daemon"), "planck serve"),
+    **dict.fromkeys(("configure", "onboard", "install"), "planck setup"),
+    **dict.fromkeys(("attach", "tail"), "planck watch"),
+    **dict.fromkeys(("stop", "kill", "cancel", "abort"), "planck interrupt"),
+    **dict.fromkeys(("new", "tui", "repl", "shell", "term"), "planck"),
+    "mcp-server": "planck mcp serve",
+    "sandbox": "planck permissions explain",
+    "rewind": "planck undo",
+    "usage": "planck stats",
+    "cost": "planck stats",
     **dict.fromkeys(("settings",), "planck config show"),
     **dict.fromkeys(("providers", "provider", "keys"), "planck auth status"),
     **dict.fromkeys(("review", "apply", "plan", "commit", "pr"), 'planck run "..."'),
-    **dict.fromkeys(("install", "uninstall", "plugin", "plugins", "extensions", "hooks"), ""),
-    **dict.fromkeys(("usage", "cost", "github", "cloud"), ""),
+    **dict.fromkeys(("uninstall", "plugin", "plugins", "extension", "extensions", "hooks", "features"), ""),
+    **dict.fromkeys(("github", "cloud", "bench", "recipe", "schedule", "feedback", "bug", "db", "dirs"), ""),
+    **dict.fromkeys(("memory", "clear", "compact", "quit", "exit", "prompts", "commands"), ""),
 }
 """Verbs of other agents, and what does the same here; empty: nothing. None of them is a task."""
 
@@ -137,14 +151,19 @@ def _run_command(args: list[str]) -> int:
     printing = [arg for arg in args if arg in ("-p", "--print")]
     if printing:
         args.remove(printing[0])
-        return _dispatch("run", args, debug)
+        return _dispatch("run", _complete("run", args), debug)
     if refused := _refuse_word(args):
         return _fail(f"invalid_args: {refused}")
     return _dispatch("chat", args, debug)
 
 
 def _complete(name: str, rest: list[str]) -> list[str]:
-    """A noun alone, or with options only, lists what there is of it."""
+    """A noun alone, or with options only, lists what there is of it; a command's words are its arguments."""
+    if name == "run" and rest[:1] and rest[0].startswith("/") and " " not in rest[0]:
+        from shlex import quote
+
+        end = _count_words(rest)
+        return [" ".join([rest[0], *map(quote, rest[1:end])]), *rest[end:]]
     alone = all(arg.startswith("-") for arg in rest) and not {"-h", "--help"} & set(rest)
     return [LISTS[name], *rest] if alone and name in LISTS else rest
 

@@ -77,10 +77,12 @@ async def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str
     said = options.prompt or ""
     within = None
     if found := _COMMAND.fullmatch(said.strip()):
-        command = planck_.resources.commands().get(found[1])
+        command = planck_.resources.commands_by_call().get(found[1])
         if command is not None:
             within = planck_.workspace if command.scope == "project" else None
             expanded = command.expand((found[2] or "").strip())
+            if "!`" in command.text:
+                print(f"planck: {said.split()[0]} has !`...` in it, which is not run here", file=sys.stderr)
             prompt = prompt.replace(said, expanded, 1)
             said = expanded
         elif _is_servers(planck_, found[1]):

@@ -125,6 +125,12 @@ class Resources:
             for root, within in self._list_roots()
         )
 
+    def commands_by_call(self) -> "dict[str, CustomCommand]":
+        """By all that may be written behind the slash; `commands` has each once."""
+        from planck.context.commands import add_short_names
+
+        return add_short_names(self.commands())
+
     def agents(self) -> "AgentCatalog":
         """The user's and the project's own agents, by name, as the files are now."""
         from planck.context.agent_files import find_agents  # few sessions have any

@@ -1,7 +1,7 @@
 """Commands of the user's own: a Markdown file each, whose text is what is said when it is called.
 
     .planck/commands/review.md        /review src/a.py strict
-    git/commit.md                     /git:commit
+    git/commit.md                     /git:commit, or /commit where no other has that name
 
 `$ARGUMENTS` stands for all that is written behind the name, `$1` to `$9` for a word of it (quotes hold words
 together). The text is a prompt like any other: nothing in it runs, and nothing in it grants a right.
@@ -67,6 +67,13 @@ def find_commands(places: Iterable[CommandPlace]) -> dict[str, CustomCommand]:
             if name not in found and len(found) < _MAX_COMMANDS and (one := _read(place, file, name)):
                 found[name] = one
     return found
+
+
+def add_short_names(found: dict[str, CustomCommand]) -> dict[str, CustomCommand]:
+    """Returns them also without their folders, as others call them; of two of one name neither."""
+    last = [name.rpartition(":")[2] for name in found]
+    short = {end: found[name] for name, end in zip(found, last, strict=True) if last.count(end) == 1}
+    return {**short, **found}
 
 
 def list_markdown(place: CommandPlace) -> Iterator[Path]:

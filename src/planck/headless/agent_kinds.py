@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from planck.config.load import ConfigError
 from planck.config.models import provider_entry
@@ -29,6 +30,9 @@ async def make_lead(
     """Returns an orchestrator that a file describes; a model that the user chose counts before the file's."""
     kinds = find_kinds(runtime, model, tools)
     if name not in kinds:
+        for problem in runtime.project.resources.agents().problems:
+            if Path(problem.partition(": ")[0]).stem == name:
+                raise ConfigError(ErrorKind.INVALID_ARGS, f"no agent {name!r}: {problem}")
         hint = did_you_mean(name, kinds) or (f"; there is {', '.join(kinds)}" if kinds else "")
         raise ConfigError(
             ErrorKind.NOT_FOUND, f"no agent {name!r}{hint}; one is a file: .planck/agents/{name}.md"

@@ -16,6 +16,7 @@ from planck.records.events import (
     Event,
     PermissionRequest,
     TurnEnd,
+    TurnStart,
     view,
 )
 from planck.records.specs import AgentSpec
@@ -31,6 +32,7 @@ class HookEvents:
     def __init__(self, hooks: Hooks, members: list[AgentSpec]) -> None:
         self._hooks = hooks
         self._members = {spec.id: spec for spec in members}
+        self._at_work: set[str | None] = set()
         self._queue: asyncio.Queue[tuple[str, str, dict[str, Any]] | None] = asyncio.Queue(_MOST)
         self._task = asyncio.get_running_loop().create_task(self._run(), name="hook-events")
 
@@ -42,16 +44,23 @@ class HookEvents:
             self._members[fact.agent.id] = fact.agent
         member = self._members.get(event.agent_id or "")
         worker = member if member and member.role == "worker" else None
+        # Within a turn a history is made to fit; between two, only because the user wants it.
+        how = "auto" if event.agent_id in self._at_work else "manual"
         match fact:
+            case TurnStart():
+                self._at_work.add(event.agent_id)
             case AgentStarted(agent=agent) if agent.role == "worker":
                 self._tell("SubagentStart", agent.type, _describe(agent))
-            case TurnEnd() if worker:
+            case TurnEnd():
+                self._at_work.discard(event.agent_id)
+                if worker is None:
+                    return
                 facts = {**_describe(worker), "last_assistant_message": fact.text, "status": str(fact.status)}
                 self._tell("SubagentStop", worker.type, {**facts, "stop_hook_active": False})
             case Compacting():
-                self._tell("PreCompact", "auto", {"trigger": "auto", "custom_instructions": ""})
+                self._tell("PreCompact", how, {"trigger": how, "custom_instructions": ""})
             case Compacted():
-                self._tell("PostCompact", "auto", {"trigger": "auto"})
+                self._tell("PostCompact", how, {"trigger": how})
             case PermissionRequest():
                 kind = "permission_prompt"
                 self._tell("Notification", kind, {"message": fact.text, "notification_type": kind})
@@ -78,7 +87,9 @@ class HookEvents:
             await self._hooks.fire(*told)
 
 
-_HEARD = frozenset(one.type for one in (AgentStarted, TurnEnd, Compacting, Compacted, PermissionRequest))
+_HEARD = frozenset(
+    one.type for one in (AgentStarted, TurnStart, TurnEnd, Compacting, Compacted, PermissionRequest)
+)
 
 
 def _describe(agent: AgentSpec) -> dict[str, Any]:

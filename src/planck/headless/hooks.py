@@ -10,12 +10,11 @@ import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from planck.config.project import Project
-from planck.headless.hook_reading import Hook, has_any, parse
 from planck.permissions.gate import AgentGate
 from planck.records import codec
 from planck.records.authority import Confinement, Mode
@@ -32,6 +31,9 @@ from planck.tools.results import Finished
 from planck.workspace import process
 from planck.workspace.process import ProcessError
 from planck.workspace.sandbox import SandboxError
+
+if TYPE_CHECKING:
+    from planck.headless.hook_reading import Hook
 
 BLOCK = 2
 _MAX_OUTPUT = 64 * 1024
@@ -69,7 +71,12 @@ class Hooks:
 
     def has(self, *events: str) -> bool:
         """Returns whether there is one for any of them, by one look at the files."""
-        return has_any(self._settings(), events)
+        settings = self._settings()
+        if not settings:
+            return False
+        from planck.headless.hook_reading import has_any  # only where there is a hook
+
+        return has_any(settings, events)
 
     def _settings(self) -> Mapping[str, Any]:
         return {} if self._off else self._resources.now.hooks
@@ -149,12 +156,14 @@ class Hooks:
             told += [verdict.context] if verdict.context else []
         return Verdict(context="\n\n".join(told))
 
-    def _find(self, event: str, subject: str) -> list[Hook]:
+    def _find(self, event: str, subject: str) -> "list[Hook]":
         if not self.has(event):
             return []
+        from planck.headless.hook_reading import parse
+
         return [hook for hook in parse(self._settings())[0].get(event, ()) if hook.wants(subject)]
 
-    async def _run(self, event: str, hook: Hook, facts: dict[str, Any]) -> Verdict:
+    async def _run(self, event: str, hook: "Hook", facts: dict[str, Any]) -> Verdict:
         message = {
             "hook_event_name": event,
             "session_id": self._session_id,
@@ -201,7 +210,7 @@ class Hooks:
         folder = Path(self._project.config.sessions_dir or self._project.home / "sessions").expanduser()
         return next((str(file) for file in folder.glob(f"{self._session_id}_*.db")), "")
 
-    def _make_command(self, event: str, hook: Hook) -> process.Command:
+    def _make_command(self, event: str, hook: "Hook") -> process.Command:
         argv = process.shell(f"{hook.command}\nexit $?")
         environment: Mapping[str, str] = self._environment
         rights = None

@@ -17,7 +17,6 @@ from planck.config.environment import find_collector
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.schema import Config
-from planck.headless import hook_reading
 from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
 from planck.headless.plan import Lead, Options, Runtime, SessionPlan, Settings
@@ -144,13 +143,21 @@ class Planck:
             *self.resources.loaded.notices,
             *self.resources.instructions().notices,
             *self.peers.plan.notices,
-            *hook_reading.parse(self.config.hooks)[1],
+            *self._look_at_hooks(),
             *(
                 (missing,)
                 if find_collector(self.project.environ) and (missing := find_missing_spans())
                 else ()
             ),
         )
+
+    def _look_at_hooks(self) -> list[str]:
+        """Returns what is wrong with them."""
+        if not self.config.hooks:
+            return []
+        from planck.headless.hook_reading import parse  # few users have any
+
+        return parse(self.config.hooks)[1]
 
     @property
     def archive(self) -> "Archive":
@@ -492,7 +499,7 @@ class Planck:
     def _observe(self, session: Session, wired: SessionWiring) -> None:
         """Has those hear of the session who hold nothing up: hooks of the team, and a collector of spans."""
         members = [member.spec for member in session.team.members]
-        if hook_reading.has_any(self.config.hooks, hook_reading.OBSERVED):
+        if self.config.hooks and _observes(self.config.hooks):
             from planck.headless.hook_events import HookEvents  # few users have any
 
             wired.observe(session, HookEvents(wired.hooks, members))
@@ -506,3 +513,9 @@ class Planck:
     def _track(self, session: OpenSession) -> OpenSession:
         self._open = [*(one for one in self._open if not one.closed), session]
         return session
+
+
+def _observes(settings: Mapping[str, Any]) -> bool:
+    from planck.headless.hook_reading import OBSERVED, has_any
+
+    return has_any(settings, OBSERVED)

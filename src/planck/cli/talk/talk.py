@@ -177,7 +177,7 @@ class Talk:
 
     async def take(self, line: str, *, queue: bool = False) -> None:
         """Does what a line means; what goes wrong is told, and the conversation goes on."""
-        custom = self.planck.resources.commands() if line.startswith("/") else {}
+        custom = self.planck.resources.commands_by_call() if line.startswith("/") else {}
         names = [spec.name for spec in self.session.members]
         servers = [peer.name for peer in self.planck.peers.plan.select("mcp")] if ":" in line else ()
         intent = read_intent(line, {*COMMANDS, *ALIASES}, custom, names, servers)
