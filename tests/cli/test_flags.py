@@ -182,8 +182,10 @@ async def test_an_answer_that_never_fits_is_a_failure_with_a_kind_of_its_own(tmp
     async with WireServer([chat.text('{"name": "a"}')]) as server:
         bench = Bench(tmp_path, server.url)
         (bench.work / "s.json").write_text(json.dumps(SCHEMA))
-        done = await bench.run("run", "hi", "--output-schema", "s.json", "--output-format", "json")
+        flags = ("--output-schema", "s.json", "--output-format", "json", "-o", "answer.json")
+        done = await bench.run("run", "hi", *flags)
     assert len(server.asked) == 2
+    assert not (bench.work / "answer.json").exists()
     assert (done.code, done.result["status"], done.result["exit_code"]) == (1, "failed", 1)
     assert done.result["errors"][-1]["kind"] == "invalid_response"
     assert "size" in done.result["errors"][-1]["message"]

@@ -83,7 +83,7 @@ async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
         cwd=bench.work,
         capture_output=True,
         text=True,
-        timeout=WAIT,
+        timeout=4 * WAIT,  # an interpreter and pytest, on a machine that may have other work
         check=False,
     )
     assert tested.returncode == 0, tested.stdout
@@ -402,3 +402,28 @@ async def _announced(process: asyncio.subprocess.Process) -> AsyncGenerator[str,
         if process.returncode is None:
             process.terminate()
         await process.wait()
+
+
+async def test_a_file_of_any_shape_is_listed_and_its_servers_are_named_before_it_is_trusted(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    servers = {
+        "my server": {"command": "npx", "args": ["-y", "a"], "env": {"TOKEN": "secret"}},
+        "off": {"command": "x", "enabled": False},
+        "far": {"serverUrl": "https://mcp.example/mcp"},
+        "list": {"command": ["npx", "-y", "b"], "environment": {"A": "b"}},
+        "mcp": {"command": "x", "env": 5, "args": "what", "headers": ["no"]},
+    }
+    (bench.work / ".mcp.json").write_text(json.dumps(servers))
+    untrusted = await bench.run("mcp", "list")
+    assert "(MCP servers my server, off, far, list, mcp)" in untrusted.err
+    listed = await bench.run("mcp", "list", "--json", "--trust")
+    rows = {row["name"]: row for row in json.loads(listed.out)["servers"]}
+    assert {name: (row["how"], row["disabled"], row["env"]) for name, row in rows.items()} == {
+        "my server": ("npx -y a", False, ["TOKEN"]),
+        "off": ("x", True, []),
+        "far": ("https://mcp.example/mcp", False, []),
+        "list": ("npx -y b", False, ["A"]),
+        "mcp": ("x", False, []),
+    }

@@ -65,6 +65,8 @@ def check_output(options: argparse.Namespace) -> None:
 def write_output(options: argparse.Namespace, result: "RunResult") -> None:
     if not options.output or not result.text:
         return
+    if options.schema and result.exit_code:
+        return  # whoever reads it there reads what fits, or nothing
     text = result.text if result.text.endswith("\n") else f"{result.text}\n"
     try:
         Path(options.output).write_text(text, "utf-8", errors="replace")

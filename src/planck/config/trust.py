@@ -208,8 +208,13 @@ def _describe(relative: str, content: bytes) -> Iterator[str]:
         keys = [key for key in _decode(content) if key not in NARROWING]
         yield relative + (f" ({', '.join(map(str, keys))})" if keys else " (beyond narrowing)")
     elif relative == ".mcp.json":
-        servers = _decode(content).get("mcpServers")
-        yield f"{relative} (MCP servers {', '.join(map(str, servers)) if isinstance(servers, dict) else '?'})"
+        from planck.config.mcp_file import find_servers  # few projects have one
+
+        try:
+            servers = ", ".join(find_servers(_decode(content)))
+        except ValueError:
+            servers = "?"
+        yield f"{relative} (MCP servers {servers})"
     elif parts[-1] == "TOOL.json":
         found = _decode(content)
         yield f"tool {found.get('name', parts[-2])} ({relative}): {str(found.get('command', '?'))[:200]}"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from planck.config.mcp_file import find_servers
 from planck.config.project import Project
 from planck.context.texts import MAX_BYTES
 from planck.headless import hook_reading
-from planck.peers.plan import find_servers
 from planck.workspace.paths import Root, WorkspaceError
 from planck.workspace.regular import read_regular
 

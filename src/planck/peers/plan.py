@@ -161,29 +161,18 @@ def _read_project_servers(resources: Resources, notices: list[str]) -> dict[str,
     if not resources.loaded.trusted or not file.is_file() or not file.stat().st_size:
         return {}
     try:
+        from planck.config.mcp_file import find_servers
+
         return find_servers(json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, RecursionError) as problem:
         notices.append(f"{file} is left out: {problem}")
         return {}
 
 
-def find_servers(raw: Any) -> dict[str, Any]:
-    """Returns the servers of a file that other programs read, too: under a key, or as a bare map."""
-    if isinstance(raw, dict):
-        for key in _KEYS:
-            if isinstance(raw.get(key), dict):
-                return dict(raw[key])
-        if all(isinstance(entry, dict) and _WAYS & entry.keys() for entry in raw.values()):
-            return dict(raw)
-    raise ValueError("it is no map with `mcpServers`, nor one of servers by name")
-
-
-_KEYS = ("mcpServers", "mcp_servers", "servers", "mcp")
-_WAYS = frozenset({"command", "url", "serverUrl", "httpUrl"})
-
-
 def read_servers(text: str) -> dict[str, Any]:
     """Returns the servers of a file, or of JSON that stands in its place; raises where there are none."""
+    from planck.config.mcp_file import find_servers
+
     try:
         if not text.lstrip().startswith("{"):
             text = read_regular(Path(text).expanduser(), _MAX_BYTES).decode()
@@ -216,17 +205,23 @@ def _describe(entry: Any) -> dict[str, Any]:
         hide_in_text,
     )  # for who looks, not for who starts them
 
-    args = entry.get("args", [])
+    ways = (entry.get(key) for key in ("url", "serverUrl", "httpUrl"))
+    url = next((str(way) for way in ways if way), "")
+    command, args = entry.get("command", ""), entry.get("args")
     words = [
-        str(entry.get("command", "")),
-        *map(str, hide_in_arguments(args) if isinstance(args, list) else ()),
+        *(command if isinstance(command, list) else [command]),
+        *(args if isinstance(args, list) else ()),
     ]
-    how = hide_in_text(str(entry["url"])) if entry.get("url") else hide_in_text(" ".join(words))
+    how = hide_in_text(url or " ".join(map(str, [*words[:1], *hide_in_arguments(words[1:])])))
     # Values of env and headers are secrets as often as not: names only.
     return {
         "how": how,
-        "transport": "http" if entry.get("url") else "stdio",
-        "env": sorted(entry.get("env", {})),
-        "headers": sorted(entry.get("headers", {})),
-        "disabled": bool(entry.get("disabled", False)),
+        "transport": "http" if url else "stdio",
+        "env": _list_names(entry.get("env", entry.get("environment"))),
+        "headers": _list_names(entry.get("headers")),
+        "disabled": bool(entry.get("disabled", False)) or not entry.get("enabled", True),
     }
+
+
+def _list_names(pairs: Any) -> list[str]:
+    return sorted(map(str, pairs)) if isinstance(pairs, dict) else []
