@@ -85,9 +85,17 @@ async def test_a_shell_completes_commands_and_options(tmp_path: Path, shell: str
         out, err = await process.communicate()
         assert (out.decode().strip(), err) == ("--permission-mode", b"")
     elif program := shutil.which(shell):
-        process = await asyncio.create_subprocess_exec(program, "-n", stdin=asyncio.subprocess.PIPE)
-        await process.communicate(done.out.encode())
-        assert process.returncode == 0
+        (tmp_path / "script").write_text(done.out)
+        ask = {"fish": "complete -C 'planck run --perm'", "zsh": "print $_comps[planck]"}[shell]
+        process = await asyncio.create_subprocess_exec(
+            *(program, "-c", f"source {tmp_path}/script; {ask}"),
+            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        wanted = {"fish": "--permission-mode", "zsh": "_planck"}[shell]
+        assert (out.decode().split()[:1], err) == ([wanted], b"")
 
 
 async def test_update_says_who_installed_it(tmp_path: Path) -> None:

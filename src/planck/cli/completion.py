@@ -54,13 +54,7 @@ def _list_words(entry: _Entry) -> str:
 
 def _write_bash(entries: dict[str, _Entry]) -> str:
     cases = "\n".join(f"    {name}) words={_quote(_list_words(entry))} ;;" for name, entry in entries.items())
-    values = {
-        name: " ".join(option.choices)
-        for entry in entries.values()
-        for option in entry.options
-        for name in option.names
-        if option.choices
-    }
+    values = _list_values(entries)
     choices = "\n".join(f"    {name}) words={_quote(words)} ;;" for name, words in values.items())
     return f"""\
 # bash completion for planck; made by: planck completion bash
@@ -79,7 +73,20 @@ _planck() {{
 complete -o default -F _planck planck"""
 
 
+def _list_values(entries: dict[str, _Entry]) -> dict[str, str]:
+    """Returns by option what may stand behind it."""
+    return {
+        name: " ".join(option.choices)
+        for entry in entries.values()
+        for option in entry.options
+        for name in option.names
+        if option.choices
+    }
+
+
 def _write_zsh(entries: dict[str, _Entry]) -> str:
+    values = _list_values(entries)
+    choices = "\n".join(f"    {name}) compadd -- {words}; return ;;" for name, words in values.items())
     commands = "\n".join(f"    {_quote(f'{name}:{entry.summary}')}" for name, entry in entries.items())
     cases = "\n".join(
         f"    {name}) compadd -- {_list_words(entry)} ;;"
@@ -98,11 +105,15 @@ _planck() {{
     _describe 'command' commands
     return
   fi
+  case "${{words[CURRENT-1]}}" in
+{choices}
+  esac
   case "${{words[2]}}" in
 {cases}
   esac
   _files
 }}
+(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit }}
 compdef _planck planck"""
 
 
