@@ -183,6 +183,7 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
         self.clients: dict[str, OAuthClientInformationFull] = {}
         self.codes: dict[str, AuthorizationCode] = {}
         self.tokens: dict[str, AccessToken] = {}
+        self.renewable: dict[str, RefreshToken] = {}
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         return self.clients.get(client_id)
@@ -215,9 +216,13 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
         assert client.client_id is not None
-        token = f"token-{os.urandom(16).hex()}"
-        self.tokens[token] = AccessToken(token=token, client_id=client.client_id, scopes=[], expires_at=None)
-        return OAuthToken(access_token=token, token_type="Bearer", expires_in=3600)
+        return self._give(client.client_id)
+
+    def _give(self, client_id: str) -> OAuthToken:
+        token, renewal = (f"{kind}-{os.urandom(16).hex()}" for kind in ("token", "renewal"))
+        self.tokens[token] = AccessToken(token=token, client_id=client_id, scopes=[], expires_at=None)
+        self.renewable = {renewal: RefreshToken(token=renewal, client_id=client_id, scopes=[])}
+        return OAuthToken(access_token=token, token_type="Bearer", expires_in=3600, refresh_token=renewal)
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         return self.tokens.get(token)
@@ -225,12 +230,13 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
     async def load_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: str
     ) -> RefreshToken | None:
-        return None
+        return self.renewable.get(refresh_token)
 
     async def exchange_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
-        raise NotImplementedError
+        assert client.client_id is not None
+        return self._give(client.client_id)
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
         self.tokens.pop(token.token, None)
@@ -327,6 +333,23 @@ async def test_a_person_signs_in_in_a_browser_here_or_elsewhere_and_out_again(
         assert (out.code, token in kept.read_text()) == (0, False)
         again = await bench.run("mcp", "logout", "docs")
         assert again.code == 2
+
+
+async def test_what_has_ended_is_renewed_by_a_later_process_without_a_person(tmp_path: Path) -> None:
+    async with guarded_server() as (url, authority, _):
+        bench = Bench(tmp_path, "http://127.0.0.1:9", mcpServers={"docs": {"url": url}})
+        await sign_in(bench, paste=True)
+        kept = bench.home / "mcp-auth.json"
+        ((key, entry),) = json.loads(kept.read_text()).items()
+        assert entry["expires_at"] > 0
+        kept.write_text(json.dumps({key: {**entry, "expires_at": 1.0}}))
+        (first,) = authority.tokens
+        authority.tokens.clear()
+        tested = await bench.run("mcp", "test", "docs")
+        assert (tested.code, "mcp__docs__secret" in tested.out) == (0, True), tested.err
+        (second,) = authority.tokens
+        assert first != second
+        assert second in kept.read_text()
 
 
 async def test_a_token_goes_to_no_other_address_under_the_same_name(tmp_path: Path) -> None:

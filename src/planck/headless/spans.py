@@ -32,6 +32,8 @@ from planck.records.events import (
 )
 from planck.records.specs import AgentSpec, ModelSpec
 
+_PROVIDERS = {"google": "gcp.gemini"}
+"""What the conventions call one otherwise than we do."""
 _TIMEOUT = 5.0
 """Seconds: a collector that does not answer holds up neither a call nor the end."""
 
@@ -131,7 +133,7 @@ class SessionSpans:
         model = spec.model if spec else None
         about = {
             "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": model.provider if model else "",
+            "gen_ai.provider.name": _PROVIDERS.get(model.provider, model.provider) if model else "",
             "gen_ai.request.model": model.model if model else "",
             "gen_ai.conversation.id": self._session_id,
         }

@@ -12,7 +12,8 @@ import httpx2
 from mcp import Client
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
+from mcp.shared.auth_utils import calculate_token_expiry
 from mcp.shared.exceptions import MCPError
 from mcp_types import Implementation
 from pydantic import AnyUrl, ValidationError
@@ -51,6 +52,7 @@ class _Storage:
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         self._file.update("tokens", tokens.model_dump(mode="json", exclude_none=True))
+        self._file.update("expires_at", calculate_token_expiry(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         found: OAuthClientInformationFull | None
@@ -63,7 +65,12 @@ class _Storage:
 
 def make_auth(file: TokenFile) -> httpx2.Auth:
     """Signs what is sent to the server, and renews what is too old; it asks no person."""
-    return OAuthClientProvider(file.url, _describe_client(_NOWHERE), _Storage(file))
+    auth = OAuthClientProvider(file.url, _describe_client(_NOWHERE), _Storage(file))
+    # The SDK keeps neither beside the tokens: in another process it would send what has long ended.
+    known = file.read()
+    auth.context.token_expiry_time = known.get("expires_at")
+    auth.context.oauth_metadata = _read(known.get("authority"), OAuthMetadata)
+    return auth
 
 
 _NOWHERE = "http://127.0.0.1:0/callback"
@@ -86,6 +93,8 @@ async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
                 ) as client,
             ):
                 await client.session.list_tools()
+            if tokens.known and auth.context.oauth_metadata:
+                tokens.update("authority", auth.context.oauth_metadata.model_dump(mode="json"))
         except TimeoutError:
             raise SignInError(
                 ErrorKind.TIMEOUT, f"nobody agreed within {_TIMEOUT:g} s; try it again"
