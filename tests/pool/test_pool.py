@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planck.client import ClientError
+from planck.client import Client, ClientError
 from planck.records.outcome import ErrorKind
 from tests.pool.nodes import Machine, hall, make_repository, until
 from tests.wire import chat
@@ -210,6 +210,35 @@ async def test_a_token_may_do_what_its_role_says(tmp_path: Path, database: str) 
             return "unauthorized" in (await north.planck(*args)).err
 
         await until(is_gone, "the token is good for nothing")
+
+
+async def test_nobody_gets_more_rights_than_a_role_or_a_node_gives(tmp_path: Path, database: str) -> None:
+    """Mode `full` asks nobody: whoever may not answer questions can't choose it, by no request."""
+    repo = make_repository(tmp_path / "repo")
+    async with WireServer([chat.text("one")] * 4) as model, hall(tmp_path, database, model.url) as nodes:
+        north = await nodes.start("north", permissions={"mode": "ask"})
+        south = await nodes.start("south", "--work", "0", node={"mode": "workspace"})
+        made = await north.planck("store", "token", "add", "ci", "--role", "submit", "--store", database)
+        work = {"prompt": "x", "repo": str(repo), "mode": "workspace"}
+        async with Client(north.told["url"], made.out.strip()) as guest:
+            begun = (await guest.ask("POST", "/submissions", work)).data
+            assert begun["mode"] == "workspace"
+            for method, path, body in (
+                ("POST", "/submissions", {**work, "mode": "full"}),
+                ("POST", "/sessions", {"mode": "full"}),
+                ("PATCH", f"/sessions/{begun['id']}", {"mode": "full"}),
+            ):
+                with pytest.raises(ClientError) as refused:
+                    await guest.ask(method, path, body)
+                assert refused.value.err.kind is ErrorKind.PERMISSION_DENIED, path
+                assert "approve" in refused.value.err.message
+        async with south.client() as owner:
+            own = (await owner.ask("POST", "/sessions", {"mode": "full"})).data
+            assert own["mode"] == "workspace"
+            with pytest.raises(ClientError) as refused:
+                await owner.ask("PATCH", f"/sessions/{own['id']}", {"mode": "full"})
+            assert refused.value.err.kind is ErrorKind.PERMISSION_DENIED
+            assert "node.mode" in refused.value.err.message
 
 
 async def test_two_processes_of_one_machine_are_not_one_node(tmp_path: Path, database: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from planck import Planck
 from planck.config.secrets import hide, hide_in_text
+from planck.peers.tokens import TokenFile
 from planck.testing.scripted import ScriptedProvider
 from tests.command import Bench, Done
 
@@ -56,6 +57,28 @@ async def test_a_key_that_another_process_stores_is_known_at_once(tmp_path: Path
     assert not [frame for frame in told if KEY in frame]
     (log,) = (tmp_path / "home" / "sessions").glob("*.db")
     assert KEY.encode() not in log.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["access_token", "refresh_token", "client_secret"])
+async def test_what_the_user_signed_in_with_at_a_server_is_a_key_too(tmp_path: Path, kind: str) -> None:
+    """By another process, in mid-session, and of a server that this session does not even speak to."""
+    secret = f"mcp-{kind}-0123456789abcdef"
+    script = ScriptedProvider([bash("cat k"), "none yet", bash("cat k"), f"it is {secret}"])
+    async with open_planck(tmp_path, script) as planck:
+        (planck.workspace / "k").write_text("nothing")
+        session = await planck.start(model="lead/m", mode="full")
+        await session.run("first")
+        (planck.workspace / "k").write_text(secret)
+        TokenFile(planck.home, "issues", "https://issues.example/mcp").update(
+            "client" if kind == "client_secret" else "tokens", {kind: secret, "token_type": "Bearer"}
+        )
+        result = await session.run("second")
+        told = [event.frame().decode() async for event in _recorded(session)]
+        assert result.text == "it is [redacted]"
+        await session.aclose()
+    assert not [frame for frame in told if secret in frame]
+    (log,) = (tmp_path / "home" / "sessions").glob("*.db")
+    assert secret.encode() not in log.read_bytes()
 
 
 async def _recorded(session: Any) -> Any:

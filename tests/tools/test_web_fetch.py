@@ -110,6 +110,9 @@ PRIVATE = [
         "fec0::1",
         "what",
     ),
+    # An address inside another: compatible, translated, of a network's own translator, of a tunnel.
+    *("::127.0.0.1", "::a9fe:a9fe", "::ffff:0:127.0.0.1", "64:ff9b:1::a00:1", "2a00:1450::5efe:a00:1"),
+    *("2a00:1450::200:5efe:7f00:1", "fec0::1", "5f00::1", "3fff::1", "4000::1", "2001:db8::1"),
 ]
 
 
@@ -122,6 +125,11 @@ async def test_an_address_of_this_machine_or_its_networks_is_not_dialled(
         web = Web(tmp_path, [page(HTML)], inner_example=answers)
         assert kind(await web.fetch("http://inner.example/")) == "permission_denied"
         assert (web.asked, web.names.dialled) == ([], [])
+
+
+@pytest.mark.parametrize("address", ["2606:4700::6810:84e5", "2a00:1450::5efe:808:808", "64:ff9b::808:808"])
+def test_an_address_of_the_open_internet_is_public(address: str) -> None:
+    assert is_public(address)
 
 
 async def test_the_address_that_was_looked_at_is_the_one_that_is_dialled(tmp_path: Path) -> None:

@@ -178,3 +178,35 @@ async def test_a_repository_that_is_not_there_is_told_without_its_password(tmp_p
     assert failed.value.err.kind is ErrorKind.COMMAND_FAILED
     assert "hunter2" not in str(failed.value.err)
     assert not (tmp_path / "s1").exists()
+
+
+HOOKS = ("pre-receive", "update", "post-receive", "post-update", "reference-transaction")
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+@pytest.mark.parametrize("way", [*HOOKS, "core.alternateRefsCommand", "core.fsmonitor", "gc.auto"])
+async def test_a_repository_on_this_machine_runs_nothing_that_it_brings(
+    tmp_path: Path, repo: Path, way: str, scheme: str
+) -> None:
+    """Git serves it here, by the settings of whoever made it: that may be an agent, or whoever submitted."""
+    mark = tmp_path / "ran"
+    if way in HOOKS:
+        hook = repo / ".git" / "hooks" / way
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {mark}\n")
+        hook.chmod(0o755)
+    elif way == "gc.auto":
+        git(repo, "config", way, "1")
+        git(repo, "config", "gc.recentObjectsHook", f"touch {mark}")
+    else:
+        git(repo, "config", way, f"touch {mark}; true")
+        other = tmp_path / "other"
+        git(tmp_path, "clone", "-q", str(repo), str(other))
+        (repo / ".git" / "objects" / "info" / "alternates").write_text(f"{other}/.git/objects\n")
+    made = Clone(tmp_path / "north" / "s1", f"{scheme}{repo}", "s1", ENVIRONMENT)
+    await made.prepare()
+    (made.folder / "new.txt").write_text("new\n")
+    assert await made.put_on_record() is not None
+    again = Clone(tmp_path / "south" / "s1", f"{scheme}{repo}", "s1", ENVIRONMENT)
+    assert await again.prepare("side")
+    assert not mark.exists()

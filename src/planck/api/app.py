@@ -40,6 +40,7 @@ from planck.api.router import (
 )
 from planck.api.throttle import Throttle
 from planck.records import codec
+from planck.records.authority import Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 log = logging.getLogger(__name__)
@@ -120,6 +121,9 @@ class App:
         query = decode_query(operation, scope["query_string"])
         raw = await read_body(scope, receive) if operation.body or method != "GET" else b""
         body = decode_body(operation, raw)
+        if getattr(body, "mode", None) == Mode.FULL:
+            # Nobody is asked there: whoever may not answer questions does not answer them all at once.
+            self._guard.check_role(scope["headers"], "approve")
         assert found is not None
         call = Call(scope, found.path, query, body, raw=raw, way=way)
         if operation.keyed and call.headers("idempotency-key"):

@@ -17,8 +17,9 @@ from planck.api.operations import PREFIX
 from planck.api.requests import Requests
 from planck.api.streams import Filter, Streams
 from planck.api.workspace import find_team
-from planck.headless import RunResult, SessionInfo
+from planck.headless import Pool, RunResult, SessionInfo
 from planck.records import codec
+from planck.records.authority import Mode
 from planck.records.board import Board, apply
 from planck.records.events import frame
 from planck.records.outcome import ErrorKind, PlanckError
@@ -94,6 +95,8 @@ class SessionHandlers:
     async def change_session(self, call: Call) -> shapes.SessionRow:
         body: shapes.ChangeSession = call.body
         await self.check_own(call.id)
+        if body.mode is not None and isinstance(self._keeper.planck, Pool):
+            self._keeper.planck.check_mode(Mode(body.mode))
         if body.model is not None:
             await self._keeper.planck.model(body.model)
         # All of it or nothing: a name may be taken, and after that nothing is refused any more.

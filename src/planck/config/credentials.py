@@ -26,8 +26,14 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, add_seconds
 from planck.workspace.paths import Root, WorkspaceError, stamp_file
+from planck.workspace.regular import read_regular
 
 FILE = "credentials.json"
+SIGN_INS = "mcp-auth.json"
+"""Beside it: what the user signed in with at MCP servers, written by `peers/tokens`."""
+_OF_SIGN_INS = frozenset(
+    {"access_token", "refresh_token", "id_token", "client_secret", "registration_access_token"}
+)
 _VARIABLES = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
@@ -35,7 +41,7 @@ _VARIABLES = {
 }
 SECRETIVE = ("key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "signature")
 """What names of secrets have in them."""
-_MAX_BYTES = 1_000_000
+_MAX_BYTES = 1 << 20
 _EARLY = 60.0
 """Seconds before its end at which a token is renewed: a request must not outlive it on the way."""
 
@@ -57,7 +63,7 @@ class Saved(msgspec.Struct, frozen=True, omit_defaults=True):
 class CredentialFile:
     def __init__(self, home: Path) -> None:
         self.path = home / FILE
-        self._place = str(self.path)
+        self._places = str(self.path), str(home / SIGN_INS)
 
     def read(self) -> dict[str, Saved]:
         """Every saved entry; none where there is no file."""
@@ -82,8 +88,22 @@ class CredentialFile:
             ) from None
 
     def identity(self) -> object:
-        """What is another after each change of the file; asked before every word that is written down."""
-        return stamp_file(self._place)  # of a `Path` it takes three times as long
+        """What is another after each change of the files; asked before every word that is written down."""
+        own, sign_ins = self._places  # of a `Path` it takes three times as long
+        return stamp_file(own), stamp_file(sign_ins)
+
+    def find_sign_ins(self) -> Iterator[str]:
+        """Yields what is secret of the sign-ins at MCP servers."""
+        try:
+            found = codec.decode(read_regular(self._places[1], _MAX_BYTES))
+        except (OSError, codec.DecodeError):
+            return
+        waiting = [found]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, dict):
+                yield from (value[name] for name in _OF_SIGN_INS if isinstance(value.get(name), str))
+                waiting += value.values()
 
     def put(self, provider: str, saved: Saved | None) -> None:
         """Save an entry, or with None forget it; the others stay, also against other processes."""
@@ -159,6 +179,7 @@ class Keyring:
         for name, value in self._environ.items():
             if name.endswith("_API_KEY"):
                 yield value
+        yield from self.file.find_sign_ins()
         try:
             entries = self.file.read().values()
         except AuthError:  # told to whoever needs the file; the log can do without

@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planck.config.credentials import SIGN_INS
 from planck.llm.address import canonical
 from planck.records import codec
 from planck.workspace.regular import read_regular
@@ -20,7 +21,7 @@ class TokenFile:
 
     def __init__(self, home: Path, name: str, url: str) -> None:
         self.url = url
-        self._file = home / "mcp-auth.json"
+        self._file = home / SIGN_INS
         self._key = codec.encode_str([name, canonical(url) or url])
 
     @property

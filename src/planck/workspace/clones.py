@@ -6,6 +6,7 @@ checkout was at, its tree all that lay in the folder. Branches, index and workin
 
 import asyncio
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,14 @@ _QUIET = (
     *("-c", "advice.detachedHead=false", "-c", "gc.auto=0"),
 )
 """No hook of the repository's runs with our rights, and no transport that is a command."""
+_AT_HOME = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.alternateRefsCommand=true", "-c", "core.fsmonitor=false"),
+    *("-c", "receive.autogc=false", "-c", "gc.auto=0", "-c", "protocol.ext.allow=never"),
+)
+"""The same for the other end: git serves a repository on this machine itself, by that one's own settings, and
+hands none of ours on. It must not run what whoever named the repository left in it."""
+_SERVED = {"clone": "upload-pack", "fetch": "upload-pack", "ls-remote": "upload-pack", "push": "receive-pack"}
+_PROTOCOLS = "file:git:http:https:ssh"
 
 
 class CloneError(PlanckError):
@@ -59,7 +68,12 @@ class Clone:
         self.folder = folder
         self.ref = f"refs/planck/{id}"
         self._repo = repo
-        self._environment = {**environment, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        self._environment = {
+            **environment,
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ALLOW_PROTOCOL": _PROTOCOLS,
+            "LC_ALL": "C",
+        }
 
     async def prepare(self, at: str = "") -> str:
         """Makes the folder, as it was on record last, else at a branch, tag or commit; returns the commit.
@@ -147,7 +161,10 @@ class Clone:
         program = system_program("git")
         if program is None:
             raise CloneError(ErrorKind.NOT_FOUND, "this node has no git; install it")
-        argv: Sequence[str] = (str(program), *_QUIET, *words)
+        verb, *rest = words
+        if (end := _SERVED.get(verb)) and self._repo.startswith(("/", "file://")):
+            rest.insert(0, f"--{end}={shlex.join((program, *_AT_HOME, end))}")
+        argv: Sequence[str] = (program, *_QUIET, verb, *rest)
         command = Command(argv, cwd or self.folder, environment or self._environment, keep=_KEEP)
         return await run(command, _PATIENCE)
 

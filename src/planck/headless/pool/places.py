@@ -12,6 +12,7 @@ from planck.config.load import ConfigError
 from planck.config.schema import NodeEntry
 from planck.records.outcome import ErrorKind
 from planck.workspace.clones import Clone, check_source
+from planck.workspace.paths import is_inside
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -47,6 +48,7 @@ class Places:
     """The folders of this node's sessions."""
 
     def __init__(self, home: Path, terms: NodeEntry, environ: Mapping[str, str]) -> None:
+        self._home = home
         self._folder = home / "work"
         self._terms = terms
         self._environ = environ
@@ -63,6 +65,8 @@ class Places:
                 f"{str(path)!r} is not there on this node; mount it, or submit with a URL",
             )
         own = workspace.get("kind") == "host"
+        if not own and not _matches(str(path), self._terms.accept):
+            self._check_apart(path)
         return Place(path, own or _matches(str(path), self._terms.trust))
 
     async def _prepare_clone(self, session: str, repo: str, ref: str) -> Place:
@@ -70,6 +74,17 @@ class Places:
         clone = Clone(self._folder / session, repo, session, self._environ)
         record = await clone.prepare(ref)
         return Place(clone.folder, _matches(repo, self._terms.trust), clone, record)
+
+    def _check_apart(self, path: Path) -> None:
+        """Refuses a folder whose files decide what this node runs: who submits is not who set it up."""
+        found = os.path.realpath(path)
+        homes = [os.path.realpath(home) for home in (self._home, self._environ.get("HOME") or "/root")]
+        if is_inside(found, homes[:1]) or any(is_inside(home, (found,)) for home in homes):
+            raise ConfigError(
+                ErrorKind.PERMISSION_DENIED,
+                f"{str(path)!r} has the settings of this node's user in it; submit a folder of its own, or "
+                "name this one in `node.accept` of the node's configuration",
+            )
 
     def _check(self, source: str) -> None:
         if self._terms.accept and not _matches(source, self._terms.accept):

@@ -184,6 +184,15 @@ class Pool:
             await self.forget(row.id)
             raise
 
+    def check_mode(self, mode: Mode) -> None:
+        """Raises for more than this node allows."""
+        if self._terms.mode and stricter(mode, self._terms.mode) is not mode:
+            raise PoolError(
+                ErrorKind.PERMISSION_DENIED,
+                f"node {self.me.name} allows at most mode {self._terms.mode.value!r} (`node.mode`), not "
+                f"{mode.value!r}",
+            )
+
     def _find_mode(self, asked: str | None, planck: Planck) -> Mode:
         """Returns the session's own, else the configured one; never more than this node allows."""
         mode = Mode(asked) if asked else planck.config.permissions.mode

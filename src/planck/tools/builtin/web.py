@@ -179,10 +179,16 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(found, ipaddress.IPv6Address):
         inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
-        if inner is None and found in ipaddress.ip_network("64:ff9b::/96"):
+        if inner is None and (
+            found in ipaddress.ip_network("64:ff9b::/96") or int(found) >> 32 & 0xFDFFFFFF == _ISATAP
+        ):
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-        if found not in ipaddress.ip_network("2000::/3"):  # all that is routed between networks
-            return False
+        if found not in ipaddress.ip_network("2000::/3") or found in ipaddress.ip_network("3fff::/20"):
+            return False  # of the rest nothing is given out to anybody: it can only mean something near
     return found.is_global and not found.is_multicast
+
+
+_ISATAP = 0x00005EFE
+"""What stands before the IPv4 address that such an interface has; another bit says whether that is unique."""
