@@ -115,6 +115,30 @@ Do what you are told.
 """
 
 
+@pytest.mark.parametrize("folder", [".planck", ".agents", ".claude", "by a link", "to a link"])
+async def test_a_file_that_agents_may_write_names_no_program(tmp_path: Path, folder: str) -> None:
+    """A program gets the network and variables that its file names: an agent could write itself one."""
+    work = tmp_path / "work"
+    here = {"by a link": ".agents/agents", "to a link": "agents"}.get(folder, f"{folder}/agents")
+    (work / here).mkdir(parents=True)
+    (work / here / "evil.md").write_text(FILE.format(name="evil", command="/bin/true"))
+    if folder == "by a link":
+        (work / ".claude").mkdir()
+        (work / ".agents").rename(work / "elsewhere")
+        (work / ".claude" / "agents").symlink_to(work / "elsewhere" / "agents")
+    if folder == "to a link":
+        (work / ".planck").mkdir()
+        (work / ".planck" / "agents").symlink_to(work / "agents")
+    async with open_place(tmp_path, "http://127.0.0.1:1", trust=True) as planck:
+        found = planck.project.resources.agents()
+    if folder in (".planck", ".agents"):
+        assert [*found.agents] == ["evil"]
+        assert found.problems == ()
+    else:
+        assert not found.agents
+        assert "can't name a program; move it to .planck/agents" in found.problems[0]
+
+
 async def test_an_agents_file_can_name_a_program_that_is_spawned_or_a_member(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "agents"
     folder.mkdir(parents=True)

@@ -10,12 +10,14 @@ from planck.headless.pool.places import Places, describe_source
 from planck.records.outcome import ErrorKind
 
 
-def places(tmp_path: Path, **terms: list[str]) -> Places:
+def places(tmp_path: Path, *accept: str) -> Places:
     for name in ("user/.planck/work/s1", "user/project", "shared"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "user")
     return Places(
-        tmp_path / "user" / ".planck", NodeEntry(**terms), {"HOME": str(tmp_path / "user"), "PATH": "/bin"}
+        tmp_path / "user" / ".planck",
+        NodeEntry(accept=[*accept]),
+        {"HOME": str(tmp_path / "user"), "PATH": "/bin"},
     )
 
 
@@ -37,6 +39,6 @@ async def test_any_other_folder_may_be_shared(tmp_path: Path, name: str) -> None
 
 
 async def test_whoever_names_their_home_means_it(tmp_path: Path) -> None:
-    here = places(tmp_path, accept=[str(tmp_path / "user")])
+    here = places(tmp_path, str(tmp_path / "user"))
     place = await here.prepare("s2", describe_source(str(tmp_path / "user"), ""))
     assert place.folder == tmp_path / "user"

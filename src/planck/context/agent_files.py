@@ -12,6 +12,7 @@ Keys that we do not know are ignored. The text is a prompt like any other: nothi
 it grants more than whoever starts the agent has.
 """
 
+import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -25,6 +26,7 @@ from planck.context.commands import CommandPlace, list_markdown, read_markdown
 from planck.context.texts import MAX_BYTES
 from planck.records.authority import Mode
 from planck.records.specs import ForeignSpec
+from planck.workspace.paths import protected_name
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MAX_AGENTS = 500
@@ -86,6 +88,8 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
     acp = _read_foreign(fields.get("acp"), file)
     if isinstance(acp, str):
         return acp
+    if acp and not _is_out_of_reach(place, file):
+        return "agents may write in this folder, so it can't name a program; move it to .planck/agents"
     return AgentFile(
         name,
         described,
@@ -98,6 +102,14 @@ def _read(place: CommandPlace, file: Path) -> AgentFile | str:
         place.scope,
         acp,
     )
+
+
+def _is_out_of_reach(place: CommandPlace, file: Path) -> bool:
+    """Tells whether only the user writes it, by whatever name: a program gets the network, and variables."""
+    if place.within is None:
+        return True
+    paths = (os.path.relpath(file, place.within), os.path.relpath(file.resolve(), place.within.resolve()))
+    return all(protected_name(path) for path in paths)
 
 
 def _read_foreign(value: Any, file: Path) -> ForeignSpec | str | None:
