@@ -262,3 +262,28 @@ async def test_two_sessions_of_a_project_have_two_names(database: str) -> None:
     with pytest.raises(PlanckError):
         await roster.submit(SessionRow(id="b", name="calm-fox", project="repo"), None)
     await roster.aclose()
+
+
+async def test_a_session_that_a_living_node_has_is_not_taken_by_its_name(bench: Bench) -> None:
+    one, other = await bench.join("one"), await bench.join("other")
+    await bench.submit("a")
+    (row,) = await bench.claim(one)
+    assert await bench.claim(other, only="a") == []
+    found = await bench.roster.find("a")
+    assert found
+    assert (found.owner, found.epoch) == ("one", row.epoch)
+
+
+async def test_all_nodes_know_how_many_ask_and_which_models_rest(bench: Bench) -> None:
+    roster = bench.roster
+    one = await bench.join("one")
+    await bench.join("other")
+    await roster.join(NodeRow(name="gate", instance="1", version="1", capacity=0))
+    await roster.cool("local/m", 30.0)
+    await roster.cool("local/m", 5.0)
+    common = await roster.read_common(LEASE)
+    assert common.nodes == 2, "a gateway asks nobody"
+    assert 25.0 < common.cold["local/m"] <= 30.0, "the longest counts"
+    bench.age(LEASE + 1)
+    await roster.beat(one.name, one.instance)
+    assert (await roster.read_common(LEASE)).nodes == 1

@@ -389,7 +389,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/submissions",
         "submit_work",
         "Hands in a task for whichever node has room; it is kept when this answers.",
-        shapes.SessionRow,
+        shapes.SessionDetails,
         body=shapes.SubmitWork,
         status=201,
         keyed=True,

@@ -33,6 +33,14 @@ _GLANCE = 5.0
 _BROKEN = (ErrorKind.NETWORK, ErrorKind.STREAM_CUT, ErrorKind.TIMEOUT)
 
 
+_STATES: dict[str, str] = {
+    "queued": "waiting",
+    "running": "running",
+    "idle": "done",
+    "failed": "failed",
+}
+
+
 class NodeHandlers:
     """Of a server without a pool too, where there are no nodes."""
 
@@ -42,7 +50,7 @@ class NodeHandlers:
     async def list_nodes(self, call: Call) -> shapes.NodePage:
         rows = await self._pool.roster.nodes() if self._pool else []
         return shapes.NodePage(
-            items=tuple(msgspec.convert(row, shapes.Node, from_attributes=True) for row in rows)
+            items=tuple(msgspec.convert(_show(row), shapes.Node, from_attributes=True) for row in rows)
         )
 
     async def drain_node(self, call: Call) -> shapes.Health:
@@ -62,7 +70,9 @@ class NodeHandlers:
             raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
         key = call.header("idempotency-key") or os.urandom(16).hex()
         row = await pool.submit(msgspec.convert(body, Submission, from_attributes=True), key, call.way or "")
-        return Reply(201, codec.encode(describe_row(row)), headers={"location": f"/api/v1/sessions/{row.id}"})
+        return Reply(
+            201, codec.encode(describe_details(row)), headers={"location": f"/api/v1/sessions/{row.id}"}
+        )
 
     def _need(self) -> Pool:
         if self._pool is None:
@@ -72,6 +82,12 @@ class NodeHandlers:
                 "this server works alone; start it with a database: planck serve --store URL",
             )
         return self._pool
+
+
+def _show(row: NodeRow) -> NodeRow:
+    """Leaves out the label that only says the node's name."""
+    labels = tuple(label for label in row.labels if label != f"node:{row.name}")
+    return msgspec.structs.replace(row, labels=labels)
 
 
 def describe_details(row: QueuedSession) -> shapes.SessionDetails:
@@ -93,7 +109,7 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
     return shapes.SessionRow(
         id=row.id,
         name=row.name,
-        state="failed" if row.state == "failed" else "waiting",
+        state=_STATES[row.state] if row.head or row.state != "idle" else "waiting",
         first_prompt="",
         team=row.options.get("team") or "",
         model=row.options.get("model") or "",

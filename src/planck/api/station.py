@@ -31,6 +31,7 @@ class Station:
         self._elsewhere = Elsewhere(pool, keeper, access.token)
         self._tasks: list[asyncio.Future[None]] = []
         self._asked = 0.0
+        self._telling: set[asyncio.Future[None]] = set()
 
     def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
         """Returns the handlers, those of single sessions with a way to whichever node has one."""
@@ -51,6 +52,7 @@ class Station:
         self._tasks = [
             running,
             asyncio.ensure_future(self._keep_learning()),
+            asyncio.ensure_future(self._keep_pace()),
             asyncio.ensure_future(self._shift.listen()),
             asyncio.ensure_future(self._drain()),
         ]
@@ -78,6 +80,36 @@ class Station:
             await asyncio.sleep(self._terms.beat_s)
             await self.learn()
 
+    async def _keep_pace(self) -> None:
+        """Looks for work when somebody hints at some, and for what all nodes may ask of the providers."""
+        loop, paces, terms = asyncio.get_running_loop(), self.pool.paces, self._terms
+        heard = -terms.lease_s
+        paces.on_limited = self._tell_limited
+        while True:
+            try:
+                common = await self.pool.roster.read_common(terms.lease_s)
+            except (PlanckError, OSError):
+                await asyncio.sleep(terms.beat_s / 5)
+                continue
+            if common.nodes > 1 and loop.time() - heard > terms.fence_s:
+                paces.not_before = loop.time() + terms.beat_s  # until then the others count without this one
+            heard = loop.time()
+            paces.nodes = max(1, common.nodes)
+            for scope, seconds in common.cold.items():
+                paces.cool(scope, seconds)
+            await self.pool.roster.wait(terms.beat_s)
+            self._node.wake()
+            await asyncio.sleep(min(_ASK_AGAIN, terms.beat_s / 5))  # of many hints one will do
+
+    def _tell_limited(self, scope: str, seconds: float) -> None:
+        task = asyncio.ensure_future(self._share_limit(scope, seconds))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _share_limit(self, scope: str, seconds: float) -> None:
+        with suppress(PlanckError, OSError):  # the others are refused themselves then
+            await self.pool.roster.cool(scope, seconds)
+
     async def _drain(self) -> None:
         """Once the node is told to: lets what is here end, then hands the rest to others."""
         await self._node.drain()
@@ -85,9 +117,10 @@ class Station:
 
     async def stop(self) -> None:
         """Interrupts what runs, leaves it to the others, and leaves the roster."""
-        for task in self._tasks:
+        tasks = [*self._tasks, *self._telling]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._shift.hand_over()
         await self._node.leave()
 

@@ -162,6 +162,9 @@ def load(
     for key in USER_ONLY:
         if project.values.pop(key, None) is not None:
             notices.append(f"{project_file}: {key!r} is ignored; only {user_file} may have it")
+    limits = project.values.get("limits")
+    if isinstance(limits, dict) and limits.pop("providers", None) is not None:
+        notices.append(f"{project_file}: 'limits.providers' is ignored; only {user_file} may have it")
     variables = _read_variables(environ, notices)
     for key in SPENDING:
         if variables.pop(key, None) is not None:

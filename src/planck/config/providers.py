@@ -23,23 +23,33 @@ from planck.llm.authorized import Authorized
 from planck.llm.catalog import CatalogModel
 from planck.llm.dialects import open_provider
 from planck.llm.endpoint import Endpoint
+from planck.llm.pace import ModelPace, Paces
 from planck.llm.provider import Provider
 from planck.llm.transport import HttpTransport, Transport
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Quotas
-from planck.records.specs import ModelSpec
+from planck.records.specs import ModelSpec, ProviderLimits
 
 
 class Providers:
-    def __init__(self, project: Project, clock: Clock, doubles: Mapping[str, Provider]) -> None:
-        """`doubles` stand in the place of providers of their names."""
+    def __init__(
+        self,
+        project: Project,
+        clock: Clock,
+        doubles: Mapping[str, Provider],
+        shared: "Shares | None" = None,
+    ) -> None:
+        """`doubles` stand in the place of providers of their names. `shared`: what all sessions of a node
+        have together."""
         self.keyring = Keyring(CredentialFile(project.home), project.environ, clock)
         self._resources = project.resources
         self.keyring.learn(*find_secrets(self._resources.config))
         self._environ = project.environ
         self._doubles = doubles
         self._transport: HttpTransport | None = None
-        self.quotas: Quotas | None = _open_quotas(project, clock) if project.config.quotas else None
+        self._own = shared is None
+        self._shares = shared or open_shares(project, clock)
+        self.quotas = self._shares.quotas
         """What all sessions of the user may take of a provider in a day; None: as much as they like."""
 
     def open(self, model: ModelSpec) -> Provider:
@@ -53,6 +63,10 @@ class Providers:
         address = own or entry.base_url
         access = KeyAccess(self.keyring, model.provider, entry, self.transport, address)
         return Authorized(access, _Opener(model, self.transport))
+
+    def find_pace(self, model: ModelSpec) -> ModelPace:
+        """How often its provider is asked, by everybody here."""
+        return ModelPace(self._shares.paces.find(model.provider), model.model)
 
     def price(self, model: ModelSpec) -> CatalogModel | None:
         """What says the price of a model; None where it is not known."""
@@ -121,19 +135,37 @@ class Providers:
         return self._transport
 
     async def aclose(self) -> None:
-        if self.quotas is not None:
-            self.quotas.close()
+        if self._own:
+            self._shares.close()
         if self._transport is not None:
             await self._transport.aclose()
 
 
-def _open_quotas(project: Project, clock: Clock) -> Quotas:
+class Shares:
+    """What all sessions of a process have together of the providers: a day's quotas, and how often to ask."""
+
+    def __init__(self, quotas: Quotas | None, paces: Paces) -> None:
+        self.quotas = quotas
+        self.paces = paces
+
+    def close(self) -> None:
+        if self.quotas is not None:
+            self.quotas.close()
+
+
+def open_shares(project: Project, clock: Clock, store: str = "") -> Shares:
+    """`store`: the database that the nodes share, where the configuration names none."""
+    quotas = _open_quotas(project, clock, store or project.config.store) if project.config.quotas else None
+    return Shares(quotas, Paces(_Rates(project.resources)))
+
+
+def _open_quotas(project: Project, clock: Clock, store: str) -> Quotas:
     limits = _Limits(project.resources)
-    if project.config.store:
+    if store:
         from planck.store.postgres.dev import find_url
         from planck.store.postgres.quotas import PostgresQuotas
 
-        return PostgresQuotas(partial(find_url, project.config.store, project.home), limits, clock)
+        return PostgresQuotas(partial(find_url, store, project.home), limits, clock)
     from planck.store.quotas import QuotaFile  # most users have none
 
     return QuotaFile(project.home / "quotas.db", limits, clock)
@@ -147,6 +179,16 @@ class _Limits:
 
     def __call__(self) -> Mapping[str, QuotaEntry]:
         return self._resources.config.quotas
+
+
+class _Rates:
+    """How often providers may be asked, by the configuration as it is now."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def __call__(self) -> Mapping[str, ProviderLimits]:
+        return self._resources.config.limits.providers
 
 
 class _Opener:

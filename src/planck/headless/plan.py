@@ -148,6 +148,11 @@ class SessionPlan:
     def change_mode(self, mode: Mode | str) -> None:
         self.ceiling = msgspec.structs.replace(self.ceiling, mode=_read_mode(mode))
 
+    def _describe_limits(self) -> dict[str, int]:
+        """How often a provider is asked is the machine's, not the session's."""
+        limits = msgspec.structs.asdict(self.runtime.project.config.limits)
+        return {name: value for name, value in limits.items() if name != "providers"}
+
     def describe(self) -> SessionOptions:
         """Returns what the log keeps of it."""
         mode = self.ceiling.mode
@@ -156,7 +161,7 @@ class SessionPlan:
             max_steps=self.bounds.max_steps,
             dry_run=self.options.dry_run,
             budget=self.options.max_budget_usd,
-            limits=msgspec.structs.asdict(self.runtime.project.config.limits),
+            limits=self._describe_limits(),
             rules=self._rules.digest(),
             sandbox="off" if mode is Mode.FULL else sandbox.name_installed(),
             catalog=models.catalog_date(),

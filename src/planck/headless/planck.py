@@ -15,7 +15,7 @@ from planck.config import models, teams
 from planck.config.auth import Auth
 from planck.config.environment import find_collector
 from planck.config.project import Project
-from planck.config.providers import Providers
+from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
@@ -74,14 +74,16 @@ class Planck:
         approver: Approver | None = None,
         add_dirs: Iterable[Path | str] = (),
         library: "Shelf | None" = None,
+        shared: Shares | None = None,
     ) -> None:
         """`providers` puts an object in the place of a provider of that name: a double, or your own.
 
         `add_dirs` are folders beside the workspace that agents may work in. `approver` answers what agents
         may not decide; without one it is denied. `library`: where sessions are kept that are no files.
+        `shared`: what this one has together with others of its process, which close it.
         """
         project = Project(home, workspace, environ, flags, trust=trust, add_dirs=add_dirs)
-        self._assemble(project, providers or {}, approver, library)
+        self._assemble(project, providers or {}, approver, library, shared)
 
     @classmethod
     def of(cls, project: Project) -> "Planck":
@@ -96,6 +98,7 @@ class Planck:
         doubles: Mapping[str, Provider],
         approver: Approver | None,
         library: "Shelf | None",
+        shared: Shares | None = None,
     ) -> None:
         self.project = project
         self.home, self.workspace = project.home, project.workspace
@@ -105,7 +108,7 @@ class Planck:
         self._clock = SystemClock()
         self._ids = RandomIds()
         self.peers = Peers(project, clock=self._clock)
-        self._providers = Providers(project, self._clock, dict(doubles))
+        self._providers = Providers(project, self._clock, dict(doubles), shared)
         self._runtime = Runtime(
             project=project,
             providers=self._providers,

@@ -80,7 +80,8 @@ class Seats:
             return provider
         waiting = self.fallback is None or self.fallback == model  # there is another to go on with at once
         retries = RETRIES if waiting else _RETRIES_BEFORE_FALLBACK
-        return Retrying(provider, random.random, retries=retries, wait_s=self._wait_s)
+        pace = self._providers.find_pace(model)
+        return Retrying(provider, random.random, retries=retries, wait_s=self._wait_s, pace=pace)
 
     def _fit(self, provider: Provider, model: ModelSpec, compactor: str) -> Compactor:
         fitting = WindowCompactor(self._summariser(provider, compactor), model.context_window, self._notes)

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from planck.llm.http_errors import UNREAD_CALL
+from planck.llm.pace import ModelPace
 from planck.llm.provider import RETRYING, WAITING, Item, Provider, ProviderError, Request
 from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.messages import AssistantMessage
@@ -45,8 +46,10 @@ class Retrying:
         idle_timeout: float = IDLE_TIMEOUT,
         first_timeout: float = FIRST_TIMEOUT,
         wait_s: float = 0,
+        pace: ModelPace | None = None,
     ) -> None:
-        """`wait_s`: seconds to wait in all for a server that says when it takes requests again."""
+        """`wait_s`: seconds to wait in all for a server that says when it takes requests again. `pace`: each
+        attempt leaves when it says."""
         self._provider = provider
         self._random = random
         self._retries = retries
@@ -55,17 +58,23 @@ class Retrying:
         self._unread = 0
         """Answers running that the server could not read as calls."""
         self._wait_s = wait_s
+        self._pace = pace
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         attempt, waited = 0, 0.0
         while True:
             attempt += 1
             shown = False
+            if self._pace and not self._pace.is_free():
+                yield _status("pacing", "waiting for its turn, as the limits of its provider say")
+            leave = await self._pace.enter(request) if self._pace else None
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
             try:
                 async with aclosing(self._provider.stream(request)) as stream:
                     while True:
                         item = await watchdog.next(stream)
+                        if leave and isinstance(item, UsageDelta | AssistantMessage):
+                            leave.count(item.usage.context_tokens)
                         shown = shown or not isinstance(item, Status)
                         if isinstance(item, AssistantMessage) and request.tools:
                             self._unread = 0
@@ -73,6 +82,9 @@ class Retrying:
                         if isinstance(item, AssistantMessage):
                             return
             except ProviderError as error:
+                if self._pace and error.err.kind is ErrorKind.RATE_LIMITED:
+                    asked = _FIRST_WAIT if error.retry_after is None else error.retry_after
+                    self._pace.cool(min(asked, LONGEST_WAIT))
                 pause = self._find_pause(error, waited)
                 if pause is None and (attempt > self._retries or not is_passing(error)):
                     error.err.details.setdefault("attempts", attempt)
@@ -80,6 +92,8 @@ class Retrying:
                 failure = error
             finally:
                 watchdog.close()
+                if leave:
+                    leave.end()
             if shown:
                 yield _status("discarded", f"what was shown is void: {failure.err.message}")
             if UNREAD_CALL in failure.err.details and request.tools:

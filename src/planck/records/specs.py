@@ -125,6 +125,14 @@ class AgentKind(msgspec.Struct, frozen=True):
 _Count = Annotated[int, Meta(ge=1)]
 
 
+class ProviderLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a provider allows; in a pool all nodes together keep to the first two."""
+
+    rpm: Annotated[_Count | None, Meta(description="requests in a minute")] = None
+    tpm: Annotated[_Count | None, Meta(description="tokens in a minute, read and written")] = None
+    concurrent: Annotated[_Count | None, Meta(description="requests at a time, of one process")] = None
+
+
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What keeps a team within bounds; the user may change it, a model never."""
 
@@ -151,3 +159,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "requests again; 0: not at all",
         ),
     ] = 0
+    providers: Annotated[
+        dict[str, ProviderLimits],
+        Meta(description="how often a provider is asked, by its name in `providers`; your own file only"),
+    ] = {}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from planck.store.roster import Answer, Command, NodeRow, SessionRow, State, TokenRow
+from planck.store.roster import Answer, Command, Common, NodeRow, SessionRow, State, TokenRow
 
 replace = msgspec.structs.replace
 
@@ -26,6 +26,7 @@ class MemoryRoster:
         self._owned: dict[str, set[str]] = {}
         self._commands: dict[str, Command] = {}
         self._tokens: dict[str, TokenRow] = {}
+        self._cold: dict[str, float] = {}
         self._hint = asyncio.Event()
 
     async def join(self, node: NodeRow) -> None:
@@ -170,6 +171,19 @@ class MemoryRoster:
     async def list_sessions(self, *, limit: int = 100, before: str = "") -> list[SessionRow]:
         rows = sorted(self._sessions.values(), key=_rank, reverse=True)
         return [row for row in rows if not before or _rank(row) < tuple(before.split(" ", 1))][:limit]
+
+    async def read_common(self, lease_s: float) -> Common:
+        now = self._now()
+        asking = [
+            node
+            for node in self._nodes.values()
+            if now - self._seen[node.name] < lease_s and (node.capacity or self._owned.get(node.name))
+        ]
+        return Common(len(asking), {scope: at - now for scope, at in self._cold.items() if at > now})
+
+    async def cool(self, scope: str, seconds: float) -> None:
+        self._cold[scope] = max(self._cold.get(scope, 0.0), self._now() + seconds)
+        self._tell()
 
     async def wait(self, seconds: float) -> None:
         hint = self._hint

@@ -70,6 +70,15 @@ class TokenRow(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
 
 
+class Common(msgspec.Struct, frozen=True):
+    """What all nodes have together of the providers."""
+
+    nodes: int
+    """How many ask them: that live, and work on something or may."""
+    cold: dict[str, float] = {}
+    """Models that were refused, and for how many seconds more nobody asks them."""
+
+
 class Roster(Protocol):
     async def join(self, node: NodeRow) -> None:
         """Enters the node, or its new instance: whoever had the name is gone from its next beat on."""
@@ -129,6 +138,11 @@ class Roster(Protocol):
 
     async def list_sessions(self, *, limit: int = 100, before: str = "") -> list[SessionRow]:
         """Returns the newest first; `before`: an `updated` and id that an answer ended with."""
+
+    async def read_common(self, lease_s: float) -> Common: ...
+
+    async def cool(self, scope: str, seconds: float) -> None:
+        """Nobody asks that model until then."""
 
     async def wait(self, seconds: float) -> None:
         """Returns at the latest after so long, earlier where somebody hints that there is something to do."""

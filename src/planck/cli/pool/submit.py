@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import re
 
 from planck.cli.output import print_json
 from planck.cli.pool.server import ask
@@ -10,6 +11,7 @@ from planck.headless import Client
 from planck.records.outcome import ErrorKind, PlanckError
 
 _FIELDS = ("repo", "ref", "team", "model", "name", "mode", "max_budget_usd", "max_steps", "on_loss")
+_ADDRESS = re.compile(r"\w+://|[^/]*@[^/]*:")
 _TRIES = 6
 _BROKEN = (ErrorKind.NETWORK, ErrorKind.STREAM_CUT, ErrorKind.OVERLOADED, ErrorKind.TIMEOUT)
 
@@ -36,6 +38,8 @@ class _Submission:
     async def _send(self, client: Client) -> dict[str, str]:
         given = vars(self._options)
         body = {field: given[field] for field in _FIELDS if given[field] not in ("", None)}
+        if not _ADDRESS.match(given["repo"]) and os.path.isdir(given["repo"]):
+            body["repo"] = os.path.abspath(given["repo"])  # a path of whoever types it
         body |= {"prompt": self._options.prompt, "need": self._options.need}
         for again in range(_TRIES):
             try:

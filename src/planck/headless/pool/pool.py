@@ -1,5 +1,6 @@
 """`Pool`: what a server does for sessions that any of several machines may work on."""
 
+import asyncio
 import hashlib
 import os
 from contextlib import AsyncExitStack
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from planck.config.load import ConfigError
+from planck.config.providers import open_shares
 from planck.config.reload import Resources
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
+from planck.headless.pool.node import VERSION
 from planck.headless.pool.places import Place, Places, describe_folder, describe_source
 from planck.headless.requests import name_session
+from planck.llm.pace import Paces
 from planck.permissions.approver import Approver
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
@@ -64,6 +68,12 @@ class Pool:
         self._places = Places(planck.home, self._terms, planck.project.environ)
         self._clock = SystemClock()
         self._at: dict[str, tuple[Planck, Place]] = {}
+        self._shares = open_shares(planck.project, self._clock, database.url)
+
+    @property
+    def paces(self) -> Paces:
+        """How often this node asks the providers."""
+        return self._shares.paces
 
     @property
     def workspace(self) -> Path:
@@ -149,11 +159,18 @@ class Pool:
 
     async def resume(self, id: str, /) -> OpenSession:
         """Becomes the owner of a session that nobody works on, and opens it."""
-        rows = await self.roster.claim(self.me, held=(), limit=1, lease_s=0, version=1, only=id)
+        lease = self._planck.config.cluster.lease_s
+        rows = await self.roster.claim(self.me, held=(), limit=1, lease_s=lease, version=VERSION, only=id)
         if not rows:
             found = await self.roster.find(id)
             if found is None:
                 raise PoolError(ErrorKind.NOT_FOUND, f"no session {id!r} in this pool")
+            if found.owner is None:
+                raise PoolError(
+                    ErrorKind.NOT_FOUND,
+                    f"{found.name} needs a node with {', '.join(found.needs) or 'a newer version'}, which "
+                    f"{self.me.name} is not; start one: planck serve --store URL --name NAME --label LABEL",
+                )
             raise PoolError(
                 ErrorKind.WRITER_CONFLICT,
                 f"node {found.owner} works on {found.name}; what you send to its server reaches it there",
@@ -171,6 +188,7 @@ class Pool:
             trust=place.trusted,
             approver=self._approver,
             library=self.database.claimed(row, place.folder),
+            shared=self._shares,
         )
         self._at[row.id] = planck, place
         options: dict[str, Any] = {name: row.options.get(name) for name in ("max_budget_usd", "max_steps")}
@@ -247,6 +265,7 @@ class Pool:
         async with AsyncExitStack() as closing:
             for id in [*self._at]:
                 closing.push_async_callback(self.forget, id)
+        await asyncio.to_thread(self._shares.close)
 
 
 def name_submission(key: str) -> str:

@@ -13,7 +13,7 @@ from planck.records import codec
 from planck.store.names import refuse_taken
 from planck.store.postgres.connection import Database, Lost, open_connection
 from planck.store.postgres.schema import prepare
-from planck.store.roster import Answer, Command, NodeRow, Roster, SessionRow, State, TokenRow
+from planck.store.roster import Answer, Command, Common, NodeRow, Roster, SessionRow, State, TokenRow
 from planck.store.store import StoreError
 
 _CHANNEL = "planck"
@@ -215,6 +215,28 @@ class PostgresRoster:
             "WHERE $1 = '' OR (r.updated, r.id) < ($1, $2) ORDER BY r.updated DESC, r.id DESC LIMIT $3"
         )
         return [_read(row) for row in await self._read(sql, updated, id, limit)]
+
+    async def read_common(self, lease_s: float) -> Common:
+        (row,) = await self._read(
+            "SELECT (SELECT count(*) FROM nodes n WHERE n.kind = 'node' AND "
+            "n.seen > now() - make_interval(secs => $1) AND (n.capacity > 0 OR "
+            "EXISTS (SELECT FROM sessions s WHERE s.owner = n.name))) AS nodes, "
+            "ARRAY(SELECT scope FROM cold WHERE until > now() ORDER BY scope) AS scopes, "
+            "ARRAY(SELECT extract(epoch FROM until - now())::float8 FROM cold WHERE until > now() "
+            "ORDER BY scope) AS seconds",
+            lease_s,
+        )
+        return Common(row["nodes"], dict(zip(row["scopes"], row["seconds"], strict=True)))
+
+    async def cool(self, scope: str, seconds: float) -> None:
+        await self._change(
+            "WITH old AS (DELETE FROM cold WHERE until < now() AND scope <> $1) "
+            "INSERT INTO cold (scope, until) VALUES ($1, now() + make_interval(secs => $2)) "
+            "ON CONFLICT (scope) DO UPDATE SET until = greatest(cold.until, excluded.until)",
+            scope,
+            seconds,
+        )
+        await self._tell()
 
     async def wait(self, seconds: float) -> None:
         try:

@@ -56,6 +56,9 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE sessions ADD COLUMN pooled bool NOT NULL DEFAULT false;
     ALTER TABLE sessions ADD COLUMN waiting int NOT NULL DEFAULT 0;
     """,
+    """
+    CREATE TABLE cold (scope text PRIMARY KEY, until timestamptz NOT NULL);
+    """,
 )
 """Step n leads from version n to n + 1. Released steps never change."""
 
