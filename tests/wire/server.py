@@ -41,7 +41,7 @@ Script = Sequence[Reply] | Callable[[Asked], Reply]
 class WireServer:
     """`async with WireServer(script) as server: server.url`; a list is used in order, its last one again."""
 
-    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None, *, host: str = "127.0.0.1") -> None:
         self.asked: list[Asked] = []
         self.url = ""
         self.port = 0
@@ -51,11 +51,12 @@ class WireServer:
         """Set once a client has closed a connection while an answer was on its way."""
         self._script = script
         self._tls = tls
+        self._host = host
         self._handlers: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(
-            self._serve, "127.0.0.1", 0, ssl=self._tls, limit=1 << 24, backlog=2048
+            self._serve, self._host, 0, ssl=self._tls, limit=1 << 24, backlog=2048
         )
         self.port = self._server.sockets[0].getsockname()[1]
         self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"

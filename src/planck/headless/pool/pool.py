@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +23,19 @@ from planck.llm.pace import Paces
 from planck.permissions.approver import Approver
 from planck.permissions.authority import stricter
 from planck.records.authority import Mode
-from planck.records.events import ErrorEvent, Origin, RequestKey, SessionResumed, ToolStart, TurnEnd, view
+from planck.records.events import (
+    Envelope,
+    ErrorEvent,
+    Event,
+    Kind,
+    Origin,
+    RequestKey,
+    SessionResumed,
+    ToolStart,
+    TurnEnd,
+    TurnStart,
+    view,
+)
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import ModelSpec
 from planck.session.archive import Archive
@@ -227,8 +240,7 @@ class Pool:
                 )
             )
             return False
-        cut = any(event.type == TurnEnd.type for event in session.recorded(session.opened_at))
-        if cut and row.options.get("on_loss", "continue") == "continue":
+        if _is_cut(session.recorded()) and row.options.get("on_loss", "continue") == "continue":
             _, place = self._at[row.id]
             await session.prompt(
                 _describe_takeover(session, place), id=f"loss-{row.epoch}", origin=Origin.PLANCK
@@ -266,6 +278,27 @@ class Pool:
             for id in [*self._at]:
                 closing.push_async_callback(self.forget, id)
         await asyncio.to_thread(self._shares.close)
+
+
+def _is_cut(events: Iterable[Event]) -> bool:
+    """Whether a turn was ended by a takeover, and nobody was sent on since: also where the node that took
+    over was lost before it could."""
+    running: set[str | None] = set()
+    cut: set[str | None] = set()
+    for event in events:
+        match event.type:
+            case Envelope.type:
+                match view(event):
+                    case Envelope(kind=Kind.PROMPT):
+                        cut.clear()
+            case TurnStart.type:
+                running.add(event.agent_id)
+                cut.discard(event.agent_id)
+            case SessionResumed.type:
+                cut |= running
+            case TurnEnd.type:
+                running.discard(event.agent_id)
+    return bool(cut - running)
 
 
 def name_submission(key: str) -> str:

@@ -32,7 +32,8 @@ class ClaimedLibrary(PostgresLibrary):
 
     async def close(self, store: Store, id: str, name: str) -> None:
         await super().close(store, id, name)
-        await self._roster.release(id, self._row.epoch, "idle")
+        if not (isinstance(store, PostgresStore) and store.abandoned):  # then it is not at rest
+            await self._roster.release(id, self._row.epoch, "idle")
 
     async def discard(self, store: Store) -> None:
         """What could not be begun stays in the roster: another node may be able to."""

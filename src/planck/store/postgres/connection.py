@@ -15,6 +15,8 @@ _CONNECT = 10.0
 _ANSWER = 10.0
 """Seconds that a statement may take. A link that is cut without a word would hold it for minutes; what is
 given up here is asked about on the next connection."""
+_LONGEST = 60.0
+"""The same for what makes tables."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 """Seconds between two tries to connect again; each is twice the one before."""
 
@@ -133,7 +135,11 @@ async def open_connection(url: str) -> "asyncpg.Connection":
     try:
         # Sixty seconds are asyncpg's own limit; a node that waits so long has lost its lease.
         connection = await asyncpg.connect(
-            url, timeout=_CONNECT, statement_cache_size=64, server_settings={"application_name": "planck"}
+            url,
+            timeout=_CONNECT,
+            command_timeout=_LONGEST,
+            statement_cache_size=64,
+            server_settings={"application_name": "planck"},
         )
         # Off or local would acknowledge what a crash, or a failover, takes back.
         if await connection.fetchval("SHOW synchronous_commit", timeout=_ANSWER) in ("off", "local"):

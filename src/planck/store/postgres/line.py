@@ -22,6 +22,7 @@ class Line:
         self._thread: threading.Thread | None = None
         self._database: Database | None = None
         self._prepared = False
+        self._preparing = asyncio.Lock()
 
     def run(self, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
         """Returns what the work returns, and raises what it raises."""
@@ -38,9 +39,10 @@ class Line:
         return asyncio.run_coroutine_threadsafe(self._begin(self._database, work), self._loop).result()
 
     async def _begin(self, database: Database, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-        if not self._prepared:  # a database that nobody has used yet, or one that this planck does not know
-            await prepare(await database.connect(), database.place)
-            self._prepared = True
+        async with self._preparing:  # several threads may be the first
+            if not self._prepared:  # a database that nobody has used, or that this planck does not know
+                await prepare(await database.connect(), database.place)
+                self._prepared = True
         return await work(database)
 
     def close(self) -> None:

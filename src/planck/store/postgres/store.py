@@ -98,6 +98,11 @@ class PostgresStore:
         return self._mirror.file.meta
 
     @property
+    def abandoned(self) -> bool:
+        """Whether it was given up, or taken over: whoever has it next finds work cut short."""
+        return self._refusal is not None
+
+    @property
     def closed(self) -> bool:
         return self._closed
 
