@@ -269,6 +269,7 @@ async def test_a_session_that_a_living_node_has_is_not_taken_by_its_name(bench: 
     await bench.submit("a")
     (row,) = await bench.claim(one)
     assert await bench.claim(other, only="a") == []
+    assert await bench.claim(one, only="a") == [], "it is about to be opened there"
     found = await bench.roster.find("a")
     assert found
     assert (found.owner, found.epoch) == ("one", row.epoch)

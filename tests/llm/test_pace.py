@@ -99,7 +99,8 @@ def test_where_machines_are_more_than_requests_a_minute_each_has_its_turn() -> N
 
 def test_tokens_of_a_minute_are_counted_when_they_are_known() -> None:
     async def run() -> list[float]:
-        pace, loop, sent = Paces(rates(tpm=1000)).find("p"), asyncio.get_running_loop(), []
+        pace, loop = Paces(rates(tpm=1000)).find("p"), asyncio.get_running_loop()
+        sent: list[float] = []
         begin = loop.time()
         for _ in range(4):
             leave = await pace.enter("m", 100)

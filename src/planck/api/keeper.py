@@ -45,6 +45,12 @@ class Keeper:
     def open_sessions(self) -> list[Kept]:
         return [*self._kept.values()]
 
+    @property
+    def busy(self) -> list[str]:
+        """The sessions that are being opened or closed."""
+        coming = self.planck.coming if isinstance(self.planck, Pool) else ()
+        return [*coming, *(id for id, lock in self._opening.items() if lock.locked())]
+
     def find(self, id: str) -> Kept | None:
         return self._kept.get(id)
 
@@ -120,7 +126,7 @@ class Keeper:
         await self._check_free(id)
         self._ended.add(id)
         if kept := self._kept.pop(id, None):
-            await kept.aclose()
+            await self._close(kept)
 
     async def keep(self, opening: Callable[[T], Awaitable[OpenSession]], what: T) -> Kept:
         """Keeps a session that somebody else opens, until `let_go`: it is not put to sleep meanwhile."""
@@ -152,8 +158,13 @@ class Keeper:
         async with self._alone(id):
             if self._kept.get(id) is kept and not (kept.at_work or kept.users):
                 del self._kept[id]
-                await kept.aclose()
+                await self._close(kept)
         self.tell()
+
+    async def _close(self, kept: Kept) -> None:
+        await kept.aclose()
+        if isinstance(self.planck, Pool):  # each session of a pool has a Planck of its own
+            await self.planck.forget(kept.session.id)
 
     def forget(self, id: str) -> None:
         """Somebody else deleted it: its streams are over."""
@@ -222,10 +233,13 @@ class Keeper:
         kept.used = asyncio.get_running_loop().time()
         try:
             await kept.follow(self.archive)
+            self._kept[session.id] = kept
         except BaseException:
             await kept.aclose()
             raise
-        self._kept[session.id] = kept
+        finally:
+            if isinstance(self.planck, Pool):
+                self.planck.coming.discard(session.id)
         self.tell()
         return kept
 

@@ -33,7 +33,7 @@ _GLANCE = 5.0
 _BROKEN = (ErrorKind.NETWORK, ErrorKind.STREAM_CUT, ErrorKind.TIMEOUT)
 
 
-_STATES: dict[str, str] = {
+_STATES: dict[str, Literal["waiting", "running", "done", "failed"]] = {
     "queued": "waiting",
     "running": "running",
     "idle": "done",
@@ -178,6 +178,18 @@ class Elsewhere:
             return None
         return next((node for node in await self._pool.roster.nodes() if node.name == row.owner), None)
 
+    def is_own(self, row: QueuedSession) -> bool:
+        return row.owner == self._pool.me.name
+
+    async def wait_until_open(self, id: str) -> None:
+        """Returns once it is open here, is no longer this node's, or takes too long."""
+        until = asyncio.get_running_loop().time() + _GLANCE
+        while not self.has(id) and asyncio.get_running_loop().time() < until:
+            row = await self.find_row(id)
+            if row is None or not self.is_own(row):
+                return
+            await asyncio.sleep(0.05)
+
     async def wait_for_beginning(self, id: str, seconds: float) -> bool:
         """Returns whether a node has begun with it by then."""
         loop = asyncio.get_running_loop()
@@ -249,9 +261,11 @@ class _Forwarding:
         self._handler = handler
 
     async def __call__(self, call: Call) -> Any:
-        if call.headers(_FORWARDED):
-            return await self._handler(call)
         row = None if self._elsewhere.has(call.id) else await self._elsewhere.find_row(call.id)
+        if row is not None and self._operation.method != "GET" and self._elsewhere.is_own(row):
+            return await self._answer_opening(call)
+        if call.headers(_FORWARDED):
+            return await (self._handler(call) if row is None else self._answer_here(call))
         if row is not None and not row.head and self._operation.method == "GET":
             return await self._answer_unbegun(call, row)
         owner = await self._elsewhere.find_owner(row)
@@ -295,6 +309,13 @@ class _Forwarding:
         yield b"event: live\ndata: {}\n\n"
         while not await self._elsewhere.wait_for_beginning(id, PING_SECONDS):
             yield PING
+
+    async def _answer_opening(self, call: Call) -> Any:
+        """This node has taken it and is about to open it: nobody else opens it meanwhile."""
+        if (left := await self._elsewhere.leave(self._operation, call)) is not None:
+            return left
+        await self._elsewhere.wait_until_open(call.id)
+        return await self._handler(call)
 
     async def _answer_here(self, call: Call) -> Any:
         """A prompt for a session at rest waits for a node with room, which may be this one."""

@@ -29,7 +29,7 @@ class Shift:
 
     @property
     def held(self) -> Iterable[str]:
-        return {*self._works, *(kept.session.id for kept in self._keeper.open_sessions)}
+        return {*self._works, *self._keeper.busy, *(kept.session.id for kept in self._keeper.open_sessions)}
 
     def begin(self, row: QueuedSession) -> None:
         self._rows[row.id] = row

@@ -97,7 +97,7 @@ class MemoryRoster:
     def _list_candidates(self, me: str, held: Sequence[str], lost: set[str], only: str) -> list[str]:
         if only:
             row = self._sessions.get(only)
-            free = row is not None and (row.owner is None or row.owner in lost or row.owner == me)
+            free = row is not None and (row.owner is None or row.owner in lost)
             return [only] if free and only not in held else []
         mine = sorted(self._owned.get(me, set()) - set(held))
         others = sorted(id for owner in lost for id in self._owned[owner])

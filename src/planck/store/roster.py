@@ -110,7 +110,8 @@ class Roster(Protocol):
 
         Of those that are queued, its own that it does not hold, and of nodes not seen for a lease, once the
         node itself has been connected for one. None while it drains, or where its instance is not the one
-        that joined last. `only` names a session: it may be idle too.
+        that joined last. `only` names a session: it may be idle too, and is
+        none that this node has already.
         """
 
     async def release(self, session: str, epoch: int, state: State, problem: str = "") -> bool:

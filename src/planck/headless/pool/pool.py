@@ -81,6 +81,8 @@ class Pool:
         self._places = Places(planck.home, self._terms, planck.project.environ)
         self._clock = SystemClock()
         self._at: dict[str, tuple[Planck, Place]] = {}
+        self.coming: set[str] = set()
+        """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
         self._shares = open_shares(planck.project, self._clock, database.url)
 
     @property
@@ -172,12 +174,24 @@ class Pool:
 
     async def resume(self, id: str, /) -> OpenSession:
         """Becomes the owner of a session that nobody works on, and opens it."""
+        self.coming.add(id)
+        try:
+            return await self.open(await self._claim(id))
+        except BaseException:
+            self.coming.discard(id)
+            raise
+
+    async def _claim(self, id: str) -> SessionRow:
         lease = self._planck.config.cluster.lease_s
         rows = await self.roster.claim(self.me, held=(), limit=1, lease_s=lease, version=VERSION, only=id)
         if not rows:
             found = await self.roster.find(id)
             if found is None:
                 raise PoolError(ErrorKind.NOT_FOUND, f"no session {id!r} in this pool")
+            if found.owner == self.me.name:
+                raise PoolError(
+                    ErrorKind.OVERLOADED, f"{found.name} is about to be opened here; try again in a moment"
+                )
             if found.owner is None:
                 raise PoolError(
                     ErrorKind.NOT_FOUND,
@@ -189,7 +203,7 @@ class Pool:
                 f"node {found.owner} works on {found.name}; what you send to its server reaches it there",
                 {"node": found.owner},
             )
-        return await self.open(rows[0])
+        return rows[0]
 
     async def open(self, row: SessionRow) -> OpenSession:
         """Opens a session that this node owns: begins its log, or goes on with it where it was."""
@@ -198,13 +212,14 @@ class Pool:
             self._planck.home,
             place.folder,
             environ=self._planck.project.environ,
+            flags=self._find_budget(row.options.get("max_budget_usd")),
             trust=place.trusted,
             approver=self._approver,
             library=self.database.claimed(row, place.folder),
             shared=self._shares,
         )
         self._at[row.id] = planck, place
-        options: dict[str, Any] = {name: row.options.get(name) for name in ("max_budget_usd", "max_steps")}
+        options: dict[str, Any] = {"max_steps": row.options.get("max_steps")}
         mode = self._find_mode(row.options.get("mode"), planck)
         try:
             if row.head:
@@ -223,6 +238,14 @@ class Pool:
                 f"node {self.me.name} allows at most mode {self._terms.mode.value!r} (`node.mode`), not "
                 f"{mode.value!r}",
             )
+
+    def _find_budget(self, usd: float | None) -> dict[str, Any]:
+        """What was handed in has it as a whole, over all nodes that open it: a run's own would begin anew
+        with each of them. Never more than the user's own of this node."""
+        if usd is None:
+            return {}
+        own: dict[str, Any] = msgspec.to_builtins(self._planck.config.budget) or {}
+        return {"budget": {**own, "usd": min(usd, own.get("usd") or usd)}}
 
     def _find_mode(self, asked: str | None, planck: Planck) -> Mode:
         """Returns the session's own, else the configured one; never more than this node allows."""

@@ -30,7 +30,7 @@ WITH me AS (
 ), picked AS (
     SELECT s.id FROM sessions s CROSS JOIN me LEFT JOIN nodes o ON o.name = s.owner
     WHERE s.id <> ALL($3::text[]) AND s.needs <@ me.labels AND s.version <= $6 AND (
-        s.owner = me.name OR (s.owner IS NULL AND (s.state = 'queued' OR s.id = $7))
+        (s.owner = me.name AND $7 = '') OR (s.owner IS NULL AND (s.state = 'queued' OR s.id = $7))
         OR (s.owner IS NOT NULL AND (o.name IS NULL
             OR (me.settled AND o.seen < now() - make_interval(secs => $5))))
     ) AND CASE WHEN $7 = '' THEN s.pooled ELSE s.id = $7 END
