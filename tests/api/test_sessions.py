@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,27 @@ async def test_a_closed_session_is_read_as_before_and_opened_by_the_next_prompt(
         row = await session.ask("GET")
         assert {**row, "holder": None} == {**open_row, "holder": None}
         assert (row["holder"], await session.board()) == (None, board)
-        assert (await session.ask("GET", "/result"))["text"] == "yes"
+        closed = await session.ask("GET", "/result")
+        assert closed["text"] == "yes"
+        await session.ask("POST", "/open", {})
+        assert await session.ask("GET", "/result") == closed  # at once: it was done before it was opened
         assert (await session.run("two"))["text"] == "yes"
         assert (await session.board())["counts"]["resumes"] == 1
+
+
+async def test_a_result_says_how_long_the_orchestrator_worked_by_its_log(tmp_path: Path) -> None:
+    async with serving(tmp_path, lambda request: "yes") as server, server.client() as client:
+        session = await client.start()
+        each = [(await session.run(text))["duration_ms"] for text in ("one", "two")]
+        await session.close()
+        assert (await session.ask("GET", "/result"))["duration_ms"] == sum(each)
+        async with aclosing(session.events()) as events:
+            wanted = ("turn_start", "turn_end")
+            times = [
+                datetime.fromisoformat(event["ts"]) async for event in events if event["type"] in wanted
+            ]
+        turns = zip(times[::2], times[1::2], strict=True)
+        assert [round((end - begin).total_seconds() * 1000) for begin, end in turns] == each
 
 
 async def test_a_key_runs_a_prompt_once_also_over_a_restart(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from planck.api.tally import Tally
 from planck.headless import Archive, OpenSession, Summary
 from planck.records import codec
 from planck.records.board import Board
-from planck.records.events import TurnEnd
+from planck.records.events import Event, TurnEnd
 
 _TOLD = ("renamed", "mode_changed", "model_changed")
 
@@ -121,7 +121,12 @@ class Kept:
         for event in archive.recorded(id):
             if (event.seq or 0) > until:
                 return
-            self._fold.add(event)
+            self._add(event)
+
+    def _add(self, event: Event) -> None:
+        self._fold.add(event)
+        if event.type == TurnEnd.type and event.agent_id == self.board.agents[0].id:
+            self.ended_at = event.seq or 0
 
     async def _follow(self) -> None:
         async with aclosing(self.session.events(after=self.board.seq)) as events:
@@ -129,12 +134,10 @@ class Kept:
                 if event.seq is None:
                     continue
                 before = self.board.state
-                self._fold.add(event.recorded)
+                self._add(event.recorded)
                 if self.board.state != before or event.type in _TOLD:
                     self._on_state()
                 self._tally.add(event.recorded)
-                if event.type == TurnEnd.type and event.agent_id == self.board.agents[0].id:
-                    self.ended_at = event.seq
                 self._tell()
 
     async def _settle(self) -> None:

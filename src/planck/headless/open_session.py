@@ -350,8 +350,8 @@ class OpenSession:
         """End every turn in flight, or one agent's; the session goes on with the next prompt."""
         self._session.team.interrupt_all([self._member(agent)] if agent else None)
 
-    def result(self, after: int, duration_ms: int = 0) -> RunResult:
-        """What the events after a number come to."""
+    def result(self, after: int, duration_ms: int | None = None) -> RunResult:
+        """What the events after a number come to; `duration_ms` is the log's own where nobody measured it."""
         team = self._session.team
         if team.accounts.limited and team.settled:
             team.orchestrator.actor.agent.purse.release()  # nobody reports any more

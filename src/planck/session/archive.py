@@ -143,7 +143,6 @@ class Archive:
                 names={row.id: row.name for row in read.board.agents},
                 session_id=id,
                 session_name=read.info.name,
-                duration_ms=0,
             )
             return result if ended else mark_stopped(result, TurnStatus.INTERRUPTED)
 

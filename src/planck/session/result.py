@@ -1,6 +1,7 @@
 """What a run came to: a fold over its events, and the exit code that says it to a shell."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
@@ -70,12 +71,13 @@ def summarise_run(
     names: Mapping[str, str],
     session_id: str,
     session_name: str,
-    duration_ms: int,
+    duration_ms: int | None = None,
     budget: RunBudget | None = None,
 ) -> RunResult:
     """Folds a run's events; text and status are the orchestrator's, counts and costs the whole team's.
 
-    `names`: by id, of the agents that there are, the orchestrator first.
+    `names`: by id, of the agents that there are, the orchestrator first. `duration_ms`: as whoever waited
+    for it measured it; None: as long as the orchestrator's turns took, by the log.
     """
     orchestrator_id = next(iter(names))
     usage, cost, steps = Usage(), 0.0, 0
@@ -84,6 +86,7 @@ def summarise_run(
     denials: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     status, text, final = TurnStatus.FAILED, "", ""
+    began, worked = "", 0
     for event in events:
         match view(event):
             case AgentStarted(agent=agent):
@@ -102,9 +105,10 @@ def summarise_run(
             case ErrorEvent() as failed:
                 errors.append(_error(event.agent_id, failed.kind, failed.message, failed.details))
             case TurnStart() if event.agent_id == orchestrator_id:
-                text = ""
+                text, began = "", event.ts
             case TurnEnd() as end if event.agent_id == orchestrator_id:
                 status, final = end.status, end.text
+                worked += _count_ms(began, event.ts)
                 text = end.text or text
             case _:
                 pass
@@ -115,7 +119,7 @@ def summarise_run(
         session_name=session_name,
         usage=usage,
         cost_usd=cost if cost_known else None,
-        duration_ms=duration_ms,
+        duration_ms=worked if duration_ms is None else duration_ms,
         steps=steps,
         denials=tuple(denials),
         errors=tuple(errors),
@@ -150,6 +154,15 @@ def make_failure(err: Err, exit_code: int, status: TurnStatus = TurnStatus.FAILE
         errors=(_error(None, err.kind, err.message, err.details),),
         exit_code=exit_code,
     )
+
+
+def _count_ms(began: str, ended: str) -> int:
+    """Nothing where the begin is not among the events, or a clock was set back."""
+    try:
+        passed = datetime.fromisoformat(ended) - datetime.fromisoformat(began)
+    except ValueError:
+        return 0
+    return max(round(passed.total_seconds() * 1000), 0)
 
 
 def _error(agent_id: str | None, kind: str, message: str, details: dict[str, Any]) -> dict[str, Any]:
