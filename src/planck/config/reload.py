@@ -1,6 +1,7 @@
 """What an agent is given from files: configuration, AGENTS.md, skills and tools, seen anew at every turn."""
 
 import logging
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -52,6 +53,8 @@ class Resources:
         self._tool_dirs = _Kept(self._list_tool_dirs)
         self._places = _Kept(self._skill_places)
         self._skills = _Kept(lambda: skills.discover(self.skill_places()))
+        self._roots = tuple(self._list_roots())
+        self._agent_folders = tuple(str(root / "agents") for root, _ in self._roots)
         self._instructions: dict[str, _Kept[agents_md.Instructions]] = {}
 
     @property
@@ -87,7 +90,9 @@ class Resources:
     def instructions(self, cwd: str = "") -> agents_md.Instructions:
         """Returns what AGENTS.md says to an agent that starts in that folder of the workspace, or here."""
         start = self.workspace / cwd if cwd else self.here
-        kept = self._instructions.setdefault(cwd, _Kept(lambda: self._find_instructions(start)))
+        kept = self._instructions.get(cwd)
+        if kept is None:
+            kept = self._instructions[cwd] = _Kept(lambda: self._find_instructions(start))
         places = agents_md.list_places(start, self.workspace, self.home)
         return kept.get((self.config.agents_md, stamps(places)))
 
@@ -122,7 +127,7 @@ class Resources:
             CommandPlace(root / "commands", "project", within)
             if within
             else CommandPlace(root / "commands", "home")
-            for root, within in self._list_roots()
+            for root, within in self._roots
         )
 
     def commands_by_call(self) -> "dict[str, CustomCommand]":
@@ -140,12 +145,12 @@ class Resources:
             CommandPlace(root / "agents", "project", within)
             if within
             else CommandPlace(root / "agents", "home")
-            for root, within in self._list_roots()
+            for root, within in self._roots
             if (root / "agents").is_dir()
         )
 
     def has_agents(self) -> bool:
-        return any((root / "agents").is_dir() for root, _ in self._list_roots())
+        return any(map(os.path.isdir, self._agent_folders))
 
     def _list_roots(self) -> list[tuple[Path, Path | None]]:
         """Returns the folders that hold commands and agents; those of the project must not lead out of it."""

@@ -7,16 +7,17 @@ from planck.toolkit.schema import arguments, text
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+_STEP = arguments({"text": {"type": "string"}, "status": text(", ".join(MARKS))})
+_PARAMETERS = arguments({"steps": {"type": "array", "maxItems": 100, "items": _STEP}})
 _SYNONYMS = {"todo": "pending", "doing": "in_progress", "done": "completed"}
 
 
 def make_plan_tool() -> Tool:
-    step = arguments({"text": {"type": "string"}, "status": text(", ".join(MARKS))})
     return Tool(
         "update_plan",
         "Show the user your plan, all steps each time, and again when one changes. For work of three steps "
         "and more; at most one is in_progress.",
-        arguments({"steps": {"type": "array", "maxItems": 100, "items": step}}),
+        _PARAMETERS,
         _update,
         effect=Effect.NONE,
     )

@@ -14,6 +14,11 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 
 Skills = Mapping[str, Skill]
 """By name."""
+_LOAD = arguments(
+    {"name": text("The skill's name, as listed")},
+    {"resource": text("A file of the skill, relative to its folder")},
+)
+_LIST = arguments()
 
 
 class SkillSource(Protocol):
@@ -27,17 +32,14 @@ def make_skill_tools(source: SkillSource) -> list[Tool]:
         Tool(
             "load_skill",
             "Load a skill's instructions, or one file of it. Do so before work that the skill describes.",
-            arguments(
-                {"name": text("The skill's name, as listed")},
-                {"resource": text("A file of the skill, relative to its folder")},
-            ),
+            _LOAD,
             work.load,
             effect=Effect.NONE,
         ),
         Tool(
             "list_skills",
             "List the skills you can load: name, description and scope, as JSON.",
-            arguments(),
+            _LIST,
             work.list,
             effect=Effect.NONE,
         ),

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -175,13 +176,11 @@ class SessionPlan:
 
         project, clock = self.runtime.project, self.runtime.clock
         found = await checkout.look(project.workspace, project.environ)
-        system = os.uname()
-        below = os.path.relpath(project.here, project.workspace)
         return Place(
             workspace=str(project.workspace),
-            here="" if below == "." else below,
+            here=_find_below(project.here, project.workspace),
             added=project.added,
-            platform=f"{system.sysname} {system.machine}",
+            platform=_name_platform(),
             shell=Path(bash()).name,
             date=clock.now()[:10],
             git=found.describe() if found else "",
@@ -192,6 +191,19 @@ class SessionPlan:
     def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
         """Gives each member what its file asks for, as far as the ceiling goes."""
         return authorise(specs, self.ceiling)
+
+
+@lru_cache(16)
+def _find_below(here: Path, workspace: Path) -> str:
+    """Returns where somebody stands in the workspace; empty: at its top."""
+    below = os.path.relpath(here, workspace)
+    return "" if below == "." else below
+
+
+@cache
+def _name_platform() -> str:
+    system = os.uname()
+    return f"{system.sysname} {system.machine}"
 
 
 def read_allowance(options: Options) -> Allowance | None:

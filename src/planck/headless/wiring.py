@@ -1,5 +1,6 @@
 """Builds the agents of one session: each room gets what it needs from the others."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -84,9 +85,9 @@ class SessionWiring:
             clock=runtime.clock,
             limits=runtime.project.config.limits,
             build=self.build,
+            accounts=plan.accounts,
         )
         self.team.hear_end = self._forget
-        self.team.accounts = plan.accounts
         wait_s = runtime.project.config.limits.wait_s
         self.seats = Seats(runtime.providers, runtime.peers, Briefing(self.team), scribe, wait_s=wait_s)
         if options.settings.fallback_model:
@@ -158,7 +159,8 @@ class SessionWiring:
         tools = ToolSet(self._tools_of(spec), withheld=plan.withheld)
         plan.tools.apply_changes(spec.id, tools)
         if spec.base_prompt and not spec.base:
-            base = compose_base(spec, self._others(spec), self._place, tools)
+            # Sessions of one folder begin with the same words: one text for all that are open.
+            base = sys.intern(compose_base(spec, self._others(spec), self._place, tools))
             spec = msgspec.structs.replace(spec, base=base)
         site = msgspec.structs.replace(self._site, cwd=spec.cwd or ".")
         gate = AgentGate(plan.gate, self._lineage(spec), effective_authority(spec, plan.ceiling), scribe)

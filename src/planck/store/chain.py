@@ -4,6 +4,7 @@ Blobs, which events refer to, are named by their own hash.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from hashlib import sha256
 
 from planck.records.events import Event, decode_event
@@ -58,6 +59,19 @@ def decoded(seq: int, data: bytes) -> Event:
 
 _NAME_DIGITS = 32
 """Half of a SHA-256, 128 bits: two names stand in each turn's first event."""
+
+
+def find_digest(blob: bytes) -> bytes:
+    """Returns its SHA-256; what sessions of a process have in common, a list of tools, is read once."""
+    return _find_digest(blob) if len(blob) <= _MOST_COMMON else sha256(blob).digest()
+
+
+@lru_cache(16)
+def _find_digest(blob: bytes) -> bytes:
+    return sha256(blob).digest()
+
+
+_MOST_COMMON = 64 << 10
 
 
 def name_blob(digest: bytes) -> str:

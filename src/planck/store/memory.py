@@ -1,4 +1,3 @@
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -7,7 +6,7 @@ from msgspec import Raw
 from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
-from planck.store.chain import name_blob, parse_blob_name
+from planck.store.chain import find_digest, name_blob, parse_blob_name
 from planck.store.store import CommitListener, Store, StoreError
 
 
@@ -53,7 +52,7 @@ class MemoryStore:
         return self._events[max(0, last - limit) : last]
 
     def keep(self, blob: bytes) -> str:
-        digest = hashlib.sha256(blob).digest()
+        digest = find_digest(blob)
         self._blobs[digest] = blob
         return name_blob(digest)
 

@@ -17,7 +17,7 @@ from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
 from planck.store.barrier import Barrier
-from planck.store.chain import BrokenChain, Row, decoded, link, name_blob, parse_blob_name
+from planck.store.chain import BrokenChain, Row, decoded, find_digest, link, name_blob, parse_blob_name
 from planck.store.database import (
     Disk,
     Durability,
@@ -206,7 +206,7 @@ class SqliteStore(SqliteReader):
         self.meta.update(changes)
 
     def keep(self, blob: bytes) -> str:
-        digest = hashlib.sha256(blob).digest()
+        digest = find_digest(blob)
         if digest not in self._kept:
             self._held[digest] = blob
         return name_blob(digest)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -14,20 +15,19 @@ THREADS = ThreadPoolExecutor(16, "planck-disk")
 
 async def run_blocking(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Returns what it returns; a caller that is cancelled is let go at once, and the work goes on."""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(THREADS, lambda: function(*args, **kwargs))
+    return await _begin(partial(function, *args, **kwargs))
 
 
 async def finish_blocking(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The same for what must not be left in the middle: a caller that is cancelled waits for its end."""
-    work = asyncio.ensure_future(run_blocking(function, *args, **kwargs))
+    work = _begin(partial(function, *args, **kwargs))
     await _wait_for_end(work)
     return work.result()
 
 
 async def hand_over(make: Callable[[], T], take_back: Callable[[T], None]) -> T:
     """Returns what was made; a caller that is cancelled meanwhile gets nothing, and nothing is left of it."""
-    work = asyncio.ensure_future(run_blocking(make))
+    work = _begin(make)
     try:
         await _wait_for_end(work)
     except asyncio.CancelledError:
@@ -35,6 +35,11 @@ async def hand_over(make: Callable[[], T], take_back: Callable[[T], None]) -> T:
             await finish_blocking(take_back, work.result())
         raise
     return work.result()
+
+
+def _begin(function: Callable[[], T]) -> asyncio.Future[T]:
+    """No task stands around it: a session that starts and ends waits for the disk four times."""
+    return asyncio.get_running_loop().run_in_executor(THREADS, function)
 
 
 async def _wait_for_end(work: asyncio.Future[T]) -> None:

@@ -104,8 +104,8 @@ def spawn_agent(
     for tool in offer.tools:
         if not isinstance(tool, Tool):
             raise InvalidTool(f"{tool!r} is no Tool; make one with Tool(...) or @tool")
-    skills = [skill if isinstance(skill, str) else skill.name for skill in offer.skills]
-    spec = tool_specs.describe_spawn([tool.name for tool in offer.tools], skills)
+    skills = tuple(skill if isinstance(skill, str) else skill.name for skill in offer.skills)
+    spec = tool_specs.describe_spawn(tuple(tool.name for tool in offer.tools), skills)
     return _ById(spec, team_id, session_id=session_id, offer=offer).tool()
 
 

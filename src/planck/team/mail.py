@@ -57,13 +57,19 @@ class Expected:
 
 class Mail:
     def __init__(
-        self, journal: Journal, ids: Ids, clock: Clock, limits: Limits, members: Mapping[str, Member]
+        self,
+        journal: Journal,
+        ids: Ids,
+        clock: Clock,
+        limits: Limits,
+        members: Mapping[str, Member],
+        accounts: Accounts,
     ) -> None:
         """`members` are the live ones by id, as the team keeps them."""
         self.waits = Waits()
         self._echoes = Echoes()
         self.expected = Expected()
-        self.accounts = Accounts()
+        self.accounts = accounts
         self._journal = journal
         self._ids = ids
         self._clock = clock

@@ -42,12 +42,21 @@ class TeamError(PlanckError):
 
 class Team:
     def __init__(
-        self, id: str, *, journal: Journal, ids: Ids, clock: Clock, limits: Limits, build: BuildAgent
+        self,
+        id: str,
+        *,
+        journal: Journal,
+        ids: Ids,
+        clock: Clock,
+        limits: Limits,
+        build: BuildAgent,
+        accounts: Accounts | None = None,
     ) -> None:
+        """`accounts`: who pays for its work; without them nothing is limited."""
         self.id = id
         self.limits = limits
         self._members: dict[str, Member] = {}
-        self.mail = Mail(journal, ids, clock, limits, self._members)
+        self.mail = Mail(journal, ids, clock, limits, self._members, accounts or Accounts())
         self.total = 0
         """Agents that ever were."""
         self.granted: dict[str, tuple[Tool, ...]] = {}
@@ -67,10 +76,6 @@ class Team:
     def accounts(self) -> Accounts:
         """Who pays for its work; whoever builds its agents has the same ones."""
         return self.mail.accounts
-
-    @accounts.setter
-    def accounts(self, accounts: Accounts) -> None:
-        self.mail.accounts = accounts
 
     @property
     def orchestrator(self) -> Member:

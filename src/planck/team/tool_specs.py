@@ -1,6 +1,6 @@
 """What a model is told of the eight tools by which agents work together."""
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 from planck.records.specs import ToolSpec
 from planck.toolkit.schema import arguments, flag, integer, text, texts
@@ -65,7 +65,8 @@ _OWN = {
 """What a worker that no file describes is described by."""
 
 
-def describe_spawn(tools: Sequence[str], skills: Sequence[str], kinds: str = "") -> ToolSpec:
+@lru_cache(64)
+def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str = "") -> ToolSpec:
     """Returns the spec of spawn_agent, which names the tools and skills that this orchestrator can grant.
 
     `kinds` are types whose prompt, tools and model a file has; with one of them the rest may be left out.

@@ -37,7 +37,7 @@ class Scribe:
     def keep_tools(self, specs: Sequence[ToolSpec]) -> str:
         """The same for what a model is told of its tools; a set that did not change is the same object."""
         if specs is not self._tools[0]:
-            self._tools = (specs, self._keep(codec.encode(specs)))
+            self._tools = (specs, self._keep(_encode(specs)))
         return self._tools[1]
 
     @property
@@ -51,3 +51,17 @@ class Scribe:
 
     def _keep(self, blob: bytes) -> str:
         return self._journal.keep(blob)
+
+
+def _encode(specs: Sequence[ToolSpec]) -> bytes:
+    """Returns the same bytes for the same list: most sessions of a process have one list, of many KB."""
+    known = _ENCODED.get(id(specs))
+    if known is None or known[0] is not specs:
+        if len(_ENCODED) >= _MOST_ENCODED:
+            del _ENCODED[next(iter(_ENCODED))]
+        known = _ENCODED[id(specs)] = (specs, codec.trimmed(codec.encode(specs)))
+    return known[1]
+
+
+_MOST_ENCODED = 16
+_ENCODED: dict[int, tuple[Sequence[ToolSpec], bytes]] = {}

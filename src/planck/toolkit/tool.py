@@ -4,9 +4,10 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from inspect import CO_VARARGS
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any, cast
 
 import msgspec
@@ -109,10 +110,11 @@ class Tool:
         _check_spec(name, description, parameters)
         self.name = name
         self.description = description
-        self.parameters: dict[str, Any] = {
-            **({} if "type" in parameters else {"type": "object"}),
-            **parameters,
-        }
+        self.parameters: dict[str, Any] = (
+            parameters  # one for all sessions, and so is what is made of it: validators, requests
+            if type(parameters) is OwnSchema
+            else {**({} if "type" in parameters else {"type": "object"}), **parameters}
+        )
         self.effect = effect if type(effect) is Effect else Effect(effect)
         self.execute = _as_execute(name, execute)
         self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run)
@@ -121,7 +123,7 @@ class Tool:
         self.timeout = timeout
         self.max_arguments = max_arguments
         """Bytes of argument text the executor will parse."""
-        self.always = dict(always) if isinstance(always, Mapping) else {key: {} for key in always}
+        self.always = _read_always(always) if always else _NO_KEYS
         """Keys that pass beside the schema, each with its own: `cwd`, `timeout` (TOOL.json), `timeout_ms`."""
         self.plain_schema = plain_schema
         """Keys outside `properties` pass, as plain JSON Schema has it (MCP)."""
@@ -141,6 +143,13 @@ class Tool:
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
+
+
+_NO_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+
+def _read_always(given: Iterable[str] | Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    return dict(given) if isinstance(given, Mapping) else {key: {} for key in given}
 
 
 def describe_plan(tool: str, args: dict[str, Any], text: str) -> Outcome:
@@ -220,15 +229,20 @@ def _read_reason(reason: Any) -> Err:
 
 _KINDS = frozenset(map(str, ErrorKind))
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else codec.encode_str(value)
 
 
+@lru_cache(512)
+def _is_name(text: str) -> bool:
+    """What every vendor takes as a tool's name: one that is refused makes the whole request fail."""
+    return _NAME.fullmatch(text) is not None
+
+
 def _check_spec(name: Any, description: Any, parameters: Any) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _is_name(name):
         shown = name[:100] if isinstance(name, str) else name
         raise InvalidTool(f"the name {shown!r} must be 1 to 64 letters, digits, '_' and '-'")
     if not isinstance(description, str):

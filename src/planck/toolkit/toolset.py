@@ -1,6 +1,6 @@
 """The tools of one agent."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Protocol
 
@@ -84,8 +84,7 @@ class ToolSet:
     def specs(self) -> tuple[ToolSpec, ...]:
         """What is shown of them. The same tuple object until that changes: dialects keep its bytes by it."""
         if self._specs is None:
-            shown = (tool for name, tool in self._tools.items() if name not in self._deferred)
-            self._specs = tuple(tool.to_ai_tool() for tool in shown)
+            self._specs = _share([tool for name, tool in self._tools.items() if name not in self._deferred])
         return self._specs
 
     def __iter__(self) -> Iterator[Tool]:
@@ -93,3 +92,19 @@ class ToolSet:
 
     def __len__(self) -> int:
         return len(self._tools)
+
+
+def _share(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
+    """Returns one tuple for all agents of a process that are shown the same: its bytes are made once."""
+    key = tuple((tool.name, tool.description, id(tool.parameters)) for tool in tools)
+    specs = _SHARED.get(key)
+    if specs is None:
+        if len(_SHARED) >= _MOST_SHARED:
+            del _SHARED[next(iter(_SHARED))]
+        specs = _SHARED[key] = tuple(tool.to_ai_tool() for tool in tools)
+    return specs
+
+
+_MOST_SHARED = 64
+_SHARED: dict[tuple[tuple[str, str, int], ...], tuple[ToolSpec, ...]] = {}
+"""Each holds the parameters that its key has the ids of, so that no other object can have them."""

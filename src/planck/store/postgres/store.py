@@ -1,7 +1,6 @@
 """A session in PostgreSQL: committed there by its epoch, copied to this machine, then published."""
 
 import asyncio
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
-from planck.store.chain import Row, link, name_blob, parse_blob_name
+from planck.store.chain import Row, find_digest, link, name_blob, parse_blob_name
 from planck.store.postgres.engine import Append, Engine
 from planck.store.postgres.mirror import Mirror
 from planck.store.store import CommitListener, Store, StoreError
@@ -73,7 +72,7 @@ class PostgresStore:
         return self._mirror.read_back(before, limit)
 
     def keep(self, blob: bytes) -> str:
-        digest = hashlib.sha256(blob).digest()
+        digest = find_digest(blob)
         if digest not in self._kept:
             self._held[digest] = blob
         return name_blob(digest)

@@ -17,6 +17,15 @@ TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
 _PROGRESS_EVERY = 0.1
 _PROGRESS_BYTES = 2_000
+_PARAMETERS = schema.arguments(
+    {"command": schema.text("The bash command line", minLength=1)},
+    {
+        "cwd": schema.text("Folder to run in; default where you start"),
+        "timeout": schema.integer(f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS),
+        "background": schema.flag("Start it and return at once with a handle"),
+        "escalate": schema.text("Why it needs more than the sandbox gives: the user is asked"),
+    },
+)
 _KILL = r"\s*kill\s+(?:-\w+\s+)?(bg_[\w.-]+)\s*"
 
 
@@ -47,17 +56,7 @@ def bash_tool(views: Views, spills: Spills, environment: Mapping[str, str], jobs
     return Tool(
         "bash",
         prose("bash", timeout=TIMEOUT_MS, maximum=MAX_TIMEOUT_MS, bytes=KEEP_BYTES),
-        schema.arguments(
-            {"command": schema.text("The bash command line", minLength=1)},
-            {
-                "cwd": schema.text("Folder to run in; default where you start"),
-                "timeout": schema.integer(
-                    f"Milliseconds, default {TIMEOUT_MS}", minimum=1, maximum=MAX_TIMEOUT_MS
-                ),
-                "background": schema.flag("Start it and return at once with a handle"),
-                "escalate": schema.text("Why it needs more than the sandbox gives: the user is asked"),
-            },
-        ),
+        _PARAMETERS,
         execute,
         dry_run,
         effect=Effect.COMMAND,

@@ -9,6 +9,10 @@ from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, diff, pro
 _MAX_COMPARED = 20_000
 """Lines looked at for the nearest one."""
 _MAX_LINES_NAMED = 10
+_PARAMETERS = schema.arguments(
+    {"path": FILE, "old_string": {"type": "string", "minLength": 1}, "new_string": {"type": "string"}},
+    {"replace_all": {"type": "boolean"}},
+)
 
 
 def edit_tool(views: Views) -> Tool:
@@ -31,14 +35,7 @@ def edit_tool(views: Views) -> Tool:
     return Tool(
         "edit",
         prose("edit"),
-        schema.arguments(
-            {
-                "path": FILE,
-                "old_string": {"type": "string", "minLength": 1},
-                "new_string": {"type": "string"},
-            },
-            {"replace_all": {"type": "boolean"}},
-        ),
+        _PARAMETERS,
         execute,
         dry_run,
         effect=Effect.FILES,

@@ -10,6 +10,9 @@ from planck.tools.builtin.search import Engine
 from planck.workspace.beneath import escape
 
 MAX_FILES = 1_000
+_PARAMETERS = schema.arguments(
+    {"pattern": {"type": "string", "minLength": 1}}, {"path": schema.text("Folder, default the workspace")}
+)
 
 
 def glob_tool(views: Views, engine: Engine) -> Tool:
@@ -31,10 +34,7 @@ def glob_tool(views: Views, engine: Engine) -> Tool:
     return Tool(
         "glob",
         prose("glob", files=MAX_FILES),
-        schema.arguments(
-            {"pattern": {"type": "string", "minLength": 1}},
-            {"path": schema.text("Folder, default the workspace")},
-        ),
+        _PARAMETERS,
         execute,
         effect=Effect.NONE,
     )

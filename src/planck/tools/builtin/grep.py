@@ -11,6 +11,15 @@ from planck.workspace.beneath import escape
 
 LINES = 100
 MAX_LINES = 1_000
+_PARAMETERS = schema.arguments(
+    {"pattern": {"type": "string", "minLength": 1}},
+    {
+        "path": schema.text("File or folder, default the workspace"),
+        "glob": {"type": "string", "minLength": 1},
+        "ignore_case": {"type": "boolean"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},
+    },
+)
 
 
 def grep_tool(views: Views, engine: Engine) -> Tool:
@@ -37,15 +46,7 @@ def grep_tool(views: Views, engine: Engine) -> Tool:
     return Tool(
         "grep",
         prose("grep", lines=LINES, maximum=MAX_LINES, line=MAX_SHOWN_LINE),
-        schema.arguments(
-            {"pattern": {"type": "string", "minLength": 1}},
-            {
-                "path": schema.text("File or folder, default the workspace"),
-                "glob": {"type": "string", "minLength": 1},
-                "ignore_case": {"type": "boolean"},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES},
-            },
-        ),
+        _PARAMETERS,
         execute,
         effect=Effect.NONE,
     )

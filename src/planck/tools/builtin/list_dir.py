@@ -9,6 +9,7 @@ from planck.tools.builtin.files import Views, prose
 from planck.workspace.beneath import escape
 
 MAX_ENTRIES = 500
+_PARAMETERS = schema.arguments(optional={"path": schema.text("Default the workspace")})
 
 
 def list_dir_tool(views: Views) -> Tool:
@@ -26,7 +27,7 @@ def list_dir_tool(views: Views) -> Tool:
     return Tool(
         "list_dir",
         prose("list_dir", entries=MAX_ENTRIES),
-        schema.arguments(optional={"path": schema.text("Default the workspace")}),
+        _PARAMETERS,
         execute,
         effect=Effect.NONE,
     )

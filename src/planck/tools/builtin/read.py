@@ -18,6 +18,13 @@ MAX_SCAN = 1 << 28
 """Bytes that are looked through for a far offset of a huge file."""
 _CHUNK = 1 << 18
 _OUTPUT = "output:"
+_PARAMETERS = schema.arguments(
+    {"path": schema.text("Relative to the workspace, or output:<call id>")},
+    {
+        "offset": schema.integer("First line, from 1", minimum=0),
+        "limit": schema.integer(f"Lines, at most {MAX_LINES}", minimum=1),
+    },
+)
 
 
 def read_tool(views: Views, spills: Spills) -> Tool:
@@ -43,13 +50,7 @@ def read_tool(views: Views, spills: Spills) -> Tool:
     return Tool(
         "read",
         prose("read", lines=MAX_LINES, bytes=MAX_BYTES),
-        schema.arguments(
-            {"path": schema.text("Relative to the workspace, or output:<call id>")},
-            {
-                "offset": schema.integer("First line, from 1", minimum=0),
-                "limit": schema.integer(f"Lines, at most {MAX_LINES}", minimum=1),
-            },
-        ),
+        _PARAMETERS,
         execute,
         effect=Effect.NONE,
     )

@@ -14,6 +14,7 @@ MAX_BYTES = 8_000_000
 TIMEOUT = 60.0
 _SHOWN = DEFAULT_MAX - 1_000
 """Of the text, beside what we say of it."""
+_PARAMETERS = schema.arguments({"url": {"type": "string"}}, optional={"max_bytes": {"type": "integer"}})
 _TEXTS = ("application/json", "application/xml", "application/javascript", "application/x-yaml")
 
 
@@ -31,7 +32,7 @@ def web_fetch_tool(names: "Names | None" = None) -> Tool:
     return Tool(
         "web_fetch",
         prose("web_fetch"),
-        schema.arguments({"url": {"type": "string"}}, optional={"max_bytes": {"type": "integer"}}),
+        _PARAMETERS,
         execute,
         effect=Effect.COMMAND,  # what it asks goes out: a mode without effects has none of it
         timeout=TIMEOUT,

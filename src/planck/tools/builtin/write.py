@@ -5,6 +5,8 @@ from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, diff, prose, replace
 
+_PARAMETERS = schema.arguments({"path": FILE, "content": {"type": "string"}})
+
 
 def write_tool(views: Views) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
@@ -28,7 +30,7 @@ def write_tool(views: Views) -> Tool:
     return Tool(
         "write",
         prose("write"),
-        schema.arguments({"path": FILE, "content": {"type": "string"}}),
+        _PARAMETERS,
         execute,
         dry_run,
         effect=Effect.FILES,
