@@ -25,13 +25,18 @@ class Editor:
         self.updates: list[dict[str, Any]] = []
         """What the agent told, as it came over the wire."""
         self.questions: list[dict[str, Any]] = []
+        self.problems: list[Exception] = []
+        """What the judge found: the SDK swallows what is raised where it is observed."""
         self.agent: acp.Agent
         self.process: asyncio.subprocess.Process
         self._choose = choose
         self._moved = asyncio.Event()
 
     def observe(self, event: StreamEvent) -> None:
-        self.judge.see(event.message, by_agent=event.direction is StreamDirection.INCOMING)
+        try:
+            self.judge.see(event.message, by_agent=event.direction is StreamDirection.INCOMING)
+        except (AssertionError, LookupError) as problem:
+            self.problems.append(problem)
         if event.message.get("method") == UPDATE:
             self.updates.append(event.message["params"]["update"])
         if event.message.get("method") == "session/request_permission":
@@ -114,6 +119,7 @@ async def editing(
             if process.returncode is None:
                 process.kill()
         await connection.close()
+    assert editor.problems == []
     allowed = {UPDATE, "session/request_permission", "$/cancel_request"}
     assert editor.judge.methods <= allowed  # the client's files and terminals are not ours to use
 
