@@ -200,7 +200,8 @@ class Peer:
     async def _refuse_line(self, why: str, code: int = PARSE_ERROR, line: bytes = b"") -> None:
         self._bad_lines += 1
         kind = ErrorKind.LIMIT_EXCEEDED if not line else ErrorKind.PEER_PROTOCOL
-        await self._send(_Failure(None, RpcError(code, why, _describe(Err(kind, why)))))
+        failure = RpcError(code, why, _describe(Err(kind, why)))
+        await self._send(_Failure(_find_request(line), failure))
         if self._bad_lines >= self._most_bad_lines:
             said = f"it sent {self._bad_lines} lines that are no JSON-RPC, the last {line[:80]!r}"
             self.stream.end(said, ErrorKind.PEER_PROTOCOL)
@@ -317,6 +318,13 @@ def _read_error(error: RpcError) -> Err:
     kinds = {REQUEST_CANCELLED: ErrorKind.INTERRUPTED, AUTH_REQUIRED: ErrorKind.NOT_AUTHENTICATED}
     kind = kinds.get(error.code, ErrorKind.PEER_FAILED)
     return Err(kind, error.message[:_MAX_MESSAGE], {"code": error.code, "data": error.data})
+
+
+def _find_request(line: bytes) -> int | str | None:
+    """Returns the id of a request that is out of form: whoever sent it waits for its answer."""
+    said = _read_json(line)
+    id = said.get("id") if isinstance(said, dict) and "method" in said else None
+    return id if type(id) in (int, str) else None
 
 
 def _read_json(line: bytes) -> Any:
