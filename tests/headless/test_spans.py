@@ -13,6 +13,8 @@ from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
 SECRET = "sk-live-0123456789abcdef"
+WORD = "rhubarb"
+"""No key: nobody takes it out of the facts."""
 
 
 def collect(asked: list[Asked]) -> list[dict[str, Any]]:
@@ -40,8 +42,8 @@ def collect(asked: list[Asked]) -> list[dict[str, Any]]:
 
 async def test_a_collector_gets_session_turn_model_and_tool_calls_and_no_word_of_them(tmp_path: Path) -> None:
     replies = [
-        chat.calls(("bash", {"command": f"echo {SECRET}"}), ("read", {"path": f"no/{SECRET}"})),
-        chat.text(f"It is {SECRET}."),
+        chat.calls(("bash", {"command": f"echo {SECRET} {WORD}"}), ("read", {"path": f"no/{WORD}{SECRET}"})),
+        chat.text(f"It is {SECRET} {WORD}."),
     ]
     async with WireServer(replies) as model, WireServer([Reply()]) as collector:
         bench = Bench(tmp_path, model.url)
@@ -50,7 +52,7 @@ async def test_a_collector_gets_session_turn_model_and_tool_calls_and_no_word_of
             "OTEL_EXPORTER_OTLP_HEADERS": "x-tenant=crew",
             "LOCAL_API_KEY": SECRET,
         }
-        done = await bench.run("run", f"say {SECRET}", "--permission-mode", "full", env=env)
+        done = await bench.run("run", f"say {SECRET} {WORD}", "--permission-mode", "full", env=env)
     assert done.code == 0, done.err
     assert {asked.path for asked in collector.asked} == {"/v1/traces"}
     assert collector.asked[0].headers["x-tenant"] == "crew"
@@ -67,7 +69,7 @@ async def test_a_collector_gets_session_turn_model_and_tool_calls_and_no_word_of
     bash, read = by_name["execute_tool bash"], by_name["execute_tool read"]
     assert (bash["parent"], bash["failed"]) == (turn["id"], False)
     assert (read["failed"], read["attributes"]["error.type"]) == (True, "not_found")
-    assert not any(SECRET.encode() in asked.body for asked in collector.asked)
+    assert not any(word.encode() in asked.body for asked in collector.asked for word in (SECRET, WORD))
 
 
 async def test_without_its_variables_nothing_of_it_is_loaded(tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ async def test_a_collector_that_is_away_changes_nothing(tmp_path: Path) -> None:
 
 async def test_a_turn_that_fails_says_its_kind(tmp_path: Path) -> None:
     def fail(args: dict[str, Any], ctx: Any) -> str:
-        raise RuntimeError(SECRET)
+        raise RuntimeError(f"{SECRET} {WORD}")
 
     double = ScriptedProvider([Say(calls=[("broken", {})]), Say(text="well")])
     (tmp_path / "work").mkdir()
