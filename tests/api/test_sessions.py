@@ -72,9 +72,7 @@ async def test_a_result_says_how_long_the_orchestrator_worked_by_its_log(tmp_pat
         assert (await session.ask("GET", "/result"))["duration_ms"] == sum(each)
         async with aclosing(session.events()) as events:
             wanted = ("turn_start", "turn_end")
-            times = [
-                datetime.fromisoformat(event["ts"]) async for event in events if event["type"] in wanted
-            ]
+            times = [datetime.fromisoformat(event["ts"]) async for event in events if event["type"] in wanted]
         turns = zip(times[::2], times[1::2], strict=True)
         assert [round((end - begin).total_seconds() * 1000) for begin, end in turns] == each
 
