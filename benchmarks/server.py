@@ -6,11 +6,12 @@ Bare Starlette answers with the same bytes from memory: no guard, no log, no ses
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ READERS = 10
 SESSIONS = 1_000
 AT_ONCE = 50
 ROUNDS = 3
+STUCK = 200
+WORDS = 400
 
 
 def main() -> None:
@@ -45,6 +48,7 @@ async def _main() -> None:
                 await _compare_requests(own, bare, id)
                 await _compare_frames(own, bare, id, events.count(b"\n"))
             await _run_sessions(own, ready["pid"])
+            await _hear_among_stuck(own, ready["pid"])
 
 
 async def _compare_requests(own: "_Target", bare: "_Target", id: str) -> None:
@@ -86,6 +90,44 @@ async def _run_sessions(own: "_Target", pid: int) -> None:
     print(f"{SESSIONS} sessions, {AT_ONCE} at once  {SESSIONS / seconds:7.1f} /s    RSS +{grown:.1f} MB")
 
 
+async def _hear_among_stuck(own: "_Target", pid: int) -> None:
+    """How late a client hears each word: alone, then beside many that never read anything.
+
+    The model says when it says it, by the clock that all processes of a machine share.
+    """
+    id = str(json.loads(await own.post("/api/v1/sessions", {}))["id"])
+    alone = await _hear(own, id)
+    before = _resident(pid)
+    stuck = [await own.connect_and_never_read(f"/api/v1/sessions/{id}/events") for _ in range(STUCK)]
+    delays = [await _hear(own, id) for _ in range(ROUNDS)]
+    grown = (_resident(pid) - before) / 1024
+    for one in stuck:
+        one.close()
+    best = min(delays, key=lambda found: found[-1])
+    print(f"a word, alone            {_summarise(alone)}")
+    print(f"beside {STUCK} stuck clients  {_summarise(best)}   aim <= 200 ms; RSS +{grown:.1f} MB")
+
+
+def _summarise(delays: list[float]) -> str:
+    middle, late = delays[len(delays) // 2], delays[len(delays) * 99 // 100]
+    return f"p50 {middle:.0f}, p99 {late:.0f}, last {delays[-1]:.0f} ms"
+
+
+async def _hear(own: "_Target", id: str) -> list[float]:
+    """Milliseconds between each word and when it is here, the shortest first."""
+    accepted = json.loads(await own.post(f"/api/v1/sessions/{id}/prompts", {"text": "talk"}))
+    delays: list[float] = []
+    async for line in own.read_lines(f"/api/v1/sessions/{id}/events?after={accepted['seq']}"):
+        now = time.monotonic_ns()
+        if b'"text_delta"' in line:
+            words = json.loads(line.removeprefix(b"data: "))["data"]["text"].split()
+            delays += [(now - int(word)) / 1e6 for word in words if word.isdigit()]
+        if b'"turn_end"' in line:
+            break
+    assert len(delays) > WORDS * 0.9, len(delays)  # the first may be in what is told of the beginning
+    return sorted(delays)
+
+
 async def _prepare(own: "_Target") -> str:
     """A session with some hundred events."""
     id = str(json.loads(await own.post("/api/v1/sessions", {}))["id"])
@@ -119,6 +161,26 @@ class _Target:
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head.split(b" ", 2)[1] in (b"200", b"201", b"202"), answer
         return body
+
+    async def connect_and_never_read(self, path: str) -> socket.socket:
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(one, ("127.0.0.1", self._port))
+        head = f"GET {path} HTTP/1.1\r\n{self._head}Accept: text/event-stream\r\n\r\n"
+        await loop.sock_sendall(one, head.encode())
+        return one
+
+    async def read_lines(self, path: str) -> AsyncIterator[bytes]:
+        """The lines of an event stream; the sizes of its chunks are among them."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 22)
+        writer.write(f"GET {path} HTTP/1.1\r\n{self._head}Accept: text/event-stream\r\n\r\n".encode())
+        try:
+            while line := await reader.readline():
+                yield line
+        finally:
+            writer.close()
 
     async def count_requests(self, path: str) -> float:
         request = f"GET {path} HTTP/1.1\r\n{self._head}\r\n".encode()
@@ -186,14 +248,30 @@ def _resident(pid: int) -> int:
 def serve_planck(folder: str) -> None:
     from planck.api.serve import Ready, Settings, serve
     from planck.headless import Inbox, Planck
+    from planck.llm.provider import Item, Request
+    from planck.records.events import TextDelta
     from planck.testing import ScriptedProvider
+
+    class _Model:
+        """Says yes; and to `talk` what time it is, some hundred times, as fast as models do."""
+
+        def __init__(self) -> None:
+            self._short = ScriptedProvider(lambda request: "yes")
+
+        async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
+            if "talk" in str(request.history.messages[-1]):
+                for _ in range(WORDS):
+                    await asyncio.sleep(0.005)
+                    yield TextDelta(text=f"{time.monotonic_ns()} {'x' * 100} ")
+            async for item in self._short.stream(request):
+                yield item
 
     home, work = Path(folder) / "home", Path(folder) / "work"
     home.mkdir()
     work.mkdir()
     local = {"type": "openai", "base_url": "http://127.0.0.1:9"}
     (home / "config.json").write_text(json.dumps({"default_model": "local/m", "providers": {"local": local}}))
-    model, inbox = ScriptedProvider(lambda request: "yes"), Inbox()
+    model, inbox = _Model(), Inbox()
     planck = Planck(home, work, environ={}, providers={"local": model}, approver=inbox)
 
     def announce(ready: Ready) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from planck.api.operations import OPERATIONS
 from planck.client import ClientError
 from tests.api.bench import serving
 from tests.wire import chat
@@ -76,3 +77,27 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_sent(tmp_path: 
             assert (caught.value.status, caught.value.err.kind) == (400, "invalid_args"), body
             assert KEY not in caught.value.err.message
         assert (tmp_path / "home" / "config.json").read_text() == before
+
+
+async def test_h15_no_route_fetches_an_address_but_the_set_up_which_follows_no_redirect(
+    tmp_path: Path,
+) -> None:
+    named = {
+        (operation.name, field)
+        for operation in OPERATIONS
+        for shape in (operation.query, operation.body)
+        for field in (shape.__struct_fields__ if shape else ())
+        if any(word in field for word in ("url", "uri", "address", "host", "repo", "link"))
+    }
+    assert named == {("set_up", "base_url"), ("submit_work", "repo")}
+    async with (
+        WireServer(vendor) as elsewhere,
+        WireServer(lambda asked: Reply([], status=307, headers={"location": elsewhere.url})) as model,
+        serving(tmp_path) as server,
+        server.client() as client,
+    ):
+        asked = {"provider": "mine", "model": "m1", "base_url": model.url, "key": KEY}
+        answer = (await client.ask("POST", "/setup", asked)).data
+        assert (answer["ok"], len(model.asked), elsewhere.asked) == (False, 1, [])
+        with pytest.raises(ClientError, match="provider"):  # a model is named, never addressed
+            await client.ask("POST", "/models/test", {"model": "http://169.254.169.254/latest"})

@@ -343,7 +343,9 @@ OPERATIONS: tuple[Operation, ...] = (
         body=shapes.Nothing,
         errors=(ErrorKind.NOT_FOUND, ErrorKind.INVALID_ARGS, ErrorKind.READ_FAILED),
     ),
-    _get("/tools", "list_tools", "The tools of the workspace, without those of peers.", shapes.AnyPage),
+    _get(
+        "/tools", "list_tools", "The tools that agents can be given here, those of peers too.", shapes.AnyPage
+    ),
     _get("/skills", "list_skills", "The skills of this folder and of the user.", shapes.AnyPage),
     _get(
         "/search",
