@@ -23,6 +23,7 @@ NAMES = (
     "terminal",
     "server",
     "page",
+    "takeover",
 )
 
 

@@ -63,15 +63,23 @@ class Hall:
         }
         self.machines: list[Machine] = []
 
-    async def start(self, name: str, *args: str, **config: Any) -> Machine:
-        home = self.folder / name
+    async def start(
+        self, name: str, *args: str, hours_off: int = 0, host: str = "", home: str = "", **config: Any
+    ) -> Machine:
+        """`hours_off`: its clock shows another time. `host`: the machine has that name (takes root)."""
+        return await self._start(home or name, name, args, _choose_program(hours_off, host), config)
+
+    async def _start(
+        self, place: str, name: str, args: tuple[str, ...], program: tuple[str, ...], config: dict[str, Any]
+    ) -> Machine:
+        home = self.folder / place
         home.mkdir(exist_ok=True)
         (home / "config.json").write_text(json.dumps({**self._config, **config}))
         work = home / "here"
         work.mkdir(exist_ok=True)
         with (home / "stderr").open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "planck", "--debug", "serve", "--store", self._database),
+                *(*program, "--debug", "serve", "--store", self._database),
                 *("--name", name, "--port", "0", "--json", "-C", str(work), *args),
                 env={**PLAIN, "PLANCK_HOME": str(home), "HOME": str(home)},
                 stdin=asyncio.subprocess.DEVNULL,
@@ -92,6 +100,21 @@ class Hall:
             if machine.process.returncode is None:
                 machine.process.kill()
             await machine.process.wait()
+
+
+_LATE = (
+    "import time, runpy, sys; real = time.time_ns; time.time_ns = lambda: real() + {} * 3600 * 10**9; "
+    "sys.argv[0] = 'planck'; runpy.run_module('planck', run_name='__main__')"
+)
+
+
+def _choose_program(hours_off: int, host: str) -> tuple[str, ...]:
+    python = (
+        (sys.executable, "-c", _LATE.format(hours_off)) if hours_off else (sys.executable, "-m", "planck")
+    )
+    if not host:
+        return python
+    return ("unshare", "--uts", "sh", "-c", f'hostname {host}; exec "$@"', "sh", *python)
 
 
 @asynccontextmanager

@@ -355,7 +355,7 @@ class Ring:
     def _check_copies(self, logs: dict[str, list[Any]], wrong: list[str]) -> int:
         """A node copies what was acknowledged to it: each such event must be in the log."""
         count = 0
-        for path in self.folder.glob("n*/copies/*/*.db"):
+        for path in self.folder.glob("n*/copies/**/*.db"):
             with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as copy:
                 rows = copy.execute("SELECT seq, hash FROM events ORDER BY seq").fetchall()
             log = logs.get(path.name.partition("_")[0], [])

@@ -78,7 +78,9 @@ async def find_address(project: Project, store: str) -> str:
 async def connect_database(store: str, project: Project, owner: str, lease: float) -> PoolDatabase:
     """Returns the database, its tables at this version; the `dev` one is started if it does not run."""
     url = await find_address(project, store)
-    database = PoolDatabase(url, find_copies(store, project.home), owner, lease)
+    # A node's own, also where two share a home: one that hangs would hold the other's copies.
+    copies = find_copies(store, project.home) / owner
+    database = PoolDatabase(url, copies, owner, lease)
     try:
         await database.start()
     except BaseException:

@@ -150,13 +150,15 @@ class Node:
         await self._roster.join(self.me)
         self._joined, self._fenced = True, False
         self.entered.set()
+        self.wake()
 
     async def _claim(self) -> None:
         """Looks for work at every beat, and when somebody hints that there is some."""
         while True:
             if self._joined and not self._fenced and not self._drains.is_set():
                 try:
-                    await self._take()
+                    while await self._take():
+                        pass
                 except (PlanckError, OSError, TimeoutError) as problem:
                     log.warning("nothing taken: %s", problem)
             self._woken.clear()
@@ -164,11 +166,12 @@ class Node:
                 async with asyncio.timeout(min(self._terms.beat_s, 2.0)):
                     await self._woken.wait()
 
-    async def _take(self) -> None:
+    async def _take(self) -> bool:
+        """Returns whether there may be more at once."""
         held = tuple(self._work.held)
         room = min(self.me.capacity - len(held), _MANY)
         if room <= 0:
-            return
+            return False
         async with asyncio.timeout(self._terms.fence_s):
             rows = await self._roster.claim(
                 self.me,
@@ -179,8 +182,9 @@ class Node:
             )
         for row in rows:
             if self._fenced:
-                return  # taken in vain: it is taken again, by us or by others
+                return False  # taken in vain: it is taken again, by us or by others
             self._work.begin(row)
+        return len(rows) == room
 
     async def drain(self) -> None:
         """Returns once it was told to, and what it has is done or the time for that is up."""

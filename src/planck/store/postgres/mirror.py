@@ -3,6 +3,7 @@
 Only the missing tail is pulled. A copy that is not a beginning of the log is put aside and made anew.
 """
 
+import asyncio
 import glob
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,12 @@ log = logging.getLogger(__name__)
 PAGE = 1000
 """Events at a time; they are a few hundred bytes each."""
 _PAGE_BYTES = 32 << 20
+
+_PATIENCE = 10.0
+"""Seconds for a copy that somebody else fills, to read it, and we are to write."""
+_GLANCE = 2.0
+"""The same where we are to read: an older copy is better than none."""
+_PAUSE = 0.02
 
 _READ_PAGE = """
 SELECT seq, bytes, hash FROM (
@@ -97,10 +104,16 @@ class Mirror:
 
 
 async def open_mirror(
-    database: Database, folder: Path, meta: Mapping[str, str], head: int, hash: bytes
+    database: Database,
+    folder: Path,
+    meta: Mapping[str, str],
+    head: int,
+    hash: bytes,
+    *,
+    patience: float = _PATIENCE,
 ) -> tuple[Mirror, Err | None]:
     """Returns a writer's copy with all that is committed up to `head`, and what was lost of the log."""
-    file, damage = await run_blocking(_open_file, folder, meta, head)
+    file, damage = await _open_patiently(folder, meta, head, patience)
     try:
         if file.head and await _hash_at(database, meta["id"], file.head) != file.head_hash:
             lost = file.head
@@ -115,23 +128,57 @@ async def open_mirror(
     return Mirror(file), damage
 
 
+async def _open_patiently(
+    folder: Path, meta: Mapping[str, str], head: int, patience: float
+) -> tuple[SqliteStore, Err | None]:
+    """Waits for whoever only fetches a copy to read: by the database the log is ours."""
+    give_up = asyncio.get_running_loop().time() + patience
+    while True:
+        try:
+            return await run_blocking(_open_file, folder, meta, head)
+        except StoreError as failure:
+            late = asyncio.get_running_loop().time() > give_up
+            if late or failure.err.kind is not ErrorKind.WRITER_CONFLICT:
+                raise
+        await asyncio.sleep(_PAUSE)
+
+
 async def fetch_mirror(
     database: Database, folder: Path, meta: Mapping[str, str], head: int, hash: bytes
 ) -> Path:
-    """Returns a copy to read, with all that is committed; one that its writer has open here is as new."""
-    known = find_file(folder, meta["id"])
-    if known is not None:
-        with closing(SqliteReader.open(known)) as reader:
-            if (reader.head, reader.head_hash) == (head, hash) and known == name_file(folder, meta):
-                return known
-    try:
-        mirror, _ = await open_mirror(database, folder, meta, head, hash)
-    except StoreError as failure:
-        if known is not None and failure.err.kind is ErrorKind.WRITER_CONFLICT:
+    """Returns a copy to read, with all that is committed; one that somebody else has open is soon as new."""
+    give_up = asyncio.get_running_loop().time() + _GLANCE
+    while True:
+        known = find_file(folder, meta["id"])
+        if known is not None and await run_blocking(_is_new, known, meta, head, hash):
             return known
+        try:
+            mirror, _ = await open_mirror(database, folder, meta, head, hash, patience=0)
+        except StoreError as failure:
+            if failure.err.kind is not ErrorKind.WRITER_CONFLICT:
+                raise
+            if asyncio.get_running_loop().time() > give_up:
+                if known is not None:
+                    return known
+                raise
+            await asyncio.sleep(_PAUSE)
+        else:
+            await mirror.file.aclose()
+            return mirror.file.path
+
+
+def _is_new(path: Path, meta: Mapping[str, str], head: int, hash: bytes) -> bool:
+    try:
+        with closing(SqliteReader.open(path)) as reader:
+            if reader.head > head:  # its writer went on since
+                return reader.hash_at(head) == hash
+            return (reader.head, reader.head_hash) == (head, hash) and path.name == name_file(
+                path.parent, meta
+            ).name
+    except StoreError as failure:
+        if failure.err.kind is ErrorKind.NOT_FOUND:  # made, and not filled yet; or moved
+            return False
         raise
-    await mirror.file.aclose()
-    return mirror.file.path
 
 
 async def pull(database: Database, file: SqliteStore, id: str, head: int, hash: bytes) -> None:
