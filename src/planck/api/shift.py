@@ -47,6 +47,7 @@ class Shift:
         kill_children()
 
     async def abandon(self) -> None:
+        self._pool.keep_hold()
         works = [*self._works.values()]
         for task in works:
             task.cancel()

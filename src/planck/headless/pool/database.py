@@ -9,7 +9,6 @@ from planck.headless.store import find_copies
 from planck.records.outcome import ErrorKind
 from planck.session.archive import Archive
 from planck.session.listing import SessionInfo
-from planck.store.library import Shelf
 from planck.store.postgres.claimed import ClaimedLibrary
 from planck.store.postgres.dev import DEV, find_url
 from planck.store.postgres.engine import Engine
@@ -37,7 +36,7 @@ class PoolDatabase:
         """Returns all sessions of the database, whoever works on them."""
         return PoolArchive(self._folder, workspace, self._all)
 
-    def claimed(self, row: SessionRow, workspace: Path) -> Shelf:
+    def claimed(self, row: SessionRow, workspace: Path) -> ClaimedLibrary:
         """Returns the one session that the roster gave to this node."""
         return ClaimedLibrary(self._engine, self._folder, workspace, self._owner, row, self.roster)
 

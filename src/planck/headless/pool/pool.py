@@ -39,6 +39,7 @@ from planck.records.events import (
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import ModelSpec
 from planck.session.archive import Archive
+from planck.store.postgres.claimed import ClaimedLibrary
 from planck.store.roster import Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
 
@@ -81,6 +82,7 @@ class Pool:
         self._places = Places(planck.home, self._terms, planck.project.environ)
         self._clock = SystemClock()
         self._at: dict[str, tuple[Planck, Place]] = {}
+        self._libraries: dict[str, ClaimedLibrary] = {}
         self.coming: set[str] = set()
         """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
         self._shares = open_shares(planck.project, self._clock, database.url)
@@ -208,6 +210,7 @@ class Pool:
     async def open(self, row: SessionRow) -> OpenSession:
         """Opens a session that this node owns: begins its log, or goes on with it where it was."""
         place = await self._places.prepare(row.id, row.workspace)
+        library = self.database.claimed(row, place.folder)
         planck = Planck(
             self._planck.home,
             place.folder,
@@ -215,7 +218,7 @@ class Pool:
             flags=self._find_budget(row.options.get("max_budget_usd")),
             trust=place.trusted,
             approver=self._approver,
-            library=self.database.claimed(row, place.folder),
+            library=library,
             shared=self._shares,
         )
         self._at[row.id] = planck, place
@@ -223,12 +226,21 @@ class Pool:
         mode = self._find_mode(row.options.get("mode"), planck)
         try:
             if row.head:
-                return await planck.resume(row.id, mode=mode, **options)
-            team, model = row.options.get("team") or None, row.options.get("model") or ""
-            return await planck.start(team, id=row.id, name=row.name, model=model, mode=mode, **options)
+                opened = await planck.resume(row.id, mode=mode, **options)
+            else:
+                team, model = row.options.get("team") or None, row.options.get("model") or ""
+                opened = await planck.start(team, id=row.id, name=row.name, model=model, mode=mode, **options)
         except BaseException:
             await self.forget(row.id)
             raise
+        library.releases = True
+        self._libraries[row.id] = library
+        return opened
+
+    def keep_hold(self) -> None:
+        """What is closed from now on is not at rest: it was cut short, and goes on, here or elsewhere."""
+        for library in self._libraries.values():
+            library.releases = False
 
     def check_mode(self, mode: Mode) -> None:
         """Raises for more than this node allows."""
@@ -293,6 +305,7 @@ class Pool:
             await session.record(Snapshot(ref=made.ref, commit=made.commit))
 
     async def forget(self, id: str) -> None:
+        self._libraries.pop(id, None)
         if found := self._at.pop(id, None):
             await found[0].__aexit__(None, None, None)
 

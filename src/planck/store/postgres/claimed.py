@@ -21,6 +21,9 @@ class ClaimedLibrary(PostgresLibrary):
         super().__init__(engine.url, folder, workspace, owner=owner, engine=engine)
         self._row = row
         self._roster = roster
+        self.releases = False
+        """Whether a close says that the session is at rest: not where its opening failed, nor where its node
+        lets go of it because others may have it."""
 
     async def create(
         self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
@@ -32,7 +35,7 @@ class ClaimedLibrary(PostgresLibrary):
 
     async def close(self, store: Store, id: str, name: str) -> None:
         await super().close(store, id, name)
-        if not (isinstance(store, PostgresStore) and store.abandoned):  # then it is not at rest
+        if self.releases and not (isinstance(store, PostgresStore) and store.abandoned):
             await self._roster.release(id, self._row.epoch, "idle")
 
     async def discard(self, store: Store) -> None:
