@@ -181,6 +181,13 @@ def perform(line):
             done = subprocess.run(["/bin/sh", "-c", rest], capture_output=True, text=True)
             text = done.stdout + done.stderr
             end("r1", content=[{"type": "content", "content": {"type": "text", "text": text}}])
+        case "may":
+            call("m1", "execute", rest, rawInput={"command": rest})
+            options = [{"optionId": "once", "name": "Once", "kind": "allow_once"}]
+            asked = {"sessionId": SESSION[0], "toolCall": {"toolCallId": "m1"}, "options": options}
+            outcome = ask_client("session/request_permission", asked)["result"]["outcome"]
+            say(f"permission: {outcome.get('optionId', outcome['outcome'])}. ")
+            end("m1")
         case "slow":
             call("s1", "execute", "bash", rawInput={"cwd": "/"})
             update(

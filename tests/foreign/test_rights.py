@@ -24,13 +24,14 @@ confined = pytest.mark.skipif(sandbox.find().sandbox is None, reason="bubblewrap
 class Says:
     """Answers each question with the next word, and keeps what was asked."""
 
-    def __init__(self, *answers: bool) -> None:
+    def __init__(self, *answers: bool, scopes: list[Scope] | None = None) -> None:
         self.questions: list[Question] = []
         self._answers = list(answers)
+        self._scopes = scopes or [Scope.ONCE] * len(answers)
 
     async def decide(self, question: Question) -> Answer:
         self.questions.append(question)
-        return Answer(question.id, question.digest, self._answers.pop(0), Scope.ONCE)
+        return Answer(question.id, question.digest, self._answers.pop(0), self._scopes.pop(0))
 
 
 async def _hear(folder: Path, script: str, member: dict[str, Any], **options: Any) -> str:
@@ -162,6 +163,17 @@ async def test_in_mode_ask_the_user_says_whether_it_may_write_at_all_and_then_ea
         assert {one["call_id"] for one in asked} <= starts
     assert (tmp_path / "work" / "a.txt").read_text() == "new"
     assert not (tmp_path / "work" / "b.txt").exists()
+
+
+@confined
+async def test_a_yes_to_a_command_of_its_own_adds_nothing_to_what_its_process_may(tmp_path: Path) -> None:
+    says = Says(True, True, scopes=[Scope.ONCE, Scope.SESSION])
+    lead = [chat.calls(ask("guest", "!may make\n!may make")), chat.text("done")]
+    async with crew(tmp_path, {"lead": lead}, plain(), mode="ask", approver=says) as session:
+        await session.run("go")
+        _, command = says.questions
+        assert command.adds == "runs in the sandbox of mode 'workspace', with network"
+        assert (await outputs(session))[0].endswith("permission: once. ")
 
 
 @confined

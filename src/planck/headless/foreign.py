@@ -190,6 +190,7 @@ class ForeignHost:
         )
         mode = stricter(self.mode, self._rights.mode) if self._rights else self.mode
         self._own.authority = replace(self._gate.authority, tools=None, mode=mode)
+        self._own.rights = replace(self._rights, network=self._acp.network) if self._rights else None
         self._previews.texts[call.id] = call.preview
         try:
             answer = await self._own.decide(tool, call.args, self._context(call.id))

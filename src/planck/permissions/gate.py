@@ -139,6 +139,8 @@ class AgentGate:
         """Shows the user what a call would do; None: the question shows its arguments alone."""
         self.objection: Objection | None = None
         """Who may say no in the user's place."""
+        self.rights: Confinement | None = None
+        """Of a process that has them already: a yes to one of its calls adds nothing to them."""
         self._scribe = scribe
         self._asking = asyncio.Lock()
 
@@ -149,6 +151,8 @@ class AgentGate:
         gate = self._gate
         args = place_call(tool, args, ctx)
         verdict = gate.judge(self.agent_id, self.authority, tool, args)
+        if self.rights is not None:
+            verdict = replace(verdict, confinement=self.rights)
         if tool.stranger and verdict.decision is not Decision.DENY:
             verdict = ask_about_address(verdict, await tool.stranger(args))
         if verdict.decision is not Decision.ALLOW and (refused := self._never(tool, args, ctx)):
