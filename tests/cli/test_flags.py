@@ -332,12 +332,14 @@ async def test_verbose_tells_on_standard_error_what_is_done(tmp_path: Path) -> N
 async def test_the_first_frame_names_servers_and_what_was_left_out(tmp_path: Path) -> None:
     async with WireServer([chat.text("ok")]) as server:
         bench = Bench(tmp_path, server.url, nonsense=1)
-        more = {"mcpServers": {"lost": {"command": "/nowhere/at/all"}}}
+        servers = {"lost": {"command": "/nowhere/at/all"}, "off": {"command": "x", "enabled": False}}
+        more = {"mcpServers": servers}
         done = await bench.run(
             *("run", "hi", "--output-format", "stream-json", "--mcp-config", json.dumps(more))
         )
     first = done.lines[0]["data"]
-    assert [one["name"] for one in first["mcp_servers"]] == ["lost"]
+    assert [one["name"] for one in first["mcp_servers"]] == ["lost", "off"]
+    assert first["mcp_servers"][1]["state"] == "disabled"
     assert any("nonsense" in error for error in first["errors"])
 
 

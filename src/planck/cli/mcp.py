@@ -131,7 +131,7 @@ def show_reports(reports: list[PeerReport], as_json: bool) -> int:
                 print(make_plain(f"planck: {text}"), file=sys.stderr)
             if report.detail:
                 print(make_plain(f"planck: {report.name}: {report.detail}"), file=sys.stderr)
-    return 0 if all(report.state == "connected" for report in reports) else 1
+    return 0 if all(report.state in ("connected", "disabled") for report in reports) else 1
 
 
 def _serve(options: argparse.Namespace) -> int:

@@ -65,6 +65,8 @@ class OpenPeer:
     instances: Instances | None = None
     problem = ""
     """Why it has no instances."""
+    disabled = False
+    """Whether the user turned it off, which is no error."""
     confined = ""
     """Why its first instance, too, runs in the sandbox."""
     compactors: tuple[str, ...] = ()
@@ -90,8 +92,9 @@ class OpenPeer:
             self._offer_kept(self.instances)
         except PlanckError as failure:
             self.problem = failure.err.message
-            log.warning("%s", failure.err)
-            self.changed_state("error", self.problem)
+            if not self.disabled:
+                log.warning("%s", failure.err)
+                self.changed_state("error", self.problem)
 
     def _offer_kept(self, instances: Instances) -> None:
         kept = self._kept.read(instances.launch.digest)
@@ -188,6 +191,7 @@ class OpenServer(OpenPeer):
         self._changes = ServerChanges(self, self._sessions)
         spec = read_server(self.name, planned.entry, project.environ)
         if spec.disabled:
+            self.disabled = True
             raise PeerError(ErrorKind.PEER_FAILED, f"mcpServers.{self.name} is disabled")
         planned.folder.mkdir(parents=True, exist_ok=True)
         self._timeout = spec.timeout

@@ -137,7 +137,7 @@ class Peers:
             left_out = tuple(name for name in peer.tools if name in seen)
             offered = tuple(name for name in peer.tools if name not in seen)
             seen.update(offered)
-            state, detail = ("error", peer.problem)
+            state, detail = "disabled" if peer.disabled else "error", peer.problem
             if peer.instances is not None:
                 state, detail = str(peer.instances.own.state), peer.instances.own.detail or peer.confined
             reports.append(
