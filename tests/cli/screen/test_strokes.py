@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from planck.cli.screen.bindings import ACTIONS, read_settings
+from planck.cli.screen.bindings import ACTIONS, name_key, read_settings
 from planck.cli.screen.completion import Choice
 from planck.cli.screen.editing import RichEditor
 from planck.cli.screen.history import History
@@ -285,6 +285,19 @@ def test_keys_are_changed_and_mistakes_are_told_and_harmless() -> None:
         "keys: editing is 'emacs' or 'vi', not 'ed'",
     ]
     assert set(read_settings().keys.values()) == set(ACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({}, "Esc"),
+        ({"interrupt": "c-x"}, "Ctrl+X"),
+        ({"interrupt": "a-enter"}, "Alt+Enter"),
+        ({"clear": "esc"}, ""),
+    ],
+)
+def test_a_key_is_named_as_a_person_writes_it(keys: dict[str, str], named: str) -> None:
+    assert name_key(read_settings(keys), "interrupt") == named
 
 
 def test_a_changed_key_does_what_the_table_says() -> None:

@@ -79,6 +79,11 @@ async def test_the_footer_says_what_esc_does_right_now(name: str, said: str) -> 
     assert text(follow(name).footer(139)).endswith(f" · {said}")
 
 
+async def test_the_footer_names_the_user_s_own_keys() -> None:
+    rows = TeamRows(read("open-task"), "Ctrl+X", "")
+    assert text(rows.footer(139)).endswith(" · Ctrl+X interrupts")
+
+
 async def test_a_call_that_is_being_written_is_seen_in_its_agents_row() -> None:
     doings = read("two-asks-one-answered")
     rows = TeamRows(doings)

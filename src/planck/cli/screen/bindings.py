@@ -39,6 +39,16 @@ class Settings(NamedTuple):
     """What of the user's table can't be had, each with the way out."""
 
 
+def name_key(settings: Settings, action: str) -> str:
+    """The first key of an action as a person writes it: Esc, Ctrl+X; empty where it has none."""
+    key = next((key for key, does in settings.keys.items() if does == action), "")
+    *held, last = key.split("-") if len(key) > 1 else [key]
+    names = {"c": "Ctrl", "a": "Alt", "s": "Shift"}
+    return "+".join(
+        [*(names[one] for one in held), last.upper() if held and len(last) == 1 else last.title()]
+    )
+
+
 def read_settings(wanted: Mapping[str, str | Sequence[str]] | None = None) -> Settings:
     """The table with the user's changes; a mistake in one leaves that action as it was."""
     chosen = {action: keys for action, (keys, _) in ACTIONS.items()}

@@ -28,8 +28,11 @@ class TeamRows:
     live changes only then.
     """
 
-    def __init__(self, doings: Doings) -> None:
+    def __init__(self, doings: Doings, stop: str = "Esc", keys: str = "?") -> None:
+        """`stop` and `keys`: which key ends a turn, and which lists them."""
         self._doings = doings
+        self._stop = stop
+        self._keys = keys
         self.queued = 0
 
     @property
@@ -77,7 +80,12 @@ class TeamRows:
             yield f"{100 * lead.context / lead.window:.0f}% of the window", "dim"
         yield (lead.model if lead else ""), "dim"
         # What it does at a question is another thing than what it does elsewhere.
-        yield "Esc: no" if board.questions else "Esc interrupts" if self.working else "? keys", "dim"
+        if board.questions:
+            yield "Esc: no", "dim"
+        elif self.working:
+            yield f"{self._stop} interrupts" if self._stop else "", "dim"
+        else:
+            yield f"{self._keys} keys" if self._keys else "", "dim"
 
     def _draw(self, row: AgentRow, widest: int, width: int) -> Line:
         doing = self._describe(row)

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from planck.cli.screen.bindings import ACTIONS
+from planck.cli.screen.bindings import ACTIONS, name_key
 from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
 from planck.cli.screen.screen import Screen
 from planck.cli.screen.styled import paint
@@ -183,7 +183,8 @@ class Conversation:
         self._screen.touch()
 
     def opened(self, session: OpenSession) -> None:
-        self._team = TeamRows(self.talk.doings)
+        settings = self._screen.settings
+        self._team = TeamRows(self.talk.doings, name_key(settings, "interrupt"), name_key(settings, "keys"))
         self._screen.show(LiveRows(self.talk, self._asking, self._team))
 
     def changed(self) -> None:

@@ -21,7 +21,7 @@ _KEPT = 50
 """Folded blocks that can still be shown whole."""
 _THOUGHT = 4
 _NAME = 32
-_NOTE = 400
+_NOTE = 1_000
 """Characters of a name, and of what is said of something in passing."""
 _OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back changes of ")
 """How news to the agents begin of what the user did and has seen."""
