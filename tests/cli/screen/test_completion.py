@@ -78,3 +78,10 @@ def test_a_list_shows_a_window_of_many() -> None:
     assert menu.chosen is not None
     assert menu.chosen.text == "choice10 "
     assert any("→ " in part for line in menu.lines(40) for part, _ in line)
+
+
+def test_a_list_that_was_cut_says_so_and_not_how_many_there_are() -> None:
+    menu = Menu()
+    for count, words in ((49, "49 in all"), (50, "the first 50")):
+        menu.offer([Choice(0, f"choice{n} ", "") for n in range(count)])
+        assert menu.lines(60)[-1][-1][0].strip() == words

@@ -150,5 +150,7 @@ class Menu:
                 )
             )
         if len(self.choices) > _SHOWN:
-            lines[-1] += ((f"  {len(self.choices)} in all", "dim"),)
+            count = len(self.choices)
+            words = f"the first {count}" if count >= _MAX_CHOICES else f"{count} in all"
+            lines[-1] += ((f"  {words}", "dim"),)
         return lines
