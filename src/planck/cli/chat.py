@@ -65,7 +65,7 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
     history = History()
     screen = Screen(history, color=color)
     if options.resume != PICK:  # to pick one, lines are read
-        screen.open()
+        screen.open(early=True)
     try:
         from planck.cli.run import choose_session, open_planck, open_session
         from planck.cli.screen.bindings import read_settings
@@ -77,7 +77,7 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
             history.keep_in(planck_.home / "history")
             choose_session(planck_, options)
             if options.resume == PICK:
-                screen.open()
+                screen.open(early=True)
             session = await open_session(planck_, options)
             settings = read_settings(planck_.config.keys)
             screen.use(settings)

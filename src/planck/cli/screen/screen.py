@@ -84,9 +84,14 @@ class Screen:
         self._completed = ""
         self._streams: tuple[TextIO, TextIO] | None = None
         self._overlay: Overlay | None = None
+        self._live = asyncio.Event()
+        """Set once rows of a conversation were painted."""
 
-    def open(self) -> None:
-        """Paints the input at once, with what was typed before; the full editor is loaded behind it."""
+    def open(self, *, early: bool = False) -> None:
+        """Paints the input at once, with what was typed before; the full editor is loaded behind it.
+
+        `early`: only once live rows are there, so that they wait for nothing that they do not need.
+        """
         self._console.open()
         typed = self._console.drain().replace(b"\n", b"\r")  # until now, the terminal made that of Enter
         self._streams = (sys.stdout, sys.stderr)
@@ -95,7 +100,7 @@ class Screen:
             self._console.write("\r\x1b[2K")  # the terminal has shown it already
             self.read(typed)
         self._paint()
-        self._begin(self._load_editor())
+        self._begin(self._load_editor(early))
 
     async def close(self) -> None:
         """Everything printed is on the terminal, which is as it was found; the draft is in the history."""
@@ -326,6 +331,8 @@ class Screen:
             self.read(self._console.drain())  # typed before the question could be seen
         finished, self._finished = self._finished, []
         self._region.paint(self._frame(*size), size[0], finished)
+        if not isinstance(self._rows, NoRows):
+            self._live.set()
         if asking:
             self._strokes.arm()
             self.touch()  # what is live may say that keys count now
@@ -362,9 +369,11 @@ class Screen:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _load_editor(self) -> None:
+    async def _load_editor(self, early: bool) -> None:
         from importlib import import_module
 
+        if early:
+            await self._live.wait()
         # In a thread, so that strokes are taken and painted meanwhile.
         editing = await asyncio.to_thread(import_module, "planck.cli.screen.editing")
         self._strokes.input.use(editing.RichEditor(vi=self.settings.vi))
