@@ -351,6 +351,18 @@ async def budget(folder: Path) -> Frames:
     return stage.frames()
 
 
+async def changed_by_the_user(folder: Path) -> Frames:
+    """Between turns and without one: another name, another mode; and a loan that comes back."""
+    loan = {"identifier": "bob", "identifier_type": "name", "task": "Look.", "budget": {"usd": 1}}
+    stage = Stage(folder, {"lead": [[("delegate_task", loan)], "Waiting.", "Good."], "bob": ["Seen."]})
+    async with stage.planck:
+        session = await stage.start("bob", mode="ask", max_budget_usd=5.0)
+        await session.rename("calm-fox")
+        await session.change_mode("full")
+        await session.run("Look.")
+    return stage.frames("calm-fox")
+
+
 async def plan(folder: Path) -> Frames:
     steps = ["find the cause", "mend it", "check"]
 
@@ -442,6 +454,7 @@ PLAYS: dict[str, Callable[[Path], Awaitable[Frames]]] = {
     "resumed": resumed,
     "forked-and-rewound": forked_and_rewound,
     "budget": budget,
+    "changed-by-the-user": changed_by_the_user,
     "plan": plan,
     "file-changes": file_changes,
     "unknown-things": unknown_things,

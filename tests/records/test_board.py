@@ -140,6 +140,15 @@ def test_what_is_over_leaves_only_counts() -> None:
     assert sizes[-1] <= sizes[0] + 60, "but for longer numbers"
 
 
+def test_what_the_user_changed_and_what_was_lent_is_seen() -> None:
+    board = fold("changed-by-the-user")
+    assert (board.name, board.mode, board.owed) == ("calm-fox", "full", ())
+    assert board.budget
+    assert board.budget.limit_usd == 5.0
+    whys = [codec.decode(bytes(event.data)).get("why") for event in read("changed-by-the-user")]
+    assert [why for why in whys if why in ("lent", "returned")] == ["lent", "returned"]
+
+
 def test_the_newest_files_are_kept() -> None:
     board = fold("file-changes")
     (changed, *_) = [event for event in read("file-changes") if event.type == "file_changed"]
