@@ -54,29 +54,31 @@ async def data_of(session: OpenSession, type: str) -> list[dict[str, Any]]:
 
 async def test_the_log_says_with_which_options_a_session_was_started_and_resumed(tmp_path: Path) -> None:
     flags = {"permissions": {"rules": [{"tool": "bash", "decision": "deny"}]}, "limits": {"inbox": 7}}
-    async with open_planck(tmp_path, ["hello"], flags=flags) as p:
-        session = await p.start(
-            model="double/m", mode="read-only", max_steps=5, max_budget_usd=1.5, dry_run=True
-        )
+    options: dict[str, Any] = {"max_steps": 5, "max_budget_usd": 1.5, "max_tokens": 9_000, "dry_run": True}
+    async with open_planck(tmp_path, ["hello"], flags={**flags, "budget": {"usd": 4, "steps": 40}}) as p:
+        session = await p.start(model="double/m", mode="read-only", **options)
         (started,) = await data_of(session, "session_started")
         await session.aclose()
         again = await p.resume(session.id, mode="full")
         (resumed,) = await data_of(again, "session_resumed")
         catalog = p.catalog_date
     first, second = started["options"], resumed["options"]
-    rules, sandbox = first.pop("rules"), first.pop("sandbox")
+    rules, sandbox, usual = first.pop("rules"), first.pop("sandbox"), msgspec.to_builtins(Limits())
     assert first == {
         "mode": "read-only",
         "max_steps": 5,
         "dry_run": True,
         "budget": 1.5,
-        "limits": {**msgspec.to_builtins(Limits()), "inbox": 7},
+        "limits": {**{key: value for key, value in usual.items() if key != "providers"}, "inbox": 7},
         "catalog": catalog,
         "person": False,
+        "max_tokens": 9_000,
+        "session_budget": {"usd": 4.0, "steps": 40},
     }
     assert sandbox in ("bubblewrap", "landlock", "none")
     assert (second["mode"], second["max_steps"], second["budget"]) == ("full", Limits().steps, None)
     assert (second["dry_run"], second["sandbox"], second["rules"]) == (False, "off", rules)
+    assert (second.get("max_tokens"), second["session_budget"]["usd"]) == (None, 4.0)
 
 
 @pytest.mark.parametrize("change", [{"decision": "ask"}, {"tool": "write"}, {"command": "git push"}])

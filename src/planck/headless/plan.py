@@ -157,6 +157,7 @@ class SessionPlan:
     def describe(self) -> SessionOptions:
         """Returns what the log keeps of it."""
         mode = self.ceiling.mode
+        whole = self.runtime.project.config.budget
         return SessionOptions(
             mode=mode,
             max_steps=self.bounds.max_steps,
@@ -168,6 +169,8 @@ class SessionPlan:
             catalog=models.catalog_date(),
             person=self.runtime.approver is not None,
             added=self.runtime.project.added,
+            max_tokens=self.options.max_tokens,
+            session_budget=whole.amount.describe() if whole else {},
         )
 
     async def look_around(self) -> Place:

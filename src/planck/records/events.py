@@ -99,6 +99,10 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """Whether somebody could be asked; not known of older logs."""
     added: tuple[str, ...] = ()
     """Folders beside the workspace that its agents may work in."""
+    max_tokens: int | None = None
+    """What this run may read and write; None: nothing was said."""
+    session_budget: dict[str, float] = {}
+    """By unit, what the configuration gives the session over all its runs."""
 
 
 class SessionStarted(View, frozen=True, kw_only=True):
