@@ -110,12 +110,16 @@ _CODE = (
 
 
 def list_strings() -> list[str]:
-    """Each form as it is, in mixed case, amid other text, and after what would end an attribute."""
+    """Each form as it is, without parentheses, amid other text, and after what would end an attribute."""
     forms = [
         form.replace("{}", _ACT).replace("{{", "{").replace("}}", "}")
         for form in (*_MARKUP, *_MARKDOWN, *_CODE)
     ]
-    mixed = [form.replace("script", "ScRiPt").replace("onerror", "oNeRrOr") for form in forms]
+    # Without parentheses too: an address in Markdown ends at the first of them.
+    mixed = [
+        form.replace("script", "ScRiPt").replace("onerror", "oNeRrOr").replace(_ACT, "alert`1`")
+        for form in forms
+    ]
     inside = [f"Before {form} after\n\n{form}" for form in forms]
     broken = [f"\"'/>{form}" for form in forms]
     return [*dict.fromkeys((*forms, *mixed, *inside, *broken))][:300]

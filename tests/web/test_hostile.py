@@ -17,6 +17,10 @@ from tests.web.hostile import list_strings
 
 pytestmark = [pytest.mark.heavy, needs_chromium]
 STRINGS = list_strings()
+_STRANGE = (
+    "[...document.querySelectorAll('a[href]')].map((one) => one.href)"
+    ".filter((href) => !/^(https?|mailto):/.test(href))"
+)
 USAGE = {"input_tokens": 1, "output_tokens": 1}
 
 
@@ -112,6 +116,7 @@ async def test_no_string_acts_on_any_screen(bench: Bench) -> None:
         for seq in range(1, 2400, 60):  # every part of the conversation, by its number
             await tab.go(f"#/s/{ID}/conversation/{seq}")
             await tab.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+            assert await tab.page.evaluate(_STRANGE) == []
         await tab.go("#/sessions")
         await tab.page.wait_for_selector("main a[href^='#/s/']")
         assert await tab.list_problems() == []
