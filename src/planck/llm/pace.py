@@ -64,11 +64,17 @@ class Pace:
     def is_free(self, model: str) -> bool:
         """Whether a request would leave at once."""
         now = asyncio.get_running_loop().time()
-        return not self._line.locked() and self._find_due(model) <= now and not self._is_full()
+        if self._line.locked() or self._paces.find_cold(self._name(model)) > now:
+            return False
+        return not self._limited or (self._find_room() <= now and not self._is_full())
 
     async def enter(self, model: str, tokens: int) -> "Leave":
         """Returns when the request may be sent; whoever came first goes first."""
         loop = asyncio.get_running_loop()
+        if not self._limited and self.is_free(model):  # most are: nothing is to be waited for
+            self._last = loop.time()
+            self._flying += 1
+            return Leave(self, tokens)
         while True:
             await self._wait_until(lambda: self._paces.find_cold(self._name(model)))
             async with self._line:
@@ -103,15 +109,16 @@ class Pace:
         return self._paces.limits().get(self._provider, _NONE)
 
     @property
+    def _limited(self) -> bool:
+        return self._provider in self._paces.limits()
+
+    @property
     def counts_tokens(self) -> bool:
         return self._limits.tpm is not None
 
     def _is_full(self) -> bool:
         most = self._limits.concurrent
         return most is not None and self._flying >= most
-
-    def _find_due(self, model: str) -> float:
-        return max(self._paces.find_cold(self._name(model)), self._find_room())
 
     def _find_room(self) -> float:
         due = self._last
