@@ -43,6 +43,7 @@ def collect(asked: list[Asked]) -> list[dict[str, Any]]:
 async def test_a_collector_gets_session_turn_model_and_tool_calls_and_no_word_of_them(tmp_path: Path) -> None:
     replies = [
         chat.calls(("bash", {"command": f"echo {SECRET} {WORD}"}), ("read", {"path": f"no/{WORD}{SECRET}"})),
+        chat.calls((f"tell them {WORD}", {})),
         chat.text(f"It is {SECRET} {WORD}."),
     ]
     async with WireServer(replies) as model, WireServer([Reply()]) as collector:
@@ -62,13 +63,14 @@ async def test_a_collector_gets_session_turn_model_and_tool_calls_and_no_word_of
     calls = [span for span in spans if span["name"] == "chat m"]
     assert session["parent"] == b""
     assert turn["parent"] == session["id"]
-    assert [call["parent"] for call in calls] == [turn["id"]] * 2
+    assert [call["parent"] for call in calls] == [turn["id"]] * 3
     assert calls[0]["attributes"]["gen_ai.operation.name"] == "chat"
     assert calls[0]["attributes"]["gen_ai.request.model"] == "m"
     assert calls[0]["attributes"]["gen_ai.usage.output_tokens"] == 5
     bash, read = by_name["execute_tool bash"], by_name["execute_tool read"]
     assert (bash["parent"], bash["failed"]) == (turn["id"], False)
     assert (read["failed"], read["attributes"]["error.type"]) == (True, "not_found")
+    assert by_name["execute_tool unknown"]["failed"]
     assert not any(word.encode() in asked.body for asked in collector.asked for word in (SECRET, WORD))
 
 

@@ -6,6 +6,7 @@ and kinds, and no word of what was said, written or read. Loaded only where its 
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +35,8 @@ from planck.records.specs import AgentSpec, ModelSpec
 
 _PROVIDERS = {"google": "gcp.gemini"}
 """What the conventions call one otherwise than we do."""
+_TOOL = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What a tool may be called: a model's call of one that is none may have any text in that place."""
 _TIMEOUT = 5.0
 """Seconds: a collector that does not answer holds up neither a call nor the end."""
 
@@ -156,12 +159,13 @@ class SessionSpans:
         turn.call = None
 
     def _begin_tool(self, turn: _Turn, fact: ToolStart) -> None:
+        name = fact.name if _TOOL.fullmatch(fact.name) else "unknown"
         about = {
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": fact.name,
+            "gen_ai.tool.name": name,
             "gen_ai.tool.call.id": fact.id,
         }
-        turn.tools[fact.id] = self._start(f"execute_tool {fact.name}", turn.span, about)
+        turn.tools[fact.id] = self._start(f"execute_tool {name}", turn.span, about)
 
     def _end_tool(self, agent: str, turn: _Turn, fact: ToolEnd) -> None:
         span = turn.tools.pop(fact.id, None)
