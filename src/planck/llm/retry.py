@@ -73,7 +73,7 @@ class Retrying:
                 async with aclosing(self._provider.stream(request)) as stream:
                     while True:
                         item = await watchdog.next(stream)
-                        if leave and isinstance(item, UsageDelta | AssistantMessage):
+                        if leave and isinstance(item, _COUNTED):
                             leave.count(item.usage.context_tokens)
                         shown = shown or not isinstance(item, Status)
                         if isinstance(item, AssistantMessage) and request.tools:
@@ -206,6 +206,9 @@ class _Watchdog:
             f"the model has said nothing for {self._timeout:g} s; it can be tried again",
             {"stalled": True},
         )
+
+
+_COUNTED = (UsageDelta, AssistantMessage)  # not `|`, which makes a type at each item
 
 
 def _says_something(item: Item) -> bool:
