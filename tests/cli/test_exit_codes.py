@@ -113,9 +113,10 @@ async def test_5_session_locked(tmp_path: Path) -> None:
         await until(bench.work / "started")
         second = await bench.run("run", "mine?", "-r", "held")
         undo = await bench.run("undo", "-r", "held")
+        copied = await bench.run(*second.err.partition("in a copy: planck ")[2].split())
         first.kill()
         await first.wait()
-    assert (second.code, undo.code) == (5, 5)
+    assert (second.code, undo.code, copied.code) == (5, 5, 0), copied.err
 
 
 @pytest.mark.parametrize("text", ["", " \n"])

@@ -11,6 +11,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind
+from planck.store.names import id_in
 from planck.store.store import StoreError
 
 
@@ -105,18 +106,18 @@ def _describe_holder(path: Path, fd: int) -> StoreError:
         text = file.read(4096)
         # It was written when the lock was taken, so its time is the "since".
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.fstat(fd).st_mtime))
+    copy = f"go on in a copy: planck sessions fork {id_in(path)}"
     try:
         holder = codec.decode_as(text, Holder)
     except codec.DecodeError:
         return StoreError(
             ErrorKind.WRITER_CONFLICT,
-            f"another process is opening {path.stem!r} right now; try again, or go on in a copy: "
-            "planck sessions fork NAME",
+            f"another process is opening {path.stem!r} right now; try again, or {copy}",
             {"since": since},
         )
     return StoreError(
         ErrorKind.WRITER_CONFLICT,
         f"process {holder.pid} on {holder.host} has had this session open since {since}; "
-        "close it there, or go on in a copy: planck sessions fork NAME",
+        f"close it there, or {copy}",
         {"pid": holder.pid, "host": holder.host, "since": since},
     )
