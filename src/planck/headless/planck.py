@@ -20,7 +20,6 @@ from planck.config.schema import Config
 from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
 from planck.headless.plan import Lead, Options, Runtime, SessionPlan, Settings
-from planck.headless.requests import name_session
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
 from planck.peers.peers import PeerReport, Peers
@@ -280,7 +279,11 @@ class Planck:
         self._check_open()
         if stored:
             self.project.check_store()
-        id = id or (name_session(self.workspace, "", request.key) if request else self._ids.new())
+        if request and not id:
+            from planck.headless.requests import name_session  # few starts have a key
+
+            id = name_session(self.workspace, "", request.key)
+        id = id or self._ids.new()
         options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
         plan = SessionPlan(self._runtime, id, self._spill(id), options)
         plan.stored = stored
