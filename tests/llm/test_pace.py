@@ -159,6 +159,6 @@ def test_after_one_refusal_nobody_asks_until_the_time_that_was_named() -> None:
         assert told == [("p/m", 20.0)], "one refusal is enough for all"
         assert all(time - begin >= 20.0 for time in provider.asked[1:])
         assert states[1:] == [["pacing"]] * 5
-        assert paces.find("p").is_free("another"), "its other models are not held up"
+        assert paces.find("p").admit("another", lambda: 0), "its other models are not held up"
 
     run_virtual(run())

@@ -61,20 +61,28 @@ class Pace:
         self._paid = 0.0
         """When the tokens of all that left are within the limit."""
 
-    def is_free(self, model: str) -> bool:
-        """Whether a request would leave at once."""
+    def admit(self, model: str, count: Callable[[], int]) -> "Leave | None":
+        """Lets a request go that nothing holds back, as most are; None: it has to wait in `enter`.
+
+        `count` estimates its tokens, which only a limit of tokens asks for.
+        """
         now = asyncio.get_running_loop().time()
         if self._line.locked() or self._paces.find_cold(self._name(model)) > now:
-            return False
-        return not self._limited or (self._find_room() <= now and not self._is_full())
+            return None
+        if not self._limited:
+            tokens = 0
+        elif self._find_room() > now or self._is_full():
+            return None
+        else:
+            tokens = count() if self.counts_tokens else 0
+            self._pay(tokens)
+        self._last = now
+        self._flying += 1
+        return Leave(self, tokens)
 
     async def enter(self, model: str, tokens: int) -> "Leave":
         """Returns when the request may be sent; whoever came first goes first."""
         loop = asyncio.get_running_loop()
-        if not self._limited and self.is_free(model):  # most are: nothing is to be waited for
-            self._last = loop.time()
-            self._flying += 1
-            return Leave(self, tokens)
         while True:
             await self._wait_until(lambda: self._paces.find_cold(self._name(model)))
             async with self._line:
@@ -93,7 +101,8 @@ class Pace:
         """One that left has its answer, which took so many tokens more than it was thought to."""
         self._flying -= 1
         self._left.set()
-        self._pay(tokens)
+        if tokens:
+            self._pay(tokens)
 
     def cool(self, model: str, seconds: float) -> None:
         """The provider refused the model for a while: nobody else need hear that too."""
@@ -165,8 +174,8 @@ class ModelPace:
         self._pace = pace
         self._model = model
 
-    def is_free(self) -> bool:
-        return self._pace.is_free(self._model)
+    def admit(self, request: Request) -> Leave | None:
+        return self._pace.admit(self._model, lambda: _estimate(request))
 
     async def enter(self, request: Request) -> Leave:
         return await self._pace.enter(self._model, _estimate(request) if self._pace.counts_tokens else 0)

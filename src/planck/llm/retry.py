@@ -65,9 +65,10 @@ class Retrying:
         while True:
             attempt += 1
             shown = False
-            if self._pace and not self._pace.is_free():
+            leave = self._pace.admit(request) if self._pace else None
+            if self._pace and leave is None:
                 yield _status("pacing", "waiting for its turn, as the limits of its provider say")
-            leave = await self._pace.enter(request) if self._pace else None
+                leave = await self._pace.enter(request)
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
             try:
                 async with aclosing(self._provider.stream(request)) as stream:

@@ -26,7 +26,7 @@ class Wire:
 
     def __init__(self, read_end: int, write_end: int, held: int | None = None) -> None:
         """`held` keeps the peer's named pipe open; it is closed when the first bytes come, or none will."""
-        self._lines = Duplex(read_end, write_end, held=held)
+        self._lines = Duplex(read_end, write_end, held=held, files=False)
         self.incoming = Incoming(self)
         self.outgoing = Outgoing(self)
         self._bad_lines = 0

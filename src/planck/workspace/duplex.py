@@ -19,9 +19,18 @@ class Duplex:
     """Owns both descriptors; a line without its end is the peer's last words, and no line."""
 
     def __init__(
-        self, read_end: int, write_end: int, *, held: int | None = None, limit: int = MAX_LINE
+        self,
+        read_end: int,
+        write_end: int,
+        *,
+        held: int | None = None,
+        limit: int = MAX_LINE,
+        files: bool = True,
     ) -> None:
-        """`held` keeps the peer's named pipe open; it is closed when the first bytes come, or none will."""
+        """`held` keeps the peer's named pipe open; it is closed when the first bytes come, or none will.
+
+        Without `files` one raises `PermissionError`: nobody there reads an answer.
+        """
         self.ended = asyncio.Event()
         self.why = (ErrorKind.PEER_FAILED, "")
         """Once it ended: as the end of a sentence."""
@@ -38,6 +47,7 @@ class Duplex:
         self._drained = asyncio.Event()
         self._drained.set()
         self._flushing = False
+        self._files = files
         self._file = False
         """No selector takes a file, since that is always ready; it is read as it is wanted."""
         for descriptor in (read_end, write_end):
@@ -124,7 +134,9 @@ class Duplex:
         try:
             if not self._file:
                 self._loop.add_reader(self._read_end, self._readable)
-        except PermissionError:
+        except PermissionError:  # epoll's word for a file
+            if not self._files:
+                raise
             self._file = True
         if self._file:
             self._loop.call_soon(self._readable)
