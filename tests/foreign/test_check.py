@@ -13,6 +13,8 @@ from tests.teams import Brains, ask, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
 
+pytestmark = pytest.mark.heavy
+
 LEAD = {"type": "orchestrator", "name": "lead"}
 
 

@@ -16,6 +16,8 @@ from tests.teams import Brains, ask, target, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
 
+pytestmark = pytest.mark.heavy
+
 
 async def _ask_twice(folder: Path, first: str, *members: dict[str, Any], **options: Any) -> list[str]:
     """What lead hears of two questions to the guest; the team goes on in between."""

@@ -3,9 +3,13 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.foreign.crew import crew, foreign, outputs, plain, recorded
 from tests.teams import ask
 from tests.wire import chat
+
+pytestmark = pytest.mark.heavy
 
 
 async def test_it_is_asked_like_any_other_member(tmp_path: Path) -> None:

