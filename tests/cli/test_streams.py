@@ -109,3 +109,8 @@ async def test_a_server_on_a_file_says_what_it_needs(tmp_path: Path) -> None:
     code, _, err = await redirected(Bench(tmp_path, "http://127.0.0.1:9"), "", "mcp", "serve")
     assert code == 1
     assert err.startswith("planck: stdin_error: ")
+
+
+async def test_input_that_can_t_be_read_is_told_before_any_work(tmp_path: Path) -> None:
+    code, _, err = await redirected(Bench(tmp_path, "http://127.0.0.1:9"), "0> taken", "run", "hello")
+    assert (code, err.startswith("planck: stdin_error: standard input can't be read: ")) == (2, True)

@@ -112,14 +112,31 @@ async def test_standard_input_follows_the_prompt_after_a_blank_line(tmp_path: Pa
     assert server.asked[0].json["messages"][-1]["content"] == "explain\n\nsome code"
 
 
-@pytest.mark.parametrize(
-    ("stdin", "kind"), [(b"", "no_prompt"), (b"  \n", "no_prompt"), (b"\xff\xfe", "stdin_error")]
-)
-async def test_no_prompt_at_all_is_a_usage_error(tmp_path: Path, stdin: bytes, kind: str) -> None:
+@pytest.mark.parametrize("stdin", [b"", b"  \n"])
+async def test_no_prompt_at_all_is_a_usage_error(tmp_path: Path, stdin: bytes) -> None:
     done = await Bench(tmp_path, "http://127.0.0.1:9").run("run", "--output-format", "json", stdin=stdin)
     assert done.code == 2
-    assert done.result["errors"][0]["kind"] == kind
-    assert f"planck: {kind}: " in done.err
+    assert done.result["errors"][0]["kind"] == "no_prompt"
+    assert "planck: no_prompt: " in done.err
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin"),
+    [
+        (("run", "explain"), b"caf\xe9\n"),
+        (("explain",), b"caf\xe9\n"),
+        (("run", "explain", "--input-format", "stream-json"), b'{"type": "user", "text": "caf\xe9"}\n'),
+    ],
+    ids=["run", "conversation", "stream-json"],
+)
+async def test_input_that_is_no_utf_8_is_repaired_and_said(
+    tmp_path: Path, args: tuple[str, ...], stdin: bytes
+) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        done = await Bench(tmp_path, server.url).run(*args, stdin=stdin)
+    assert done.code == 0
+    assert "planck: standard input is no UTF-8 from byte " in done.err
+    assert "caf\ufffd" in server.asked[-1].json["messages"][-1]["content"]
 
 
 async def test_effects_are_denied_where_nobody_can_be_asked_and_the_turn_goes_on(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import select
 import sys
 import threading
 
+from planck.cli.streams import decode_input
 from planck.cli.typed import Hand, Typed, forget_typed
 
 
@@ -41,8 +42,8 @@ class Lines:
             self._wanted.wait()  # nothing is taken before somebody listens
             self._wanted.clear()
             try:
-                line = self._judge(sys.stdin.readline())
-            except (EOFError, OSError, ValueError, UnicodeDecodeError):
+                line = self._judge(decode_input(sys.stdin.buffer.readline()))
+            except (EOFError, OSError, ValueError):
                 line = None
             try:
                 asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
@@ -55,4 +56,4 @@ class Lines:
         if not line:
             return None
         more = self.terminal and bool(select.select([sys.stdin], [], [], 0)[0])
-        return self._hand.judge(line.rstrip("\n"), more=more, mark=self._mark)
+        return self._hand.judge(line.rstrip("\r\n"), more=more, mark=self._mark)

@@ -17,6 +17,7 @@ from planck.cli.errors import UsageError, exit_code
 from planck.cli.manner import check_output, make_input, read_flags, read_settings, write_output
 from planck.cli.options import PICK
 from planck.cli.place import find_place, name_place
+from planck.cli.streams import decode_input
 from planck.cli.work import Verbose, Work
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
@@ -87,12 +88,11 @@ def _prompt(options: argparse.Namespace) -> str:
     if options.input_format == "stream-json":
         return options.prompt or ""
     try:
-        piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
-    except (OSError, UnicodeDecodeError, ValueError) as failure:
-        raise UsageError(
-            ErrorKind.STDIN_ERROR,
-            f"standard input can't be read as UTF-8 text: {failure}; pass the prompt as an argument",
-        ) from None
+        raw = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
+    except (OSError, ValueError) as failure:
+        text = f"standard input can't be read: {failure}; pass the prompt as an argument"
+        raise UsageError(ErrorKind.STDIN_ERROR, text) from None
+    piped = decode_input(raw)
     parts = [part for part in (options.prompt or "", piped.strip("\r\n")) if part.strip()]
     if not parts and not options.newest and not options.resume:
         raise UsageError(ErrorKind.NO_PROMPT, 'no prompt; say what to do: planck run "..."')

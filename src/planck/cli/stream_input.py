@@ -13,6 +13,7 @@ import threading
 from typing import Any
 
 from planck.cli.errors import UsageError
+from planck.cli.streams import decode_input
 from planck.headless import foreign_image
 from planck.records import codec
 from planck.records.messages import Image, Text, UserMessage
@@ -57,7 +58,7 @@ class StreamInput:
             while line := sys.stdin.buffer.readline(_MAX_LINE):
                 number += 1
                 if line.strip():
-                    self._hand_on(_read_line(line, number))
+                    self._hand_on(_read_line(decode_input(line), number))
             self._hand_on(None)
         except PlanckError as failure:
             self._hand_on(failure)
@@ -76,7 +77,7 @@ class StreamInput:
             return
 
 
-def _read_line(line: bytes, number: int) -> UserMessage | str:
+def _read_line(line: str, number: int) -> UserMessage | str:
     """Returns a message, or the name of a control."""
     try:
         found = codec.decode(line)
