@@ -389,7 +389,9 @@ ORDINARY = [
 
 @pytest.mark.parametrize("command", RELATIVES)
 def test_a_value_that_reaches_what_evaluates_text_is_refused_at_load(tmp_path: Path, command: str) -> None:
-    assert refusal(tmp_path, command).kind is ErrorKind.INVALID_ARGS
+    err = refusal(tmp_path, command)
+    assert err.kind is ErrorKind.INVALID_ARGS
+    assert "put it in a script" in err.message
 
 
 @pytest.mark.parametrize("command", ORDINARY)
@@ -402,6 +404,7 @@ def test_a_placeholder_that_a_shell_would_evaluate_is_refused_at_load(tmp_path: 
     err = refusal(tmp_path, command)
     assert err.kind is ErrorKind.INVALID_ARGS
     assert err.message.startswith(f"TOOL.json at {tmp_path}/probe/TOOL.json: ")
+    assert "put it in a script" in err.message
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ MAX_COMMAND = 32_768
 """Characters, half a second to read at worst: files of others' are read before anybody trusts them."""
 MAX_VALUE_BYTES = 120_000
 """Linux takes 128 KiB in one argument of a program."""
+_WAY_OUT = "put it in a script"
+"""What every refusal says, whatever narrower way it names."""
 MAX_VALUES_BYTES = 1_000_000
 """And about 2 MiB in all of them, the environment included."""
 
@@ -85,12 +87,14 @@ def compile_template(command: str) -> Template:
     if not PLACEHOLDER.search(command):
         return Template((command,), {})
     if "__planck_" in command:
-        raise ArgumentError("names that start with '__planck_' are taken")
+        raise ArgumentError(f"names that start with '__planck_' are taken; rename yours, or {_WAY_OUT}")
     try:
         script = read(command)
         hazards.check(script)
     except ShellError as refusal:
-        raise ArgumentError(str(refusal)) from None
+        said = str(refusal)
+        way_out = "" if _WAY_OUT in said else f"; or {_WAY_OUT}, which gets the value as an argument"
+        raise ArgumentError(f"{said}{way_out}") from None
     names = dict.fromkeys(piece.name for piece in script.pieces if isinstance(piece, Slot))
     return Template(
         tuple(piece for piece in script.pieces if piece),
