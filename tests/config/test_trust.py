@@ -9,6 +9,9 @@ import pytest
 
 from planck.config.trust import MAX_FILES, Trust, TrustError
 from planck.headless.planck import Planck
+from planck.headless.toolbox import ToolBox
+from planck.records.outcome import PlanckError
+from tests.teams import write_team
 
 
 def folder(tmp_path: Path) -> Path:
@@ -151,3 +154,91 @@ def test_rules_of_an_untrusted_folder_only_narrow_and_replace_none(tmp_path: Pat
         assert [rule.rule.decision for rule in rules] == expected
         assert "home/config.json, rule 1" in rules[0].source
         assert "work/.planck/config.json" in rules[-1].source
+
+
+@pytest.mark.parametrize("where", ["comment", "home", "link", "user", "variable", "flag", "workspace"])
+def test_a_folder_of_tools_is_trusted_by_its_content_however_it_is_named(tmp_path: Path, where: str) -> None:
+    """A name that trust does not understand as the configuration does would leave its files unwatched."""
+    work, home = tmp_path / "work", tmp_path / "home"
+    (work / ".planck").mkdir(parents=True)
+    home.mkdir()
+    (tmp_path / "other").symlink_to(work)
+    name = {"home": "~/work/more", "link": str(tmp_path / "other/more"), "workspace": "."}.get(where, "more")
+    (work / "more/x").mkdir(parents=True)
+    tool = (work if where == "workspace" else work / "more") / "x" / "TOOL.json"
+    tool.parent.mkdir(exist_ok=True)
+    named = json.dumps({"tools_dirs": [name]})
+    environ, flags = {"HOME": str(tmp_path)}, {}
+    if where in ("user", "workspace"):
+        (home / "config.json").write_text(named)
+    elif where == "variable":
+        environ["PLANCK_TOOLS_DIRS"] = name
+    elif where == "flag":
+        flags["tools_dirs"] = [name]
+    else:
+        (work / ".planck/config.json").write_text(named + ("// mine" if where == "comment" else ""))
+
+    def callable_tools() -> list[str]:
+        app = Planck(home, work, environ=environ, flags=flags)
+        return [row.tool.name for row in ToolBox(app.project).inventory().entries if row.trusted]
+
+    for command, expected in (("echo seen", where != "workspace"), ("echo evil", False)):
+        tool.write_text(json.dumps({"name": "x", "description": "x", "command": command, "parameters": {}}))
+        assert "x" not in callable_tools()
+        if command == "echo seen":
+            Trust(home, work, environ=environ, flags=flags).give(
+                Trust(home, work, environ=environ, flags=flags).examine().content
+            )
+            assert ("x" in callable_tools()) is expected
+
+
+PROGRAM = "---\nname: guest\ndescription: x\nacp: /bin/{}\n---\nx"
+
+
+@pytest.mark.parametrize("folder", [".planck/agents", ".agents/agents"])
+def test_an_agents_file_that_names_a_program_is_trusted_by_its_content(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "work" / folder).mkdir(parents=True)
+    prompt, program = (tmp_path / "work" / folder / name for name in ("prompt.md", "program.md"))
+    program.write_text(PROGRAM.format("true"))
+    mine = trust(tmp_path)
+    assert mine.examine().content.runs == (f"{folder}/program.md",)
+    mine.give(mine.examine().content)
+    prompt.write_text("only text")
+    assert mine.holds
+    assert mine.doubt(program) == ""
+    program.write_text(PROGRAM.format("false"))
+    assert "not trusted" in mine.doubt(program)
+
+
+@pytest.mark.parametrize("says", [{"acp": {"command": ["/bin/true"]}}, {"base_url": "http://10.0.0.1"}])
+@pytest.mark.parametrize("where", ["a folder", "a nested name", "by a link", "to a link", "beside", "alias"])
+async def test_a_team_that_agents_may_write_names_no_program_and_no_address(
+    tmp_path: Path, where: str, says: dict[str, Any]
+) -> None:
+    """Whatever the user trusted: such a file is none of what was looked at."""
+    work, added, out = tmp_path / "work", tmp_path / "added", tmp_path / "out"
+    for place in (work / ".planck/teams", added, out):
+        place.mkdir(parents=True)
+    real = {"a nested name": work / "sub/.planck/teams/t", "beside": added / "t", "alias": work / "teams/t"}
+    lead = {"type": "orchestrator", "provider": "ollama", "model_id": "m"}
+    model = {} if "acp" in says else {"provider": "ollama", "model_id": "m"}
+    write_team(
+        real.get(where, work / "t"), lead, {"provider": "", "model_id": "", "type": "w", **model, **says}
+    )
+    team = str(real.get(where, work / "t"))
+    if where == "by a link":
+        (out / "t").symlink_to(team)
+        team = str(out / "t")
+    elif where == "to a link":
+        (work / "t").rename(out / "t")
+        (work / "t").symlink_to(out / "t")
+    flags = {"teams_dirs": ["./teams/../teams"]} if where == "alias" else {}
+    options: dict[str, Any] = {"environ": {}, "flags": flags, "trust": True, "add_dirs": [added]}
+    async with Planck(tmp_path / "home", work, **options) as planck:
+        if where == "alias":  # what the user's own configuration names is looked at, as it is now
+            team = "t"
+            (work / "teams/t/TEAM.json").write_text((work / "teams/t/TEAM.json").read_text() + " ")
+        with pytest.raises(PlanckError) as refused:
+            await planck.start(team=team, stored=False)
+        assert refused.value.err.kind == "permission_denied"
+        assert ("not trusted" if where == "alias" else "agents may write there") in refused.value.err.message

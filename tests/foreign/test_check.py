@@ -177,3 +177,29 @@ async def test_a_projects_own_file_starts_no_program_until_the_folder_is_trusted
         [said] = await outputs(session)
         assert said.startswith("permission_denied: guest (")
         assert "this folder is not trusted" in said
+
+
+@pytest.mark.parametrize(
+    "how", ["its path", "PATH", "its script", "npx", "npx there", "no more than a command"]
+)
+async def test_a_program_that_an_agent_could_replace_gets_no_network_and_no_variables(
+    tmp_path: Path, how: str
+) -> None:
+    work, bin = tmp_path / "work", tmp_path / "bin"
+    for folder in (work / "bin", bin):
+        folder.mkdir(parents=True)
+    script = "#!/bin/sh\nexit 9\n"
+    for place in (work / "agent", work / "bin" / "agent", bin / "npx"):
+        place.write_text(script)
+        place.chmod(0o755)
+    if how == "npx there":
+        (work / "server").touch()
+    command = {"its path": [f"{work}/agent"], "PATH": ["agent"], "its script": ["sh", "agent"]}.get(
+        how, ["./agent"] if how.startswith("no") else ["npx", "-y", "server"]
+    )
+    more: dict[str, Any] = {"network": False} if how.startswith("no") else {"env": ["KEY"]}
+    environ = {"PATH": f"{work}/bin:{bin}:/usr/bin:/bin", "KEY": "x"}
+    found = await _check(tmp_path, foreign(*command, **more), environ=environ)
+    expected = {"PATH": "agent: not found", "npx": "exit code 9"}
+    expected["no more than a command"] = "exit code 9"
+    assert expected.get(how, "an agent could replace") in found[0]

@@ -153,7 +153,7 @@ def load(
     notices: list[str] = []
     trusted = state.trusted
     user_file, project_file = config_files(home, workspace)
-    user = Layer(str(user_file), _read(user_file, notices))
+    user = Layer(str(user_file), _read(user_file, notices, state.content.users))
     # What is taken over is what was hashed for the trust, not what the file holds a moment later.
     seen = state.content.config
     project = Layer(

@@ -11,7 +11,7 @@ from planck.config.environment import read_environment
 from planck.config.load import ConfigError, find_home
 from planck.config.reload import Resources
 from planck.config.schema import Config
-from planck.config.trust import Trust
+from planck.config.trust import OPEN_TO_AGENTS, Trust
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths import is_inside
 
@@ -44,7 +44,7 @@ class Project:
         self.roots = (os.path.realpath(self.workspace), *self.added)
         """Where agents may write, canonical, the workspace first."""
         self.flags = flags or {}
-        self.trust = Trust(self.home, self.workspace, this_run=trust)
+        self.trust = Trust(self.home, self.workspace, this_run=trust, environ=self.environ, flags=self.flags)
 
     @cached_property
     def resources(self) -> Resources:
@@ -81,6 +81,12 @@ class Project:
                 ErrorKind.INVALID_ARGS, f"{given!r} can't be added: {why}; add a folder of a project"
             )
         return real
+
+    def doubt(self, file: Path | str) -> str:
+        """Says why nothing that a file names may be started or spoken to; empty: it is the user's word."""
+        if any(is_inside(place, self.added) for place in (os.path.abspath(file), os.path.realpath(file))):
+            return OPEN_TO_AGENTS
+        return self.trust.doubt(file)
 
     def check_store(self) -> None:
         """Raises where the configuration names a store for sessions that is none."""

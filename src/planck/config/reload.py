@@ -163,6 +163,10 @@ class Resources:
         """In order; those inside the project are the project's own: only for a folder that is trusted."""
         return self._tool_dirs.get(self.config.tools_dirs)
 
+    def may_run(self, folder: Path) -> bool:
+        """Whether tools of a folder of the project may be called: it is trusted, and that is looked at."""
+        return self.loaded.trusted and self._trust.covers(folder)
+
     def _list_tool_dirs(self) -> list[Path]:
         usual = [self.workspace / ".planck" / "tools", self.home / "tools"]
         return self._choose_directories(self.config.tools_dirs, usual)

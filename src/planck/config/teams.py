@@ -105,20 +105,20 @@ def load_team(
     ids: Ids,
     *,
     lead: ModelSpec | None = None,
-    trusted: bool = True,
+    doubt: str = "",
     kinds: Mapping[str, AgentKind] | None = None,
 ) -> list[AgentSpec]:
     """Returns its members, the orchestrator first, prompts read.
 
-    A team that is not trusted sets no address and starts no program.
+    A team that is in doubt sets no address and starts no program.
 
     `lead` is the orchestrator's model, whatever its entry says. A member whose type is one of the `kinds`,
     and that has no prompt of its own, is one of those; what its entry says counts before the kind.
     """
     file = _decode(path, TeamFile)
     problems = _check_members(file)
-    if not trusted:
-        _refuse_untrusted(path, file)
+    if doubt:
+        _refuse_doubtful(path, file, doubt)
     if problems:
         raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {'; '.join(problems)}")
     entries = sorted(file.members, key=lambda entry: entry.type != "orchestrator")
@@ -155,17 +155,14 @@ def _name_source(foreign: ForeignSpec, path: Path) -> ForeignSpec:
     return foreign if foreign.source else replace(foreign, source=os.path.realpath(path))
 
 
-def _refuse_untrusted(path: Path, file: TeamFile) -> None:
+def _refuse_doubtful(path: Path, file: TeamFile, doubt: str) -> None:
     if any(entry.base_url for entry in file.members):
         does = "sends prompts to an address of its own"
     elif foreign := next((entry.acp for entry in file.members if entry.acp), None):
         does = f"starts a program of its own, {shlex.join(foreign.command)!r}"
     else:
         return
-    raise TeamFileError(
-        ErrorKind.PERMISSION_DENIED,
-        f"{path} {does}, and this folder is not trusted; look at it, then pass --trust",
-    )
+    raise TeamFileError(ErrorKind.PERMISSION_DENIED, f"{path} {does}, and {doubt}")
 
 
 def find_foreign(path: Path) -> dict[str, ForeignSpec]:
@@ -259,12 +256,14 @@ def _resolve_model(
     return replace(model, params={**model.params, **entry.opts}) if entry.opts else model
 
 
-def list_foreign(dirs: Sequence[Path]) -> list[ForeignSpec]:
-    """Returns every other program that a team of the directories names."""
+def list_foreign(dirs: Sequence[Path], doubt: Callable[[Path], str]) -> list[ForeignSpec]:
+    """Returns every other program that a team of the directories names, where nothing speaks against it."""
     found: list[ForeignSpec] = []
     for path in (path for folder in dirs for path in sorted(folder.glob("*/TEAM.json"))):
         with suppress(TeamFileError):
-            found += find_foreign(path).values()
+            members = find_foreign(path)
+            if members and not doubt(path):
+                found += members.values()
     return found
 
 

@@ -39,7 +39,7 @@ def external_tools(
     """The project's before the user's; an untrusted project's can't take a name from the user's."""
     folders = list({folder.resolve(): folder for folder in resources.tool_dirs()}.values())
     taken = [*built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS]
-    theirs = [] if resources.loaded.trusted else [f for f in folders if _is_project(f, resources)]
+    theirs = [f for f in folders if _is_project(f, resources) and not resources.may_run(f)]
     ours = [folder for folder in folders if folder not in theirs]
     used = external.discover(ours, environment=environ, spill=spill, taken=taken)
     seen = external.discover(theirs, environment=environ, spill=spill, taken=taken, before=used.tools)

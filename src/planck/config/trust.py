@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import spell_out
-from planck.workspace.paths import Root
+from planck.workspace.paths import Root, is_inside
+from planck.workspace.regular import read_regular
 
 FOLDERS = (".planck/tools", ".planck/sidecar", ".planck/teams", ".planck/hooks")
+AGENTS = (".planck/agents", ".agents/agents")
+"""Prompts, which are only text; one that names a program runs something."""
 FILES = (".planck/config.json", ".mcp.json")
 MAX_FILES = 2_000
 MAX_BYTES = 32 << 20
@@ -39,8 +43,10 @@ class Content(msgspec.Struct, frozen=True):
     """What it would do, in words, nothing invisible in them."""
     config: bytes | None = None
     """The workspace's own configuration as it was hashed; None where there is none to hash, or a link."""
+    users: bytes | None = None
+    """The user's own configuration, as it was when its names of folders were taken; None: not there."""
     folders: tuple[str, ...] = ()
-    """Those of the workspace that its configuration makes tools, teams or sidecars of."""
+    """Those of the workspace that a configuration makes tools, teams or sidecars of."""
     sidecars: tuple[str, ...] = ()
     """Those of them that hold a sidecar."""
 
@@ -66,11 +72,22 @@ class TrustState(msgspec.Struct, frozen=True):
 class Trust:
     """The trust of one workspace, as the user gave it: in the home's file, or for this run."""
 
-    def __init__(self, home: Path, workspace: Path, *, this_run: bool = False) -> None:
+    def __init__(
+        self,
+        home: Path,
+        workspace: Path,
+        *,
+        this_run: bool = False,
+        environ: Mapping[str, str] | None = None,
+        flags: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Variables and flags may name folders of the workspace, whose files are then of those it is for."""
         self._home = home
         self._workspace = workspace
+        self._environ = environ or {}
+        self._flags = flags or {}
         self._key = os.path.realpath(workspace)
-        self._this_run = read_content(workspace, home) if this_run else None
+        self._this_run = self._read() if this_run else None
         self._state = TrustState(True, self._this_run) if self._this_run else None
 
     @property
@@ -80,7 +97,7 @@ class Trust:
 
     def examine(self) -> TrustState:
         """By the files as they are now: a change asks again, in the middle of a run too."""
-        content = read_content(self._workspace, self._home)
+        content = self._read()
         accepted = self._this_run.hashes if self._this_run else _read_stored(self._home).get(self._key)
         if accepted is None:
             self._state = TrustState(False, content)
@@ -103,6 +120,46 @@ class Trust:
     def holds(self) -> bool:
         return self.examine().trusted
 
+    def doubt(self, file: Path | str) -> str:
+        """Says why what a file names may not be started; empty: it is none of the folder's, or was trusted.
+
+        What the hashes do not cover an agent may have written, whatever the user trusted.
+        """
+        spelled, real = os.path.abspath(file), os.path.realpath(file)
+        if is_inside(real, (os.path.realpath(self._home),)):
+            return ""
+        places = [(spelled, os.path.abspath(self._workspace)), (real, self._key)]
+        own = [os.path.relpath(place, root) for place, root in places if is_inside(place, (root,))]
+        if not own:
+            return ""
+        standing = self.examine()
+        if not standing.trusted:
+            return "this folder is not trusted; look at it, then pass --trust"
+        for name in own:
+            if not any(str(part) in standing.content.hashes for part in (Path(name), *Path(name).parents)):
+                return OPEN_TO_AGENTS
+        return ""
+
+    def covers(self, folder: Path) -> bool:
+        """Whether the last examination looked at all files of a folder of the workspace."""
+        places = (
+            (os.path.abspath(folder), os.path.abspath(self._workspace)),
+            (os.path.realpath(folder), self._key),
+        )
+        inside = [os.path.relpath(place, root) for place, root in places if is_inside(place, (root,))]
+        return all(name in (*FOLDERS, *self.state.content.folders) for name in inside)
+
+    def _read(self) -> Content:
+        users = _read_users_file(self._home)
+        layers = [_decode(users or b""), self._flags]
+        for key in _LISTS:
+            if text := self._environ.get(f"PLANCK_{key.upper()}"):
+                as_json = _decode(b'{"%s": %s}' % (key.encode(), text.encode(errors="replace")))
+                layers.append(as_json or {key: text.split(os.pathsep)})
+        named = [name for layer in layers for key in _LISTS for name in _list_names(layer, key)]
+        content = read_content(self._workspace, self._home, named, self._environ.get("HOME", ""))
+        return replace(content, users=users)
+
     def give(self, seen: Content) -> None:
         """For good, for exactly what was seen."""
         if seen.unsound:
@@ -120,20 +177,32 @@ class Trust:
         return had
 
 
-def read_content(workspace: Path, home: Path) -> Content:
-    """Reads, and starts nothing. The home itself is the user's own, also where it lies in the workspace."""
+OPEN_TO_AGENTS = "agents may write there; move it to .planck/teams, or out of the folders that they work in"
+_LISTS = ("tools_dirs", "teams_dirs")
+
+
+def read_content(workspace: Path, home: Path, named: Iterable[str] = (), user_home: str = "") -> Content:
+    """Reads, and starts nothing. The home itself is the user's own, also where it lies in the workspace.
+
+    `named` are folders that the user's own configuration makes tools or teams of.
+    """
     hashes: dict[str, str] = {}
     runs: list[str] = []
     unsound = ""
     left = MAX_BYTES
     own = workspace / FILES[0]
     config = _read(own, left)
-    folders = _find_named_folders(workspace, config[1], "tools_dirs", "teams_dirs", "sidecar")
+    values = _decode(config[1])
+    sidecars = [*_find_inside(workspace, _list_names(values, "sidecar"), user_home)]
+    lists = [name for key in _LISTS for name in _list_names(values, key)]
+    folders = dict.fromkeys((*_find_inside(workspace, [*lists, *named], user_home), *sidecars))
     for path in _list_files(workspace, folders):
         if path.is_relative_to(home):
             continue
         relative = str(path.relative_to(workspace))
         problem, content = config if path == own else _read(path, left)
+        if relative.startswith(AGENTS) and (problem or b"acp" not in content):
+            continue
         if problem or len(hashes) >= MAX_FILES:
             unsound = f"{spell_out(relative)}: {problem or 'too many files'}"
         if len(hashes) >= MAX_FILES:
@@ -146,16 +215,23 @@ def read_content(workspace: Path, home: Path) -> Content:
         unsound,
         tuple(runs),
         None if config[0] else config[1],
-        tuple(folders),
-        tuple(_find_named_folders(workspace, config[1], "sidecar")),
+        folders=tuple(folders),
+        sidecars=tuple(sidecars),
     )
+
+
+def _read_users_file(home: Path) -> bytes | None:
+    try:
+        return read_regular(home / "config.json", MAX_BYTES)
+    except OSError:
+        return None  # whoever loads it says why
 
 
 def _list_files(workspace: Path, folders: Iterable[str]) -> Iterator[Path]:
     for name in FILES:
         if _has_content(workspace / name):
             yield workspace / name
-    for name in (*FOLDERS, *folders):
+    for name in dict.fromkeys((*FOLDERS, *AGENTS, *folders)):
         if (workspace / name).is_symlink():
             yield workspace / name
         for folder, below, files in os.walk(workspace / name):
@@ -172,16 +248,22 @@ def _has_content(path: Path) -> bool:
     return found.st_size > 0 and not stat.S_ISDIR(found.st_mode)
 
 
-def _find_named_folders(workspace: Path, config: bytes, *keys: str) -> list[str]:
-    """Folders of the workspace that these keys of its own configuration name."""
-    values = _decode(config)
-    named: list[Any] = []
-    for key in keys:
-        value = values.get(key)
-        named += value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
-    places = {os.path.normpath(workspace / text) for text in named if isinstance(text, str) and text}
-    inside = [os.path.relpath(place, workspace) for place in sorted(places) if Path(place) != workspace]
-    return [place for place in inside if not place.startswith("..") and place not in FOLDERS]
+def _list_names(values: Mapping[str, Any], key: str) -> list[str]:
+    value = values.get(key)
+    named = value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
+    return [text for text in named if isinstance(text, str) and text]
+
+
+def _find_inside(workspace: Path, named: Iterable[str], user_home: str) -> Iterator[str]:
+    """Returns those folders that are in the workspace, by where they are and by where they really are."""
+    roots = {os.path.normpath(workspace), os.path.realpath(workspace)}
+    for text in named:
+        at_home = user_home and (text == "~" or text.startswith("~/"))
+        place = workspace / (Path(user_home, text[2:]) if at_home else Path(text).expanduser())
+        for path in dict.fromkeys((os.path.normpath(place), os.path.realpath(place))):
+            for root in roots:
+                if path not in roots and is_inside(path, (root,)):
+                    yield os.path.relpath(path, root)
 
 
 def _read(path: Path, left: int) -> tuple[str, bytes]:
@@ -220,15 +302,37 @@ def _describe(relative: str, content: bytes) -> Iterator[str]:
         yield f"tool {found.get('name', parts[-2])} ({relative}): {str(found.get('command', '?'))[:200]}"
     elif relative.startswith(".planck/sidecar/") and parts[-1] in ("sidecar.py", "pyproject.toml"):
         yield f"the sidecar ({relative})"
-    elif relative.startswith(".planck/hooks/"):
+    elif parts[-1] == "TEAM.json":
+        yield from _describe_team(relative, _decode(content))
+    elif relative.startswith((".planck/hooks/", *AGENTS)):
         yield relative
 
 
+def _describe_team(relative: str, team: Mapping[str, Any]) -> Iterator[str]:
+    """Its members that are other programs, or at an address of their own."""
+    members = team.get("members")
+    for member in members if isinstance(members, list) else ():
+        acp = member.get("acp") if isinstance(member, dict) else None
+        if acp:
+            command = acp.get("command") if isinstance(acp, dict) else acp
+            words = command if isinstance(command, list) else [command]
+            yield f"a member of {relative}: {' '.join(map(str, words))[:200]}"
+        elif isinstance(member, dict) and member.get("base_url"):
+            yield f"a member of {relative} at {str(member['base_url'])[:200]}"
+
+
 def _decode(content: bytes) -> dict[str, Any]:
+    if not content:
+        return {}
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        return {}
+        from planck.config.relaxed import parse_relaxed  # few have comments in them
+
+        try:
+            found = parse_relaxed(content.decode())
+        except (ValueError, RecursionError):
+            return {}
     return found if isinstance(found, dict) else {}
 
 

@@ -24,7 +24,7 @@ from planck.agent.agent import Kit
 from planck.agent.seat import Seat
 from planck.config.secrets import is_secretive
 from planck.context.compaction import Room
-from planck.headless.foreign_check import make_environment
+from planck.headless.foreign_check import make_environment, place_member
 from planck.headless.plan import SessionPlan
 from planck.llm.provider import Item, Request
 from planck.permissions.accounts import Purse
@@ -39,7 +39,7 @@ from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import FOREIGN, AgentSpec, ForeignSpec
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.workspace.paths import Root, is_inside
+from planck.workspace.paths import Root
 from planck.workspace.programs import list_parts
 
 if TYPE_CHECKING:
@@ -126,12 +126,9 @@ class ForeignHost:
         return stricter(self._gate.authority.mode, own)
 
     def refuse(self) -> Err | None:
-        workspace, source = os.path.realpath(self._project.workspace), self._acp.source
-        if is_inside(source, (workspace,)) and not self._project.trust.holds:
-            return Err(
-                ErrorKind.PERMISSION_DENIED,
-                f"{source} names its program, and this folder is not trusted; look at it, then pass --trust",
-            )
+        source = self._acp.source
+        if source and (doubt := self._project.doubt(source)):
+            return Err(ErrorKind.PERMISSION_DENIED, f"{source} names its program, and {doubt}")
         limited = self._purse.accounts.limited and _BOUND.intersection(self._purse.paying.all_left)
         if limited:
             return Err(
@@ -160,10 +157,11 @@ class ForeignHost:
             self._calls = TeamCalls(self._kit.tools, self._kit.runner, self._scribe, self._plan.runtime.ids)
         self._server = TeamServer(folder, self._calls, owner)
         environment = self._make_environment()
-        confinement = None
+        confinement, cwd = None, self._project.workspace
         if self._rights is not None:
             home = self._make_home(folder, owner)
             environment = {**environment, "HOME": str(home)}
+            cwd, environment = place_member(self._acp, self._project, environment, str(home))
             python = find_python(owner)
             shown = (
                 *list_parts(self._acp.command, environment["PATH"]),
@@ -177,7 +175,7 @@ class ForeignHost:
                 network=self._acp.network,
             )
         keys = self._plan.runtime.providers.keyring.redactor
-        return Launch(self._acp.command, self._project.workspace, environment, confinement, keys)
+        return Launch(self._acp.command, cwd, environment, confinement, keys)
 
     def servers(self) -> tuple[McpServer, ...]:
         assert self._server is not None  # it was launched

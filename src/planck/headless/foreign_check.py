@@ -8,17 +8,17 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from planck.acp.client import Launch, open_client
+from planck.acp.client import ForeignError, Launch, open_client
 from planck.acp.methods import Cancelled, PermissionRequest, PermissionResponse
 from planck.acp.schema import SessionUpdate
 from planck.config.project import Project
 from planck.config.rules import replaceable_rights
 from planck.records.authority import Mode
-from planck.records.outcome import PlanckError
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ForeignSpec
 from planck.workspace import sandbox
 from planck.workspace.process import allowed
-from planck.workspace.programs import list_parts
+from planck.workspace.programs import find_replaceable, list_parts, outside_path
 
 KNOWN = {
     "goose": ("goose", "acp"),
@@ -48,6 +48,31 @@ def make_environment(foreign: ForeignSpec, environ: Mapping[str, str], *, confin
     return {**least, **{name: environ[name] for name in foreign.env if name in environ}}
 
 
+def place_member(
+    foreign: ForeignSpec, project: Project, environment: dict[str, str], home: str
+) -> tuple[Path, dict[str, str]]:
+    """Returns where and with what its confined process starts: never with what an agent could have put there.
+
+    It has the network, and variables of the user's, which a command of an agent has not: whoever could
+    replace its program would have them. One that is ordered by its folder, like `npx`, runs in its home.
+    """
+    roots, cwd = project.roots, str(project.workspace)
+    environment = {**environment, "PATH": outside_path(environment["PATH"], roots)}
+    argv = foreign.command
+    found = find_replaceable(argv, os.path.realpath(cwd), environment, roots)
+    relative = (word for word in argv if not os.path.isabs(word))
+    movable = found and not any(os.path.exists(os.path.join(cwd, word)) for word in relative)
+    if movable and not find_replaceable(argv, home, environment, roots):
+        cwd, found = home, ""
+    if found and (foreign.network or foreign.env):
+        raise ForeignError(
+            ErrorKind.PERMISSION_DENIED,
+            f"an agent could replace {found!r}, and would have its network and variables; keep it outside "
+            'the workspace, or below .planck, or take `env` from it and say `"network": false`',
+        )
+    return Path(cwd), environment
+
+
 async def try_member(project: Project, foreign: ForeignSpec) -> str:
     """Starts it where it can change nothing, greets it and begins a session; returns what went wrong."""
     full = project.config.permissions.mode is Mode.FULL
@@ -57,9 +82,13 @@ async def try_member(project: Project, foreign: ForeignSpec) -> str:
     with TemporaryDirectory(prefix="planck-member-", ignore_cleanup_errors=True) as folder:
         home = os.path.realpath(folder)
         environment = make_environment(foreign, project.environ, confined=not full)
-        confinement = None
+        confinement, cwd = None, project.workspace
         if not full:
             environment["HOME"] = home
+            try:
+                cwd, environment = place_member(foreign, project, environment, home)
+            except ForeignError as failure:
+                return failure.err.full_message
             confinement = replace(
                 replaceable_rights(project),
                 mode=Mode.READ_ONLY,
@@ -68,7 +97,7 @@ async def try_member(project: Project, foreign: ForeignSpec) -> str:
                 seen=list_parts(foreign.command, environment["PATH"]),
                 network=foreign.network,
             )
-        launch = Launch(foreign.command, project.workspace, environment, confinement)
+        launch = Launch(foreign.command, cwd, environment, confinement)
         try:
             client = await open_client(launch, _Deaf())
             try:

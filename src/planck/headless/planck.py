@@ -225,9 +225,8 @@ class Planck:
             return []
         from planck.headless.foreign_check import try_member
 
-        own = path.resolve().is_relative_to(self.workspace.resolve())
-        if own and not self.trust.holds:
-            return [f"{name}: not tried, since this folder is not trusted; pass --trust" for name in members]
+        if doubt := self.project.doubt(path):
+            return [f"{name}: not tried: {doubt}" for name in members]
         tried = await asyncio.gather(*(try_member(self.project, foreign) for foreign in members.values()))
         return [f"{name}: {problem}" for name, problem in zip(members, tried, strict=True) if problem]
 
@@ -354,9 +353,9 @@ class Planck:
         files = [
             one.acp
             for one in self.resources.agents().agents.values()
-            if one.acp and (one.scope == "home" or self.trust.holds)
+            if one.acp and not self.project.doubt(one.file)
         ]
-        named = (*files, *teams.list_foreign(self._trusted_team_dirs()))
+        named = (*files, *teams.list_foreign(self.resources.team_dirs(), self.project.doubt))
         known = {replace(one, source="") for one in named}
         for one in log.foreign():
             if replace(one, source="") not in known:
@@ -400,13 +399,6 @@ class Planck:
         self._check_open()
         return self._logs.hold(id_or_name, self.project.added)
 
-    def _trusted_team_dirs(self) -> list[Path]:
-        workspace = self.workspace.resolve()
-        every = self.resources.team_dirs()
-        return [
-            folder for folder in every if self.trust.holds or not folder.resolve().is_relative_to(workspace)
-        ]
-
     async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
         """Returns the members a new session begins with; what a run says is for the orchestrator."""
         lead, *others = await self._choose_members(team, model, plan)
@@ -430,11 +422,11 @@ class Planck:
         team = team or self.config.default_team
         if team:
             path = teams.find_team(team, self.resources.team_dirs())
-            foreign = path.resolve().is_relative_to(self.workspace.resolve()) and not self.trust.holds
+            doubt = self.project.doubt(path)
             named = await self.model(model) if model or teams.needs_default(path) else None
             resolve = self._providers.resolve_member
             kinds = self._find_kinds(plan, named)
-            members = teams.load_team(path, resolve, self._ids, lead=named, trusted=not foreign, kinds=kinds)
+            members = teams.load_team(path, resolve, self._ids, lead=named, doubt=doubt, kinds=kinds)
             lead, *others = members
             lead = replace(
                 lead,
