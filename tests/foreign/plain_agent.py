@@ -267,7 +267,7 @@ def prompt(id, params):
     CANCELLED.clear()
     texts = [block["text"] for block in params["prompt"] if block["type"] == "text"]
     if "log" in SCRIPT:
-        with open(SCRIPT["log"], "a") as file:
+        with open(SCRIPT["log"] + ".log", "a") as file:
             file.write(json.dumps(texts) + "\n")
     told = [text for text in texts if not text.startswith(("# You", "[planck: your process"))]
     for line in "\n".join(told).splitlines():

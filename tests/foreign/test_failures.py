@@ -231,7 +231,7 @@ async def test_one_that_dies_with_the_runtime_goes_on_in_its_own_session_or_is_t
         for able in ("load", "unable"):
             log = tmp_path / "work" / f"{able}.log"
             async with open_place(tmp_path, server.url) as planck:
-                member = plain(f"{able}=1", f"log={log.name}", name=f"guest-{able}")
+                member = plain(f"{able}=1", f"log={log.stem}", name=f"guest-{able}")
                 team = write_team(tmp_path / able, {"type": "orchestrator", "name": "lead"}, member)
                 session = await planck.start(team=team)
                 await _prompt(session, f"guest-{able}", "!say one")
@@ -268,10 +268,10 @@ async def test_a_session_that_is_not_stored_leaves_nothing_of_it_behind(tmp_path
 
 
 async def test_a_rewound_member_is_told_what_is_left_of_its_history(tmp_path: Path) -> None:
-    log = tmp_path / "work" / "log"
+    log = tmp_path / "work" / "its.log"
     async with WireServer(Brains({"lead": []})) as server, open_place(tmp_path, server.url) as planck:
         team = write_team(
-            tmp_path / "team", {"type": "orchestrator", "name": "lead"}, plain(f"log={log.name}")
+            tmp_path / "team", {"type": "orchestrator", "name": "lead"}, plain(f"log={log.stem}")
         )
         session = await planck.start(team=team)
         await _prompt(session, "guest", "!say one")
