@@ -44,8 +44,12 @@ class JournalProxy:
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         return await self._inner.record_all(entries, barrier=barrier)
 
-    def keep(self, blob: bytes) -> str:
-        return self._inner.keep(blob)
+    @property
+    def moves(self) -> bool:
+        return self._inner.moves
+
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+        return self._inner.keep(blob, aside=aside)
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
         return self._inner.recorded(agent_id)

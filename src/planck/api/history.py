@@ -17,7 +17,7 @@ from planck.api.sessions import SessionHandlers, describe_info
 from planck.headless import Plan, Selection
 from planck.records import codec
 from planck.records.events import ToolEnd, view
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.rows import AgentRow
 
 _PART = 256 << 10
@@ -61,7 +61,14 @@ class HistoryHandlers:
             output, done = next((text for text in said if text is not None), None), False
         if output is None:
             raise ApiError(404, ErrorKind.NOT_FOUND, "no call of this id has put out anything")
-        whole = self._keeper.planck.find_output(call.id, wanted) if done else None
+        whole, missing = None, None
+        if done:
+            try:
+                whole = await asyncio.to_thread(self._keeper.planck.find_output, call.id, wanted)
+            except PlanckError as failure:  # what the log has of it is better than nothing
+                missing = shapes.Problem(
+                    kind=failure.err.kind, message=failure.err.message, details=failure.err.details
+                )
         if whole:  # what the model was shown of it is its beginning and its end
             part, size = await asyncio.to_thread(_read_part, whole, query.offset)
         else:
@@ -74,6 +81,7 @@ class HistoryHandlers:
             size=size,
             next=end if end < size else None,
             done=done,
+            missing=missing,
         )
 
     async def compact(self, call: Call) -> shapes.Compact:

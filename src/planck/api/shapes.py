@@ -253,6 +253,8 @@ class Output(Shape, frozen=True, kw_only=True):
     size: int
     next: int | None
     done: bool
+    missing: Problem | None = None
+    """Why this is only what the model was shown of it: the rest is on no machine that can be asked."""
 
 
 class Compact(Shape, frozen=True, kw_only=True):

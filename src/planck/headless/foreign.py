@@ -118,7 +118,7 @@ class ForeignHost:
 
     @property
     def note(self) -> Path | None:
-        return self._plan.spill / "members" / f"{self._spec.id}.json" if self._plan.stored else None
+        return self._plan.spills.folder / "members" / f"{self._spec.id}.json" if self._plan.stored else None
 
     @property
     def mode(self) -> Mode:

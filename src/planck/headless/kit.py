@@ -12,7 +12,7 @@ from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec
 from planck.toolkit.tool import InvalidTool, Tool, ToolError
 from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
-from planck.tools.builtin.files import Views
+from planck.tools.builtin.files import Spills, Views
 from planck.workspace.jobs import Jobs
 from planck.workspace.paths import Root
 
@@ -20,7 +20,7 @@ from planck.workspace.paths import Root
 def make_built_in_tools(
     project: Project,
     skills: SkillSource,
-    spill: Path,
+    spill: Path | Spills,
     jobs: Jobs | None = None,
     views: Views | None = None,
 ) -> list[Tool]:
@@ -38,16 +38,16 @@ def make_built_in_tools(
 class SessionTools:
     """Built-in tools, those of files and the program's own; owns the commands left in the background."""
 
-    def __init__(self, project: Project, spill: Path, own: Sequence[Tool] = ()) -> None:
+    def __init__(self, project: Project, spills: Spills, own: Sequence[Tool] = ()) -> None:
         self._resources = project.resources
         self._jobs = Jobs()
         self._views = Views(Root(project.workspace, others=project.added))
         self._specs: dict[str, AgentSpec] = {}
-        built_in = make_built_in_tools(project, self, spill, self._jobs, self._views)
+        built_in = make_built_in_tools(project, self, spills, self._jobs, self._views)
         self._built_in = {tool.name: tool for tool in built_in}
         self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
         self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
-        self._files = ToolFiles(project, spill, [*self._built_in, *self._own])
+        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own])
         self._changes: dict[str, dict[str, Tool | None]] = {}
         """By agent: what the program gave it later, or (None) took away."""
 

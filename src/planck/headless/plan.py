@@ -30,6 +30,7 @@ from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
 from planck.toolkit.tool import Tool
+from planck.tools.builtin.files import Spills
 from planck.workspace import sandbox
 from planck.workspace.containment import bash
 
@@ -103,15 +104,15 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
 class SessionPlan:
     """The tools, the bounds and the gate of one session."""
 
-    def __init__(self, runtime: Runtime, session_id: str, spill: Path, options: Options) -> None:
+    def __init__(self, runtime: Runtime, session_id: str, spills: Spills, options: Options) -> None:
         project, config, mode = runtime.project, runtime.project.config, options.mode
         self.runtime = runtime
         self.session_id = session_id
         self.options = options
-        self.spill = spill
-        """The folder of what is kept beside the log."""
+        self.spills = spills
+        """What is kept beside the log."""
         self.stored = True
-        self.tools = SessionTools(project, spill, options.tools)
+        self.tools = SessionTools(project, spills, options.tools)
         mode = _read_mode(mode) if mode else config.permissions.mode
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
         """What no agent of the session exceeds."""

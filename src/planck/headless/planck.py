@@ -29,11 +29,13 @@ from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
 from planck.session.logs import HeldSession, SessionLog, SessionLogs
+from planck.session.outputs import name_outputs
 from planck.session.session import Session, resume_session, start_session
 from planck.store.files import FileLibrary
 from planck.store.store import SessionError
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
+from planck.tools.builtin.files import Spills
 
 if TYPE_CHECKING:
     from planck.headless.spans import Tracing
@@ -192,7 +194,7 @@ class Planck:
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
         self._check_open()
-        plan = SessionPlan(self._runtime, "", self._spill("check"), Options())
+        plan = SessionPlan(self._runtime, "", self._spills("check"), Options())
         path = teams.find_team(alias_or_path, self.resources.team_dirs())
         lead, missing = None, list[str]()
         if teams.needs_default(path):
@@ -249,7 +251,7 @@ class Planck:
 
     def report_peers(self) -> list[PeerReport]:
         """Returns what became of the sidecars and servers, and which of their tools agents would have."""
-        names = SessionTools(self.project, self._spill("check")).names
+        names = SessionTools(self.project, self._spills("check")).names
         return self.peers.report({*names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
 
     async def start(
@@ -284,7 +286,7 @@ class Planck:
             id = name_session(self.workspace, "", request.key)
         id = id or self._ids.new()
         options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
-        plan = SessionPlan(self._runtime, id, self._spill(id), options)
+        plan = SessionPlan(self._runtime, id, self._spills(id), options)
         plan.stored = stored
         specs = plan.authorise(await self._make_specs(team, model, plan))
         place = await plan.look_around()
@@ -329,7 +331,7 @@ class Planck:
             if log.imported:
                 self._refuse_stranger(log)
             options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
-            plan = SessionPlan(self._runtime, log.id, self._spill(log.id), options)
+            plan = SessionPlan(self._runtime, log.id, self._spills(log.id), options)
             place = await plan.look_around()
             other = self._providers.resolve(model) if model else None
             lead = Lead(settings, other) if other or settings != NO_SETTINGS else None
@@ -478,10 +480,7 @@ class Planck:
 
     def find_output(self, session_id: str, call_id: str) -> Path | None:
         """Returns the file with the whole output of a call, where that was too long for the model."""
-        from planck.tools.builtin.files import Spills  # few ask
-
-        file = Spills(self._spill(session_id)).file(call_id)
-        return file if file and file.is_file() and not file.is_symlink() else None
+        return self.archive.find_output(session_id, call_id)
 
     async def list_tools(self) -> "Inventory":
         """What agents of a session that starts now can be given, with the tools of this process's peers."""
@@ -491,8 +490,11 @@ class Planck:
         self.peers.start()
         return await ToolBox(self.project).list_with(self.peers)
 
-    def _spill(self, session_id: str) -> Path:
-        return self.sessions_dir / f"{session_id}.output"
+    def _spills(self, session_id: str) -> Spills:
+        def fetch(call_id: str) -> Path | None:
+            return self.archive.find_output(session_id, call_id)
+
+        return Spills(name_outputs(self.library.folder, session_id), fetch)
 
     def _observe(self, session: Session, wired: SessionWiring) -> None:
         """Has those hear of the session who hold nothing up: hooks of the team, and a collector of spans."""

@@ -73,7 +73,13 @@ class SessionWiring:
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
         self._added = runtime.project.added
-        self._site = Site(plan.session_id, runtime.project.workspace, options.dry_run, keys=keys)
+        self._site = Site(
+            plan.session_id,
+            runtime.project.workspace,
+            options.dry_run,
+            keys=keys,
+            shared=plan.spills if journal.moves else None,
+        )
         scribe = Scribe(journal, None)
         self.hooks = Hooks(
             runtime.project, plan.session_id, scribe, mode=plan.ceiling.mode, off=options.dry_run

@@ -248,6 +248,8 @@ class ToolEnd(View, frozen=True, kw_only=True):
     foreign: bool = False
     lines: int = 0
     """Of the whole output of a command, where `output` is not all of it."""
+    whole: str = ""
+    """The name of the blob with all of it, in a log that other machines may go on with."""
 
 
 class UsageSpent(View, frozen=True, kw_only=True, omit_defaults=False):

@@ -25,6 +25,7 @@ from planck.session.listing import (
     describe_log,
     read_info,
 )
+from planck.session.outputs import find_output, name_outputs
 from planck.session.result import RunResult, mark_stopped, summarise_run
 from planck.store.files import FileLibrary
 from planck.store.names import id_in, is_valid_name
@@ -189,12 +190,16 @@ class Archive:
         with self._reading(id_or_name) as store:
             from planck.session.transfer import export
 
-            yield from export(store)
+            yield from export(store, self._library.list_aside(store.meta.get("id", "")))
 
     def blob(self, id_or_name: str, name: str) -> bytes:
         """Returns what an event of the session refers to by that name: a system prompt, a list of tools."""
         with self._reading(id_or_name) as store:
             return store.blob(name)
+
+    def find_output(self, session_id: str, call_id: str) -> Path | None:
+        """Returns the file with the whole output of a call, where that was too long for the model."""
+        return find_output(self._library, session_id, call_id)
 
     def render_markdown(self, id_or_name: str) -> Iterator[str]:
         """Yields the session piece by piece, as a page to read."""
@@ -257,8 +262,8 @@ class Archive:
 
         with self._reading(id_or_name) as source:
             id, at = id or self._ids.new(), _count_sound(source) if at is None else at
-            begun = transfer.begin_fork(source, at)
             origin = source.meta.get("id", "")
+            begun = transfer.begin_fork(source, at, self._library.list_aside(origin))
             meta = {**source.meta, "created": self._clock.now(), "parent": origin, "forked_at": str(at)}
             store = await self._library.copy(id, name, self._ids, meta, begun)
         name = store.meta["name"]
@@ -298,7 +303,7 @@ class Archive:
         path = self._library.fetch(id_or_name)
         info = read_info(path)
         self._library.remove(id_in(path))
-        shutil.rmtree(self._folder / f"{id_in(path)}.output", ignore_errors=True)
+        shutil.rmtree(name_outputs(self._folder, id_in(path)), ignore_errors=True)
         Listing(self._folder).forget(path)
         return info
 

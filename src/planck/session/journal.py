@@ -49,8 +49,12 @@ class SessionJournal:
             await self._store.barrier()
         return events
 
-    def keep(self, blob: bytes) -> str:
-        return self._store.keep(self._redactor()(blob) if self._redactor else blob)
+    @property
+    def moves(self) -> bool:
+        return self._store.moves
+
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+        return self._store.keep(self._redactor()(blob) if self._redactor else blob, aside=aside)
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
         return self._store.read(agent_id=agent_id)

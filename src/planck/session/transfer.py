@@ -13,7 +13,7 @@ import msgspec
 from planck.records import codec
 from planck.records.events import DELTAS, Event, Frame, frame
 from planck.records.outcome import ErrorKind
-from planck.store.chain import GENESIS, link, name_blob
+from planck.store.chain import GENESIS, find_digest, link, name_blob
 from planck.store.library import Contents
 from planck.store.reader import SqliteReader
 from planck.store.store import StoreError
@@ -45,25 +45,31 @@ class Blob(msgspec.Struct, frozen=True):
     base64: str
 
 
-def begin_fork(source: SqliteReader, at: int) -> Contents:
-    """Returns the first `at` events, byte for byte, for a log that begins with them."""
+def begin_fork(source: SqliteReader, at: int, aside: Iterable[bytes] = ()) -> Contents:
+    """Returns the first `at` events, byte for byte, for a log that begins with them.
+
+    `aside`: blobs that are not in the file.
+    """
     if not 0 < at <= source.head:
         raise StoreError(
             ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
         )
-    return Contents(islice(source.raw(), at), _named_blobs(source, at))
+    return Contents(islice(source.raw(), at), _named_blobs(source, at, aside))
 
 
-def _named_blobs(source: SqliteReader, at: int) -> Iterator[bytes]:
+def _named_blobs(source: SqliteReader, at: int, aside: Iterable[bytes]) -> Iterator[bytes]:
     """Yields what the first `at` events refer to: a fork takes along nothing from after its point."""
     named = {name for data in islice(source.raw(), at) for name in _NAMES.findall(data)}
     for digest in source.blobs():
         if name_blob(bytes.fromhex(digest)).encode() in named:
             with suppress(StoreError):  # one that is damaged keeps nothing else back
                 yield source.blob(digest)
+    for blob in aside:
+        if name_blob(find_digest(blob)).encode() in named:
+            yield blob
 
 
-def export(store: SqliteReader) -> Iterator[bytes]:
+def export(store: SqliteReader, aside: Iterable[bytes] = ()) -> Iterator[bytes]:
     """Yields one JSON line an event, then the blobs, then a line that says what they add up to."""
     id, ts = store.meta.get("id", ""), ""
     for event in islice(store.read(), store.head):  # a session that goes on has more by now
@@ -72,6 +78,8 @@ def export(store: SqliteReader) -> Iterator[bytes]:
     for name in store.blobs():
         with suppress(StoreError):  # one that is damaged keeps nothing else back
             yield _line(_BLOB, Blob(name, base64.b64encode(store.blob(name)).decode()), ts, id)
+    for blob in aside:
+        yield _line(_BLOB, Blob(find_digest(blob).hex(), base64.b64encode(blob).decode()), ts, id)
     meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
 

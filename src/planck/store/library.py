@@ -3,7 +3,7 @@
 One contract suite runs over every implementation: files, memory, PostgreSQL.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -89,6 +89,9 @@ class Shelf(Library, Protocol):
 
     def fetch_all(self, *, everywhere: bool = False, limit: int | None = None) -> None:
         """Brings the newest files up to date, for whoever looks at the folder."""
+
+    def list_aside(self, id: str, name: str = "") -> Iterator[bytes]:
+        """Yields the blobs of a session that are not in its file (see `Store.keep`), or that of this name."""
 
     def find_owners(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Returns the living nodes that have these sessions, by the sessions' ids."""

@@ -13,6 +13,8 @@ from planck.store.store import CommitListener, Store, StoreError
 class MemoryStore:
     """A log that lives as long as the process: `--no-session`, and tests."""
 
+    moves = False
+
     def __init__(self, meta: Mapping[str, str] | None = None) -> None:
         self._events: list[Event] = []
         self._blobs: dict[bytes, bytes] = {}
@@ -51,7 +53,7 @@ class MemoryStore:
         last = len(self._events) if before is None else before - 1
         return self._events[max(0, last - limit) : last]
 
-    def keep(self, blob: bytes) -> str:
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
         digest = find_digest(blob)
         self._blobs[digest] = blob
         return name_blob(digest)

@@ -46,6 +46,8 @@ _CHECKPOINT_BYTES = 4 << 20
 class SqliteStore(SqliteReader):
     """The one writer of a log: it holds the lock until it is closed."""
 
+    moves = False
+
     def __init__(
         self,
         path: Path,
@@ -205,7 +207,7 @@ class SqliteStore(SqliteReader):
             raise write_failure(self.path, e) from e
         self.meta.update(changes)
 
-    def keep(self, blob: bytes) -> str:
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
         digest = find_digest(blob)
         if digest not in self._kept:
             self._held[digest] = blob
@@ -308,6 +310,8 @@ class SqliteStore(SqliteReader):
 class NewerLog(SqliteReader):
     """A log that a newer planck wrote: a store that can be read and refuses to be written."""
 
+    moves = False
+
     def __init__(self, path: Path, connection: sqlite3.Connection, disk: Disk) -> None:
         super().__init__(path, connection, disk)
         self.damage = self._newer = describe_newer(path, read_version(connection))
@@ -315,7 +319,7 @@ class NewerLog(SqliteReader):
     async def append(self, drafts: Sequence[Draft], then: CommitListener | None = None) -> list[Event]:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
-    def keep(self, blob: bytes) -> str:
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
         raise StoreError(self._newer.kind, self._newer.message, self._newer.details)
 
     async def barrier(self) -> None:

@@ -55,10 +55,15 @@ class Store(Log, Protocol):
     async def barrier(self) -> None:
         """Returns once everything appended so far survives a power cut."""
 
-    def keep(self, blob: bytes) -> str:
+    @property
+    def moves(self) -> bool:
+        """Whether another machine may go on with it, which has nothing of what lies beside the log."""
+
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
         """Stores bytes that an event will refer to by the name returned; the same bytes are stored once.
 
-        They are committed with the next batch: no event names a blob that is not there.
+        They are committed with the next batch: no event names a blob that is not there. `aside`: few will
+        ask for them, so that copies of the log are made without.
         """
 
     def watch(self, listener: CommitListener) -> None:

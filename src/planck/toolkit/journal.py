@@ -37,8 +37,15 @@ class Journal(Protocol):
     async def record_all(self, entries: Sequence[Entry], *, barrier: bool = False) -> list[Event]:
         """The same for facts of several agents: one commit, all or nothing; then their followers know."""
 
-    def keep(self, blob: bytes) -> str:
-        """Returns the name for a fact to refer to these bytes by; they are stored with it at the latest."""
+    @property
+    def moves(self) -> bool:
+        """Whether another machine may go on with the log: see `Store.moves`."""
+
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
+        """Returns the name for a fact to refer to these bytes by; they are stored with it at the latest.
+
+        `aside`: few will ask for them.
+        """
 
     def recorded(self, agent_id: str) -> Iterator[Event]:
         """What was recorded of one agent, oldest first."""
@@ -49,6 +56,8 @@ class Journal(Protocol):
 
 class Unrecorded:
     """A journal where there is no log: facts go nowhere, and a call's progress to whoever asked for it."""
+
+    moves = False
 
     def __init__(self, on_progress: Callable[[str, str], None] | None = None) -> None:
         """`on_progress` takes the call's id and the text."""
@@ -65,7 +74,7 @@ class Unrecorded:
                 entry.follower.apply(entry.fact)
         return []
 
-    def keep(self, blob: bytes) -> str:
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
         return ""
 
     def recorded(self, agent_id: str) -> Iterator[Event]:

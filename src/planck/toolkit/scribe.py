@@ -40,6 +40,10 @@ class Scribe:
             self._tools = (specs, self._keep(_encode(specs)))
         return self._tools[1]
 
+    def keep_output(self, whole: bytes) -> str:
+        """The same for an output that was too long for the model; whoever looks for it is told the name."""
+        return self._journal.keep(whole, aside=True)
+
     @property
     def tools_kept(self) -> str:
         """The name of the tools that were kept last; empty before the first."""

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -23,7 +23,10 @@ from planck.toolkit.tool import Execute, Tool, ToolContext, is_async, unheard, u
 from planck.toolkit.toolset import ToolSet
 from planck.toolkit.truncate import DEFAULT_MAX, truncate
 from planck.tools import arguments
-from planck.tools.results import Finished, broken, finish
+from planck.tools.results import Finished, broken, finish, is_spilled
+
+if TYPE_CHECKING:
+    from planck.tools.builtin.files import Spills
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +48,8 @@ class Site(msgspec.Struct, frozen=True):
     dry_run: bool = False
     cwd: str = "."
     keys: KnownKeys | None = None
+    shared: "Spills | None" = None
+    """The long outputs, where another machine may go on with the session, which has none of these files."""
 
 
 class ReadCall(msgspec.Struct, frozen=True):
@@ -149,10 +154,23 @@ class Executor:
         outcome = await self._outcome(read, slots, progress)
         took = int((self._clock.monotonic() - begun - progress.waited) * 1000)
         try:
-            return finish(call, outcome, took)
+            return self._share(finish(call, outcome, took))
         except Exception as problem:
             log.warning("the result of %s can't be used", call.name, exc_info=True)
             return finish(call, broken(call.name, problem), took)
+
+    def _share(self, finished: Finished) -> Finished:
+        """Has the log keep the whole of a long output, where that must not lie beside it alone.
+
+        Without an await: what is done is recorded, whoever is cancelled meanwhile.
+        """
+        shared, id = self._site.shared, finished.call.id
+        if shared is None or not is_spilled(finished.output, id):
+            return finished
+        whole = shared.read_shared(id)
+        if whole is None:
+            return finished
+        return msgspec.structs.replace(finished, whole=self._scribe.keep_output(whole))
 
     async def _outcome(self, read: ReadCall, slots: asyncio.Semaphore, progress: "_Progress") -> Any:
         if read.refused:

@@ -35,6 +35,8 @@ class Finished(msgspec.Struct, frozen=True):
     duration_ms: int
     lines: int = 0
     """Of the whole output, where that is more than what is kept of it."""
+    whole: str = ""
+    """The blob with all of it, in a log that other machines may go on with."""
 
     @property
     def ok(self) -> bool:
@@ -55,6 +57,7 @@ class Finished(msgspec.Struct, frozen=True):
             images=self.images,
             notice=notice,
             lines=self.lines,
+            whole=self.whole,
         )
 
 
@@ -135,6 +138,15 @@ def _error_text(err: Err) -> str:
     return bound("\n".join(parts))
 
 
+def is_spilled(output: str, call_id: str) -> bool:
+    """Whether a call's result says that the whole of its output is kept."""
+    return _name_whole(call_id) in output
+
+
+def _name_whole(call_id: str) -> str:
+    return f"[the whole output: read path output:{call_id}]"
+
+
 class Ran(msgspec.Struct, frozen=True):
     """A command as it was run: what its outcome says beside its output."""
 
@@ -150,7 +162,7 @@ class Ran(msgspec.Struct, frozen=True):
 def command_outcome(done: "Completed", ran: Ran) -> Outcome:
     """What a command that ran is to a model: nonzero is no error, running out of time is one."""
     output, level = done.output, str(done.containment)
-    spilled = [f"[the whole output: read path output:{ran.call_id}]"] if done.spilled is not None else []
+    spilled = [_name_whole(ran.call_id)] if done.spilled is not None else []
     if done.timed_out or done.exit_code is None:
         return Err(
             ErrorKind.TIMEOUT,

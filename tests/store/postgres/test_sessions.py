@@ -8,18 +8,21 @@ from pathlib import Path
 import pytest
 
 from planck import Planck
+from planck.records.events import ToolEnd, view
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.testing import ScriptedProvider
 
 
-def open_planck(root: Path, store: str, home: str = "home") -> Planck:
+def open_planck(
+    root: Path, store: str, home: str = "home", model: ScriptedProvider | None = None, mode: str = "ask"
+) -> Planck:
     (root / "work").mkdir(exist_ok=True)
     return Planck(
         home=root / home,
         workspace=root / "work",
         environ={},
-        flags={"store": store},
-        providers={"local": ScriptedProvider(lambda request: "done")},
+        flags={"store": store, "permissions": {"mode": mode}},
+        providers={"local": model or ScriptedProvider(lambda request: "done")},
     )
 
 
@@ -83,6 +86,66 @@ async def test_stored_sessions_are_forked_renamed_exported_imported_and_deleted(
         imported = await archive.import_session(export)
         assert (imported.id, imported.name) == (forked.id, "wise-owl")
         assert b"".join(archive.events("wise-owl")) == export.read_bytes()
+
+
+async def print_much(planck: Planck, name: str) -> tuple[str, ToolEnd]:
+    """Returns the session's id, and how the command ended whose output was too long to show."""
+    session = await planck.start(model="local/m", name=name)
+    await session.run("print it")
+    (end,) = [view(event) for event in session.recorded() if event.type == ToolEnd.type]
+    await session.aclose()
+    assert isinstance(end, ToolEnd)
+    return session.id, end
+
+
+def prints() -> ScriptedProvider:
+    return ScriptedProvider([[("bash", {"command": "seq -f 'line %06.0f' 20000"})], "done"])
+
+
+async def test_an_output_that_was_cut_is_whole_at_another_machine_in_a_fork_and_in_an_export(
+    tmp_path: Path, database: str
+) -> None:
+    async with open_planck(tmp_path, database, model=prints(), mode="full") as here:
+        id, end = await print_much(here, "calm-fox")
+        whole = here.find_output(id, end.id)
+        assert whole
+        content = whole.read_bytes()
+        assert (len(content), bool(end.whole)) == (240_000, True)
+    async with open_planck(tmp_path, database, "other") as there:
+        copy = await asyncio.to_thread(there.archive.detail, "calm-fox")
+        assert sum(file.stat().st_size for file in there.library.folder.glob("*")) < 200_000, "made without"
+        found = await asyncio.to_thread(there.find_output, id, end.id)
+        assert found
+        assert (found.read_bytes(), found.stat().st_mode & 0o777) == (content, 0o600)
+        assert copy.info.id == id
+        forked = await there.archive.fork("calm-fox", name="bold-owl")
+        again = await asyncio.to_thread(there.find_output, forked.id, end.id)
+        assert again
+        assert again.read_bytes() == content
+        export = tmp_path / "export"
+        export.write_bytes(b"".join(there.archive.events("calm-fox")))
+        for name in ("calm-fox", "bold-owl"):
+            await asyncio.to_thread(there.archive.delete, name)
+        assert [*there.library.folder.glob("*.output")] == []
+    async with open_planck(tmp_path, "", "alone") as alone:
+        imported = await alone.archive.import_session(export)
+        brought = alone.find_output(imported.id, end.id)
+        assert brought
+        assert brought.read_bytes() == content
+
+
+async def test_of_one_machine_the_log_keeps_no_output_twice(tmp_path: Path) -> None:
+    async with open_planck(tmp_path, "", model=prints(), mode="full") as planck:
+        id, end = await print_much(planck, "calm-fox")
+        whole = planck.find_output(id, end.id)
+        assert whole
+        assert (end.whole, len(whole.read_bytes())) == ("", 240_000)
+        (log,) = planck.library.folder.glob("*.db")
+        assert log.stat().st_size < 200_000
+        whole.unlink()
+        with pytest.raises(PlanckError) as gone:
+            planck.find_output(id, end.id)
+        assert gone.value.err.kind is ErrorKind.RESOURCE_MISSING
 
 
 async def test_without_a_log_nothing_of_a_session_is_in_the_database(tmp_path: Path, database: str) -> None:

@@ -110,9 +110,8 @@ class Pool:
         return await self._planck.model(name)
 
     def find_output(self, session_id: str, call_id: str) -> Path | None:
-        """Of a session that this node works on; what others keep of theirs is with them."""
-        planck, _ = self._at.get(session_id, (self._planck, None))
-        return planck.find_output(session_id, call_id)
+        """Returns the file with the whole output of a call, wherever that was made."""
+        return self.archive.find_output(session_id, call_id)
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """Returns what agents of a session did to files, wherever it runs."""

@@ -28,9 +28,10 @@ WITH wanted AS (
     UPDATE sessions s SET head = w.new_head, hash = w.new_hash FROM wanted w
         WHERE s.id = w.id AND s.epoch = w.epoch AND s.head = w.head RETURNING s.id
 ), kept AS (
-    INSERT INTO blobs SELECT b.session, b.hash, b.bytes
-        FROM unnest($6::text[], $7::bytea[], $8::bytea[]) AS b(session, hash, bytes)
-        JOIN moved m ON m.id = b.session ON CONFLICT DO NOTHING
+    INSERT INTO blobs (session, hash, bytes, aside) SELECT b.session, b.hash, b.bytes, b.aside
+        FROM unnest($6::text[], $7::bytea[], $8::bytea[], $13::bool[]) AS b(session, hash, bytes, aside)
+        JOIN moved m ON m.id = b.session
+        ON CONFLICT (session, hash) DO UPDATE SET aside = false WHERE blobs.aside AND NOT excluded.aside
 ), put AS (
     INSERT INTO events SELECT e.session, e.seq, e.bytes, e.hash
         FROM unnest($9::text[], $10::bigint[], $11::bytea[], $12::bytea[]) AS e(session, seq, bytes, hash)
@@ -38,6 +39,15 @@ WITH wanted AS (
 )
 SELECT id FROM moved
 """
+
+
+class Kept(NamedTuple):
+    """Bytes that events refer to."""
+
+    digest: bytes
+    blob: bytes
+    aside: bool
+    """Copies of the log are made without it."""
 
 
 class Append(NamedTuple):
@@ -48,7 +58,7 @@ class Append(NamedTuple):
     head: int
     hash: bytes
     rows: Sequence[Row]
-    blobs: Sequence[tuple[bytes, bytes]]
+    blobs: Sequence[Kept]
 
     @property
     def new_head(self) -> int:
@@ -60,7 +70,7 @@ class Append(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(len(row[1]) for row in self.rows) + sum(len(blob) for _, blob in self.blobs)
+        return sum(len(row[1]) for row in self.rows) + sum(len(kept.blob) for kept in self.blobs)
 
 
 class Writer(Protocol):
@@ -276,7 +286,7 @@ def refuse_writer(id: str) -> StoreError:
 
 def _arrange(batch: Sequence[Append]) -> list[Any]:
     """Returns the columns of the statement."""
-    blobs = [(append.writer.id, *blob) for append in batch for blob in append.blobs]
+    blobs = [(append.writer.id, kept) for append in batch for kept in append.blobs]
     events = [(append.writer.id, *row) for append in batch for row in append.rows]
     return [
         [append.writer.id for append in batch],
@@ -284,11 +294,12 @@ def _arrange(batch: Sequence[Append]) -> list[Any]:
         [append.head for append in batch],
         [append.new_head for append in batch],
         [append.new_hash for append in batch],
-        [blob[0] for blob in blobs],
-        [blob[1] for blob in blobs],
-        [blob[2] for blob in blobs],
+        [id for id, _ in blobs],
+        [kept.digest for _, kept in blobs],
+        [kept.blob for _, kept in blobs],
         [event[0] for event in events],
         [event[1] for event in events],
         [event[2] for event in events],
         [event[3] for event in events],
+        [kept.aside for _, kept in blobs],
     ]

@@ -1,10 +1,12 @@
 """The library over PostgreSQL: rows name the sessions, copies on this machine are what is read."""
 
 import asyncio
+import glob
 import hashlib
 import os
+import shutil
 import socket
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import islice
@@ -260,9 +262,23 @@ class PostgresLibrary:
                 await self._fetch_row(database, row)
         there = {row["id"] for row in await database.read("SELECT id FROM sessions")}
         for path in self.folder.glob("*_*.db"):
-            if path.name.partition("_")[0] not in there:  # deleted elsewhere, or lost with a database
+            if path.name.partition("_")[0] not in there:  # removed elsewhere, or lost with a database
                 with suppress(StoreError, OSError):
                     move_log(path, path.with_name(f"{path.name}.gone"))
+        await self._remove_with_others(database)
+
+    async def _remove_with_others(self, database: Database) -> None:
+        """Removes what is here of sessions that somebody removed for good, on whichever machine."""
+        here = {path.name.partition("_")[0] for path in self.folder.glob("*_*.db.gone")}
+        here |= {path.name.removesuffix(".output") for path in self.folder.glob("*.output")}
+        for id in await rows.find_removed(database, sorted(here)) if here else ():
+            for path in self.folder.glob(f"{glob.escape(id)}_*.db.gone*"):
+                path.unlink(missing_ok=True)
+            shutil.rmtree(self.folder / f"{id}.output", ignore_errors=True)
+
+    def list_aside(self, id: str, name: str = "") -> Iterator[bytes]:
+        for digest in self._line.run(partial(rows.list_aside, id=id, name=name)):
+            yield from self._line.run(partial(rows.read_blob, id=id, digest=digest))
 
     def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
         wanted = list(ids)

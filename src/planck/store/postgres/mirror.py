@@ -205,7 +205,9 @@ async def pull(database: Database, file: SqliteStore, id: str, head: int, hash: 
 async def _pull_blobs(database: Database, file: SqliteStore, id: str) -> None:
     here = await run_blocking(file.blobs)
     missing = await database.read(
-        "SELECT hash FROM blobs WHERE session = $1 AND encode(hash, 'hex') <> ALL($2::text[])", id, here
+        "SELECT hash FROM blobs WHERE session = $1 AND NOT aside AND encode(hash, 'hex') <> ALL($2::text[])",
+        id,
+        here,
     )
     for row in missing:
         found = await database.read(

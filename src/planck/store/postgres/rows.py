@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind
+from planck.store.chain import find_digest
 from planck.store.library import Entry
 from planck.store.names import BEGINNING, CANDIDATES, is_valid_name, refuse_unclear, refuse_unknown
 from planck.store.postgres.connection import Database
@@ -141,16 +142,35 @@ async def find_owners(database: Database, ids: list[str], lease: float) -> dict[
     return {row["id"]: row["owner"] for row in await database.read(sql, ids, lease)}
 
 
+async def list_aside(database: Database, id: str, name: str) -> list[bytes]:
+    """Returns the digests of blobs that copies are made without, or of the one with that name."""
+    sql = "SELECT hash FROM blobs WHERE session = $1 AND aside AND starts_with(encode(hash, 'hex'), $2)"
+    return [row["hash"] for row in await database.read(f"{sql} ORDER BY hash", id, name)]
+
+
+async def read_blob(database: Database, id: str, digest: bytes) -> list[bytes]:
+    """Returns the bytes, in a list; none where they are gone, or not what was kept."""
+    rows = await database.read("SELECT bytes FROM blobs WHERE session = $1 AND hash = $2", id, digest)
+    return [row["bytes"] for row in rows if find_digest(row["bytes"]) == digest]
+
+
 async def remove_row(database: Database, id: str, lease: float) -> bool:
-    """Removes a session with all that belongs to it, unless somebody has it."""
+    """Removes a session with all that belongs to it, unless somebody has it; copies of it are to go too."""
     sql = (
         f"WITH gone AS (DELETE FROM sessions s WHERE s.id = $1 AND NOT {_ALIVE.format('$2')} RETURNING s.id)"
         ", "
         "e AS (DELETE FROM events x USING gone WHERE x.session = gone.id), "
         "b AS (DELETE FROM blobs x USING gone WHERE x.session = gone.id), "
-        "c AS (DELETE FROM commands x USING gone WHERE x.session = gone.id) SELECT id FROM gone"
+        "c AS (DELETE FROM commands x USING gone WHERE x.session = gone.id), "
+        "r AS (INSERT INTO removed (id) SELECT id FROM gone ON CONFLICT DO NOTHING) SELECT id FROM gone"
     )
     return bool(await database.read(sql, id, lease))
+
+
+async def find_removed(database: Database, ids: list[str]) -> list[str]:
+    """Returns those that were removed for good; a database that was lost says so of none."""
+    sql = "SELECT r.id FROM removed r WHERE r.id = ANY($1::text[]) AND NOT EXISTS "
+    return [row["id"] for row in await database.read(f"{sql}(SELECT FROM sessions s WHERE s.id = r.id)", ids)]
 
 
 async def discard_row(database: Database, id: str, epoch: int) -> None:

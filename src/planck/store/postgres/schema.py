@@ -59,6 +59,10 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE cold (scope text PRIMARY KEY, until timestamptz NOT NULL);
     """,
+    """
+    ALTER TABLE blobs ADD COLUMN aside bool NOT NULL DEFAULT false;
+    CREATE TABLE removed (id text PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+    """,
 )
 """Step n leads from version n to n + 1. Released steps never change."""
 

@@ -9,7 +9,7 @@ from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import Row, find_digest, link, name_blob, parse_blob_name
-from planck.store.postgres.engine import Append, Engine
+from planck.store.postgres.engine import Append, Engine, Kept
 from planck.store.postgres.mirror import Mirror
 from planck.store.store import CommitListener, Store, StoreError
 from planck.store.threads import finish_blocking
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class PostgresStore:
     """The one writer of a log in its epoch; a later epoch refuses all that comes after."""
 
+    moves = True
+
     def __init__(self, engine: Engine, id: str, epoch: int, mirror: Mirror, *, claimed: bool = False) -> None:
         """`claimed`: the roster gave it to this node, and takes it back; else closing it lets go of it."""
         self.id = id
@@ -29,7 +31,7 @@ class PostgresStore:
         self._mirror = mirror
         self._queue: list[_Batch] = []
         self._flying: list[_Batch] = []
-        self._held: dict[bytes, bytes] = {}
+        self._held: dict[bytes, Kept] = {}
         """Blobs by their digests that go into the next commit."""
         self._kept: set[bytes] = set()
         self._listener: CommitListener | None = None
@@ -71,17 +73,17 @@ class PostgresStore:
     def read_back(self, before: int | None = None, limit: int = 512) -> list[Event]:
         return self._mirror.read_back(before, limit)
 
-    def keep(self, blob: bytes) -> str:
+    def keep(self, blob: bytes, *, aside: bool = False) -> str:
         digest = find_digest(blob)
-        if digest not in self._kept:
-            self._held[digest] = blob
+        if digest not in self._kept and not (aside and digest in self._held):
+            self._held[digest] = Kept(digest, blob, aside)
         return name_blob(digest)
 
     def blob(self, name: str) -> bytes:
         prefix = parse_blob_name(name)
-        for digest, blob in self._held.items():
+        for digest, kept in self._held.items():
             if prefix and digest.startswith(prefix):
-                return blob
+                return kept.blob
         late = self._mirror.find_late_blob(prefix) if prefix else None
         return self._mirror.file.blob(name) if late is None else late
 
@@ -123,18 +125,19 @@ class PostgresStore:
                 rows.append((seq, data, previous))
                 batch.events.append(event)
         mirror = self._mirror
-        return Append(self, self.epoch, mirror.head, mirror.head_hash, rows, [*self._held.items()])
+        return Append(self, self.epoch, mirror.head, mirror.head_hash, rows, [*self._held.values()])
 
     def settle(self, append: Append, failure: StoreError | None) -> None:
         if self._refusal:  # it was abandoned meanwhile: whoever waited knows
             return
         flying, self._flying = self._flying, []
         if failure is None:
-            blobs = dict(append.blobs)
-            self._mirror.add(append.rows, blobs)
-            self._kept.update(blobs)
-            for digest in blobs:
-                self._held.pop(digest, None)
+            copied = {kept.digest: kept.blob for kept in append.blobs if not kept.aside}
+            self._mirror.add(append.rows, copied)
+            self._kept.update(copied)
+            for kept in append.blobs:
+                if self._held.get(kept.digest) is kept:  # else it is wanted in the copies by now
+                    del self._held[kept.digest]
         elif failure.err.kind is ErrorKind.WRITER_CONFLICT:
             self._refusal = failure
             flying, self._queue = flying + self._queue, []
@@ -156,7 +159,7 @@ class PostgresStore:
         """Commits what another log numbered, which the caller checked; only before anything is appended."""
         batch = _Batch((), None, asyncio.get_running_loop().create_future())
         batch.rows = rows
-        self._held.update(blobs)
+        self._held.update({digest: Kept(digest, blob, aside=False) for digest, blob in blobs.items()})
         self._queue.append(batch)
         self._engine.wake(self)
         await batch.committed

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def builtin_tools(
     root: Path,
     *,
-    spill: Path,
+    spill: Path | Spills,
     environment: Mapping[str, str],
     protected: bool = True,
     jobs: Jobs | None = None,
@@ -35,12 +35,12 @@ def builtin_tools(
     """Made once per session and shared by its agents: each call gets its root and what was read of the
     caller's own view.
 
-    `protected=False` is for permission mode `full` only. Whoever passes `jobs` closes it when the session
-    ends; without it background commands end with the process. Whoever passes `views` ends those of agents
-    that are gone.
+    `spill` is the folder of outputs that are too long to show. `protected=False` is for permission mode
+    `full` only. Whoever passes `jobs` closes it when the session ends; without it background commands end
+    with the process. Whoever passes `views` ends those of agents that are gone.
     """
     views = views or Views(Root(root, protected=protected))
-    spills = Spills(spill)
+    spills = spill if isinstance(spill, Spills) else Spills(spill)
     engine = Engine(views.root, environment)
     return [
         read_tool(views, spills),

@@ -6,7 +6,7 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -164,16 +164,42 @@ def diff(
     return text if len(text) <= limit else text[:limit] + "\n…"
 
 
+FetchOutput = Callable[[str], "Path | None"]
+"""A call's id -> the file with its output, which another machine made; raises why that can't be had."""
+
+SHARED_BYTES = 1 << 20
+"""An output up to this size goes with its session to other machines; a larger one stays where it was made."""
+
+
 class Spills:
     """Whole outputs that were too long for the model, one file per call."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, fetch: FetchOutput | None = None) -> None:
+        self.folder = folder
+        self._fetch = fetch
 
     def file(self, call_id: str) -> Path | None:
         """None for an id that is no plain name: it can't have a file."""
         plain = re.fullmatch(r"[\w-][\w.-]{0,127}", call_id, re.ASCII)
-        return self._folder / f"{call_id}.txt" if plain else None
+        return self.folder / f"{call_id}.txt" if plain else None
+
+    def find(self, call_id: str) -> Path | None:
+        """Returns the file of an output that is kept, here or where this session was before; it may wait for
+        a disk and a database."""
+        file = self.file(call_id)
+        if file is None or self._fetch is None or file.exists():
+            return file
+        return self._fetch(call_id)
+
+    def read_shared(self, call_id: str) -> bytes | None:
+        """Returns the output for other machines; None where it is too large for that, or can't be read."""
+        file = self.file(call_id)
+        try:
+            if file is None or file.stat().st_size > SHARED_BYTES:
+                return None
+            return file.read_bytes()
+        except OSError:
+            return None
 
 
 @cache

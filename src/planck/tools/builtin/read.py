@@ -32,7 +32,7 @@ def read_tool(views: Views, spills: Spills) -> Tool:
         path: str = args["path"]
         window = _Window(max(1, int(args.get("offset", 1))), int(args.get("limit", MAX_LINES)))
         if path.startswith(_OUTPUT):
-            return Ok(_show_spilled(spills.file(path.removeprefix(_OUTPUT)), path, window))
+            return Ok(_show_spilled(spills.find(path.removeprefix(_OUTPUT)), path, window))
         view = views.of(ctx)
         with view.root.under(ctx.confinement).reading(path) as fd:
             size = os.fstat(fd).st_size
