@@ -243,3 +243,19 @@ def compact(frame: dict[str, Any]) -> bytes:
     """As it is exported, and without a session as it is stored."""
     kept = {key: value for key, value in frame.items() if key != "session_id" or value}
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("target", [".git", "other"])
+async def test_a_link_that_was_put_in_the_way_since_leads_an_undo_nowhere(
+    tmp_path: Path, target: str
+) -> None:
+    """An agent could have its undo change a file that only the user changes."""
+    bench = await worked(tmp_path, ("write", {"path": "d/config", "content": "mine\n"}))
+    mine = bench.work / target / "config"
+    mine.parent.mkdir()
+    mine.write_text("mine\n")
+    (bench.work / "d").rename(tmp_path / "away")
+    (bench.work / "d").symlink_to(target)
+    done = await bench.run("undo")
+    assert mine.read_text() == "mine\n"
+    assert "a link was put there since" in done.out + done.err

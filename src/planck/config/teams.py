@@ -1,5 +1,6 @@
 """Team templates: TEAM.json, found by alias or path, loaded and checked."""
 
+import errno
 import json
 import os
 import re
@@ -210,14 +211,14 @@ def _read_prompt(entry: MemberEntry, folder: Path) -> MemberEntry:
     text = entry.system_prompt
     if not text.endswith((".md", ".txt")) or "\n" in text:
         return entry
-    path = (folder / text).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise TeamFileError(
-            ErrorKind.OUTSIDE_WORKSPACE, f"the prompt {text!r} of {entry.type!r} lies outside {folder}"
-        )
     try:
-        return replace(entry, system_prompt=read_regular(path, _MAX_BYTES).decode().strip())
+        content = read_regular(folder / text, _MAX_BYTES, within=folder)
+        return replace(entry, system_prompt=content.decode().strip())
     except (OSError, UnicodeDecodeError) as failure:
+        if isinstance(failure, OSError) and failure.errno == errno.EXDEV:
+            raise TeamFileError(
+                ErrorKind.OUTSIDE_WORKSPACE, f"the prompt {text!r} of {entry.type!r} lies outside {folder}"
+            ) from None
         raise TeamFileError(
             ErrorKind.READ_FAILED, f"cannot read the prompt {text!r} of {entry.type!r}: {failure}"
         ) from None

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from planck.context.texts import MAX_BYTES, read_text
+from planck.workspace.regular import locate_open
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 """In each folder the first that is there counts."""
@@ -131,7 +132,10 @@ def _why_refused(fd: int, path: Path, top: Path, workspace: Path) -> str:
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
         return "it is no regular file"
-    real = Path(os.path.realpath(path))
+    try:
+        real = Path(locate_open(fd, path))
+    except OSError as failure:
+        return str(failure.strerror)
     if not any(real.is_relative_to(os.path.realpath(place)) for place in (top, workspace)):
         return f"it is a link to {str(real)!r}, outside the project"
     if found.st_uid not in (os.geteuid(), 0, os.stat(workspace).st_uid):

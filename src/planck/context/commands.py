@@ -19,7 +19,7 @@ import msgspec
 from planck.context import frontmatter
 from planck.context.texts import MAX_BYTES, read_text
 from planck.records.visible import fit_line
-from planck.workspace.paths import is_inside
+from planck.workspace.regular import open_within
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?![0-9]))")
@@ -88,11 +88,8 @@ def list_markdown(place: CommandPlace) -> Iterator[Path]:
 
 def read_markdown(place: CommandPlace, file: Path) -> str | None:
     """Returns the text, capped; None where it can't be read, or leads out of the project."""
-    if place.within and not is_inside(os.path.realpath(file), [os.path.realpath(place.within)]):
-        return None
     try:
-        # Not blocking: a named pipe would wait for somebody who writes.
-        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_within(file, place.within or "/")
     except OSError:
         return None
     try:

@@ -13,6 +13,7 @@ from planck.context.texts import MAX_BYTES, read_text
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.beneath import escape
 from planck.workspace.paths import Root, WorkspaceError, is_inside, stamp_file
+from planck.workspace.regular import locate_open
 
 Scope = Literal["project", "home"]
 MAX_SKILLS = 512
@@ -183,15 +184,31 @@ def _join_words(fields: dict[str, Any], key: str) -> str:
     return " ".join(value) if isinstance(value, list) else value.strip() if isinstance(value, str) else ""
 
 
+def _require_within(fd: int, skill: Skill, path: str) -> None:
+    """By the descriptor: the folder may have become a link since it was looked at."""
+    assert skill.within is not None
+    try:
+        place = locate_open(fd, skill.folder / path)
+    except OSError:
+        raise _outside(skill) from None
+    if not is_inside(place, [os.path.realpath(skill.within)]):
+        raise _outside(skill)
+
+
+def _outside(skill: Skill) -> SkillError:
+    return SkillError(
+        ErrorKind.OUTSIDE_WORKSPACE, f"skill {skill.name!r} is a link that leads out of {str(skill.within)!r}"
+    )
+
+
 def _read_file(skill: Skill, path: str) -> str:
     """Reads a file of a skill, opened beneath its folder (and, a project's, beneath the project)."""
     if skill.within and not is_inside(os.path.realpath(skill.folder), [os.path.realpath(skill.within)]):
-        raise SkillError(
-            ErrorKind.OUTSIDE_WORKSPACE,
-            f"skill {skill.name!r} is a link that leads out of {str(skill.within)!r}",
-        )
+        raise _outside(skill)
     try:
         with Root(skill.folder).reading(path) as fd:
+            if skill.within:
+                _require_within(fd, skill, path)
             return read_text(fd, MAX_BYTES)
     except WorkspaceError as failure:
         if failure.err.kind is not ErrorKind.NOT_FOUND:

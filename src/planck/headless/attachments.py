@@ -3,6 +3,7 @@
 A name that leads nowhere is left as it was written: not every `@` means a file.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -17,7 +18,7 @@ from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import fit_line
 from planck.toolkit.images import MAX_IMAGE, foreign_image, image_type
-from planck.workspace.paths import is_inside
+from planck.workspace.regular import open_within
 
 _REFERENCE = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
 _IMAGE_PATH = re.compile(
@@ -61,14 +62,22 @@ def attach(text: str, folder: Path, *, within: Path | None = None, images: Seque
                 notes.append(f"no file {fit_line(written, 60)!r}: it is sent as it is written")
             continue
         name, path = found
-        if within is not None and not is_inside(os.path.realpath(path), [os.path.realpath(within)]):
+        try:
+            fd = open_within(path, within or "/")
+        except OSError as problem:
+            if problem.errno != errno.EXDEV:
+                raise _unreadable(name, problem) from problem
             notes.append(f"{fit_line(name, 60)!r} is outside of {within}: it is not read")
             continue
-        if image := _read_image(path, name):
+        try:
+            image = _read_image(fd, name)
+            content = _read_file(fd, name, min(MAX_BYTES, left)) if marked and image is None else ""
+        finally:
+            os.close(fd)
+        if image:
             seen.append(image)
             notes.append(f"with the image {fit_line(name, 60)}")
         elif marked:
-            content = _read_file(path, name, min(MAX_BYTES, left))
             left -= len(content.encode())
             texts.append(_frame(name, content))
             notes.append(f"with {fit_line(name, 60)}, {len(content):,} characters")
@@ -87,7 +96,14 @@ def _read_images(names: Sequence[str], folder: Path) -> list[Image]:
         path = folder / Path(name).expanduser()
         if not path.is_file():
             raise AttachmentError(ErrorKind.NOT_FOUND, f"there is no image {name!r}; nothing was sent")
-        image = _read_image(path, name)
+        try:
+            fd = open_within(path, "/")
+        except OSError as problem:
+            raise _unreadable(name, problem) from problem
+        try:
+            image = _read_image(fd, name)
+        finally:
+            os.close(fd)
         if image is None:
             raise AttachmentError(
                 ErrorKind.INVALID_ARGS,
@@ -124,22 +140,23 @@ def _find(name: str, folder: Path) -> tuple[str, Path] | None:
     return None
 
 
-def _read_image(path: Path, name: str) -> Image | None:
+def _read_image(fd: int, name: str) -> Image | None:
     """None where neither its name nor its content says that it is one."""
-    named = path.name.lower().endswith(_IMAGES)
-    if path.is_dir():
+    named = name.lower().endswith(_IMAGES)
+    if stat.S_ISDIR(os.fstat(fd).st_mode):
         return None
     try:
-        with open(_open(path), "rb") as file:
-            head = file.read(32)
-            if image_type(head) is None:
-                if named:
-                    raise AttachmentError(
-                        ErrorKind.INVALID_ARGS,
-                        f"{name!r} is no image that models take (png, jpeg, gif or webp); nothing was sent",
-                    )
-                return None
-            content = head + file.read(MAX_IMAGE)
+        _require_regular(fd)
+        head = os.pread(fd, 32, 0)
+        if image_type(head) is None:
+            if named:
+                raise AttachmentError(
+                    ErrorKind.INVALID_ARGS,
+                    f"{name!r} is no image that models take (png, jpeg, gif or webp); nothing was sent",
+                )
+            return None
+        with open(fd, "rb", closefd=False) as file:
+            content = file.read(MAX_IMAGE + 1)
     except OSError as problem:
         raise _unreadable(name, problem) from problem
     if len(content) > MAX_IMAGE:
@@ -152,29 +169,28 @@ def _read_image(path: Path, name: str) -> Image | None:
     return foreign_image(base64.b64encode(content).decode())
 
 
-def _read_file(path: Path, name: str, limit: int) -> str:
-    if path.is_dir():
-        names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in path.iterdir())
-        more = [f"… and {len(names) - _MAX_ENTRIES} more"] if len(names) > _MAX_ENTRIES else []
-        return "\n".join([*names[:_MAX_ENTRIES], *more])
-    fd = _open(path)
+def _read_file(fd: int, name: str, limit: int) -> str:
     try:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            return _list_folder(fd)
+        _require_regular(fd)
         if b"\0" in os.pread(fd, 8192, 0):
             raise AttachmentError(ErrorKind.INVALID_ARGS, f"{name!r} is no text; nothing was sent")
         return read_text(fd, limit)
     except OSError as problem:
         raise _unreadable(name, problem) from problem
-    finally:
-        os.close(fd)
 
 
-def _open(path: Path) -> int:
-    """Not blocking: a named pipe would wait for somebody who writes."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def _list_folder(fd: int) -> str:
+    with os.scandir(fd) as entries:
+        names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in entries)
+    more = [f"… and {len(names) - _MAX_ENTRIES} more"] if len(names) > _MAX_ENTRIES else []
+    return "\n".join([*names[:_MAX_ENTRIES], *more])
+
+
+def _require_regular(fd: int) -> None:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
         raise OSError("it is no regular file")
-    return fd
 
 
 def _unreadable(name: str, problem: OSError) -> AttachmentError:

@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from planck.session.merge import merge
 from planck.session.transfer import IMPORTED
 from planck.store.store import Log
 from planck.toolkit.journal import Journal
-from planck.workspace.paths import Root, WorkspaceError
+from planck.workspace.paths import Root, Slot, WorkspaceError
 
 _MAX_FILE = 64 << 20
 _NAMED = 20
@@ -144,6 +145,7 @@ async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
         if step.conflict or step.now == step.then:
             continue
         with root.writing(step.path) as slot:
+            _require_same_place(slot, step.path)
             found = slot.read(_MAX_FILE)
             if (found[0] if found else None) != step.now:
                 raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile; run it again")
@@ -321,7 +323,7 @@ def _step(root: Root, path: str, changes: list[Change]) -> Step:
     calls = tuple(dict.fromkeys(change.fact.call_id for change in changes))
     by = ", ".join(dict.fromkeys(change.agent for change in changes))
     try:
-        found = root.peek(path, _MAX_FILE)
+        found = _peek(root, path)
     except WorkspaceError as refused:
         return Step(path, None, None, None, calls, by, refused.err.message)
     now = found[0] if found else None
@@ -332,6 +334,25 @@ def _step(root: Root, path: str, changes: list[Change]) -> Step:
             return Step(path, now, now, mode, calls, by, merged)
         state = merged[0]
     return Step(path, now, state, mode, calls, by)
+
+
+def _peek(root: Root, path: str) -> tuple[bytes, int] | None:
+    try:
+        with root.writing(path, create=False) as slot:
+            _require_same_place(slot, path)
+            return slot.read(_MAX_FILE)
+    except WorkspaceError as refused:
+        if refused.err.kind is ErrorKind.NOT_FOUND:
+            return None
+        raise
+
+
+def _require_same_place(slot: Slot, path: str) -> None:
+    """The log has the real place: where a link leads elsewhere now, somebody put it there since."""
+    if slot.relative != os.path.normpath(path):
+        raise WorkspaceError(
+            ErrorKind.WRITE_FAILED, f"{path!r} leads to {slot.relative!r} now; a link was put there since"
+        )
 
 
 def _revert(state: bytes | None, change: Change) -> tuple[bytes | None] | str:

@@ -5,12 +5,12 @@ import os
 import stat
 
 
-def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
+def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.PathLike[str] = "/") -> bytes:
     """The content of a regular file of at most `limit` bytes; an `OSError` says why there is none.
 
     A FIFO or a device is not waited for: a folder from elsewhere may hold one under any name.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    fd = open_within(path, within)
     with os.fdopen(fd, "rb") as file:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
@@ -18,3 +18,32 @@ def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
         if found.st_size > limit:
             raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, at most {limit} are read")
         return file.read(limit)
+
+
+def open_within(path: str | os.PathLike[str], place: str | os.PathLike[str]) -> int:
+    """A descriptor of a file or folder that really is in that place; an `OSError` says why there is none.
+
+    Asked is where the descriptor is, not where the path leads: a link may be put there between two looks.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if place == "/":
+        return fd
+    try:
+        real = os.path.realpath(place)
+        if f"{locate_open(fd, path)}/".startswith(f"{real.rstrip('/')}/"):
+            return fd
+        raise OSError(errno.EXDEV, f"it leads out of {real!r}")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def locate_open(fd: int, path: str | os.PathLike[str]) -> str:
+    """Where an open file is; `path` is the one that it was opened by."""
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        real = os.path.realpath(path)
+        if not os.path.samestat(os.lstat(real), os.fstat(fd)):
+            raise OSError(errno.EXDEV, "it was exchanged meanwhile") from None
+        return real

@@ -1,0 +1,83 @@
+"""A link that is put in a file's place between two looks shows nothing of what lies outside."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.headless.attachments import attach
+from planck.headless.planck import Planck
+from planck.records.outcome import PlanckError
+from tests.teams import write_team
+
+SKILL = "---\nname: s\ndescription: {0}\n---\n{0}"
+
+
+def _read_skill(app: Planck) -> str:
+    return "".join(skill.description for skill in app.resources.skills().skills.values())
+
+
+def _read_command(app: Planck) -> str:
+    return "".join(command.text for command in app.resources.commands().values())
+
+
+def _read_team(app: Planck) -> str:
+    team = write_team(app.workspace / "team", {"type": "orchestrator", "system_prompt": "prompt.md"})
+    from planck.config.teams import load_team
+    from planck.records.specs import ModelSpec
+    from planck.toolkit.clock import RandomIds
+
+    (spec,) = load_team(Path(team, "TEAM.json"), lambda *names: ModelSpec("", ""), RandomIds())
+    return spec.system_prompt
+
+
+READERS: dict[str, tuple[str, Callable[[Planck], str]]] = {
+    "instructions": ("AGENTS.md", lambda app: app.resources.instructions().text),
+    "a command": (".claude/commands/x.md", _read_command),
+    "a skill": (".claude/skills/s", _read_skill),
+    "a file in a command": (
+        "notes.txt",
+        lambda app: attach("@notes.txt", app.workspace, within=app.workspace).text,
+    ),
+    "a prompt of a team": ("team/prompt.md", _read_team),
+}
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_what_lies_outside_is_not_read_by_a_link_that_comes_and_goes(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, read = READERS[what]
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    place = work / name
+    place.parent.mkdir(parents=True)
+    for path, text in ((place, "fine"), (outside, "secret")):
+        if what == "a skill":
+            path.mkdir()
+            path = path / "SKILL.md"
+            text = SKILL.format(text)
+        path.write_text(text)
+    app = Planck(tmp_path / "home", work, environ={"HOME": str(tmp_path)})
+    usual, swapped = os.open, []
+
+    def open_while_it_is_a_link(path: Any, *args: Any, **options: Any) -> int:
+        if os.fspath(path) != str(place):
+            return usual(path, *args, **options)
+        swapped.append(path)
+        os.rename(place, tmp_path / "aside")
+        os.symlink(outside, place)
+        try:
+            return usual(path, *args, **options)
+        finally:
+            os.unlink(place)
+            os.rename(tmp_path / "aside", place)
+
+    monkeypatch.setattr(os, "open", open_while_it_is_a_link)
+    with suppress(PlanckError):  # refused is as good as left out
+        assert "secret" not in read(app)
+    assert swapped
+    monkeypatch.undo()
+    assert "fine" in read(Planck(tmp_path / "home", work, environ={"HOME": str(tmp_path)}))
