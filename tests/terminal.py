@@ -1,6 +1,7 @@
 """The command line on a real terminal: a pseudo-terminal of a given width, and what appears on it."""
 
 import asyncio
+import codecs
 import fcntl
 import os
 import pty
@@ -22,6 +23,8 @@ class TerminalRun:
         self.process = process
         self.columns = columns
         self.text = ""
+        self._picture, self._drawn = Picture(columns), 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._master = master
         self._grown = asyncio.Event()
         asyncio.get_running_loop().add_reader(master, self._read)
@@ -44,7 +47,10 @@ class TerminalRun:
     @property
     def seen(self) -> list[str]:
         """What stands on it now, with all that was scrolled away."""
-        return picture(self.text, self.columns)
+        text, drawn = self.text, self._drawn
+        self._drawn = len(text)
+        self._picture.write(text[drawn:])
+        return self._picture.rows
 
     async def until_seen(self, expected: Callable[[list[str]], object]) -> list[str]:
         """Wait until what stands there is as expected; gives it."""
@@ -81,7 +87,7 @@ class TerminalRun:
     def _read(self) -> None:
         try:
             while chunk := os.read(self._master, 65536):
-                self.text += chunk.decode("utf-8", "replace")
+                self.text += self._decoder.decode(chunk)
                 self._grown.set()
         except BlockingIOError:
             pass
@@ -89,47 +95,84 @@ class TerminalRun:
             asyncio.get_running_loop().remove_reader(self._master)
 
 
-def picture(text: str, columns: int = 80) -> list[str]:
-    """What stands on a terminal of endless height after that text: each row as it is seen, without colours.
+_PIECE = re.compile(r"\x1b\][^\x07]*\x07|\x1b\[[0-9;?]*[A-Za-z]|\r|\n|\x07|[^\r\n\x07\x1b]+")
+
+
+class Picture:
+    """What stands on a terminal of endless height: each row as it is seen, without colours.
 
     Knows what a screen of ours may write, and nothing else: anything else fails.
     """
-    rows, row, column = [""], 0, 0
-    for piece in re.findall(r"\x1b\][^\x07]*\x07|\x1b\[[0-9;?]*[A-Za-z]|\r|\n|\x07|[^\r\n\x07\x1b]+", text):
+
+    def __init__(self, columns: int = 80) -> None:
+        self._columns = columns
+        self._rows: list[list[str]] = [[]]
+        """What stands in each column; behind a wide letter comes an empty one."""
+        self._row = self._column = 0
+        self._pending = ""
+
+    def write(self, text: str) -> None:
+        """Takes what is written; a sequence that is not whole yet waits for its rest."""
+        text, self._pending = self._pending + text, ""
+        last = text.rfind("\x1b")
+        if last >= 0 and not _PIECE.match(text, last):
+            text, self._pending = text[:last], text[last:]
+        for piece in _PIECE.findall(text):
+            self._take(piece)
+
+    @property
+    def rows(self) -> list[str]:
+        return ["".join(row).rstrip() for row in self._rows]
+
+    def _take(self, piece: str) -> None:
         if piece.startswith("\x1b["):
             number, final = piece[2:-1], piece[-1]
             if final == "A":
-                row -= int(number)
+                self._row -= int(number)
             elif final == "B":
-                row += int(number)
+                self._row += int(number)
             elif final == "C":
-                column += int(number)
+                self._column += int(number)
             elif piece == "\x1b[2K":
-                rows[row] = ""
+                self._rows[self._row] = []
             else:
-                assert final == "m" or piece[2:-1] in ("?2004", "?2026", "?25"), repr(piece)
-            assert row >= 0, "above what is ours"
+                assert final == "m" or number in ("?2004", "?2026", "?25"), repr(piece)
+            assert self._row >= 0, "above what is ours"
         elif piece == "\r":
-            column = 0
+            self._column = 0
         elif piece == "\n":
-            row, column = row + 1, 0
-            rows += [""] * (row + 1 - len(rows))
+            self._begin_row()
         elif piece[0] not in "\x07\x1b":
-            row, column = _put(rows, row, column, piece, columns)
-    return [line.rstrip() for line in rows]
+            self._put(piece)
+
+    def _begin_row(self) -> None:
+        self._row, self._column = self._row + 1, 0
+        self._rows += [[] for _ in range(self._row + 1 - len(self._rows))]
+
+    def _put(self, text: str) -> None:
+        for one in text:
+            wide = 1 if one.isascii() else count_columns(one)
+            if self._column + wide > self._columns:
+                self._begin_row()
+            line = self._rows[self._row]
+            line += [" "] * (self._column - len(line))
+            if not wide and line:
+                line[self._column - 1] += one  # an accent belongs to the letter before it
+                continue
+            end = self._column + wide
+            if self._column < len(line) and not line[self._column]:
+                line[self._column - 1] = " "  # of a wide letter no half stays
+            if end < len(line) and not line[end]:
+                line[end] = " "
+            line[self._column : end] = [one, *[""] * (wide - 1)]
+            self._column = end
 
 
-def _put(rows: list[str], row: int, column: int, text: str, columns: int) -> tuple[int, int]:
-    for one in text:
-        wide = count_columns(one)
-        if column + wide > columns:
-            row, column = row + 1, 0
-            rows += [""] * (row + 1 - len(rows))
-        line = rows[row].ljust(column) if count_columns(rows[row]) < column else rows[row]
-        at = next((n for n in range(len(line) + 1) if count_columns(line[:n]) >= column), len(line))
-        rows[row] = line[:at] + one + line[at + wide :]
-        column += wide
-    return row, column
+def picture(text: str, columns: int = 80) -> list[str]:
+    """Returns what stands on a terminal after that text."""
+    seen = Picture(columns)
+    seen.write(text)
+    return seen.rows
 
 
 async def on_terminal(
