@@ -325,6 +325,15 @@ async def test_the_token_of_a_sidecar_is_on_no_command_line_and_ctrl_c_is_no_cra
             assert await process.stderr.read() == b""
 
 
+async def test_ctrl_c_ends_a_sidecar_that_is_still_being_imported(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    await bench.run("sidecar", "new")
+    file = bench.work / ".planck" / "sidecar" / "sidecar.py"
+    file.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n" + file.read_text())
+    done = await bench.run("sidecar", "run")
+    assert (done.code, done.err) == (130, "")
+
+
 async def test_mcp_serve_is_driven_by_a_client_that_is_not_the_sdk(tmp_path: Path) -> None:
     """Plain lines, as any program in any language would write them; no `_meta`, no progress token."""
     bench = Bench(tmp_path, "http://localhost:1")

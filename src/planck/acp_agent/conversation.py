@@ -255,8 +255,9 @@ class Conversation:
         following, self._following = self._following, None
         if following is not None:
             following.cancel()
-            with suppress(asyncio.CancelledError):
-                await following
+            await asyncio.wait({following})
+            if not following.cancelled():
+                following.result()
 
     async def _follow(self, replay: bool) -> None:
         told = replay

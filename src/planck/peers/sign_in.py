@@ -99,7 +99,14 @@ async def sign_in(name: str, tokens: TokenFile, screen: Screen) -> None:
             raise SignInError(
                 ErrorKind.TIMEOUT, f"nobody agreed within {_TIMEOUT:g} s; try it again"
             ) from None
-        except Exception as problem:
+        except (
+            ExceptionGroup,
+            OAuthFlowError,
+            httpx2.TransportError,
+            OSError,
+            MCPError,
+            ValueError,
+        ) as problem:
             raise _explain(name, problem) from problem
     if not tokens.known:
         raise SignInError(

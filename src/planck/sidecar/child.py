@@ -67,7 +67,9 @@ class LoadedSidecar:
             discover()
         except PlanckError as failure:
             self._problem = failure
-        except BaseException as problem:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # theirs, sys.exit too
             self._problem = _failed(f"the sidecar at {str(path)!r} can't be imported", problem)
 
     def tools(self) -> list[Tool]:

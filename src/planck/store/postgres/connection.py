@@ -72,6 +72,8 @@ class Database:
 
     async def read(self, sql: str, *values: object, patience: float = 10.0) -> list[Any]:
         """Runs what may be run twice, again and again where the connection is lost, as long as that."""
+        import asyncpg
+
         give_up = asyncio.get_running_loop().time() + patience
         pauses = Pauses()
         while True:
@@ -85,7 +87,7 @@ class Database:
                 if failure.err.kind is not ErrorKind.NETWORK:
                     raise
                 problem = failure
-            except Exception as e:  # of the server; asyncpg is not imported by who only has files
+            except asyncpg.PostgresError as e:
                 raise as_store_error(self.place, e) from e
             if asyncio.get_running_loop().time() > give_up:
                 raise problem
@@ -104,9 +106,11 @@ class Database:
         self._closed = True
         connection, self._connection = self._connection, None
         if connection is not None and not connection.is_closed():
+            import asyncpg
+
             try:
                 await connection.close(timeout=2.0)
-            except Exception:  # it was to be closed, whatever its end says
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 connection.terminate()
 
 

@@ -82,6 +82,8 @@ async def prepare(
     connection: "asyncpg.Connection | Any", place: str, steps: tuple[str, ...] = MIGRATIONS
 ) -> int:
     """Brings the tables to the newest version, and returns it; a newer database is refused, not touched."""
+    import asyncpg
+
     try:
         found = await read_version(connection)
         if found < len(steps):
@@ -96,7 +98,7 @@ async def prepare(
                     await connection.execute(steps[number])
                     await connection.execute("INSERT INTO planck_version VALUES ($1)", number + 1)
                 found = max(found, len(steps))
-    except Exception as e:  # of the server; see `as_store_error`
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as e:
         raise as_store_error(place, e) from e
     if found > len(steps):
         raise StoreError(
