@@ -22,8 +22,6 @@ from tests.wire.server import WireServer
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 
-pytestmark = pytest.mark.serial  # the profiler hears of everything that its thread does
-
 
 def documented(title: str) -> list[Hop]:
     """The rows `| n | `file` `function` | … |` of one section."""

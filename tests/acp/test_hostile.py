@@ -5,11 +5,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from planck.acp.rpc import Peer
 from planck.acp_agent.questions import Asker
@@ -18,10 +15,12 @@ from planck.records.approval import Answer, Question
 from planck.workspace.duplex import Duplex
 from tests.acp.editor import Line, talking
 from tests.command import WAIT, Bench, finish, until
+from tests.tools.room import processes
+from tests.tools.room import until as until_true
 from tests.wire import chat
 from tests.wire.server import WireServer
 
-MARK = f"43{os.getpid()}"
+MARK = f"4300.{os.getpid()}"
 """Seconds that a command of these tests would sleep: by it the process is found again, and no other's."""
 SLEEP = ("bash", {"command": f"touch begun; sleep {MARK}"})
 WORDS = [{"type": "text", "text": "go"}]
@@ -31,26 +30,6 @@ async def begin(line: Line, bench: Bench) -> str:
     await line.ask(0, "initialize", protocolVersion=1, clientCapabilities={})
     new = await line.ask(1, "session/new", cwd=str(bench.work), mcpServers=[])
     return str(new["result"]["sessionId"])
-
-
-async def wait_until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WAIT):
-        while not true():
-            await asyncio.sleep(0.02)
-
-
-def sleepers() -> list[str]:
-    """Processes that have the mark in their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                line = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if MARK.encode() in line and b"pytest" not in line:
-                found.append(line.decode(errors="replace"))
-    return found
 
 
 async def find_state(bench: Bench, session: str) -> str:
@@ -136,7 +115,6 @@ time.sleep(1000)
 """
 
 
-@pytest.mark.serial
 async def test_a_client_that_is_killed_leaves_no_process_and_a_log_that_says_interrupted(
     tmp_path: Path,
 ) -> None:
@@ -160,14 +138,13 @@ async def test_a_client_that_is_killed_leaves_no_process_and_a_log_that_says_int
         async with asyncio.timeout(WAIT):
             pid, session = (await client.stdout.readline()).decode().split()
         await until(bench.work / "begun")
-        assert sleepers() != []
+        assert processes(MARK) != []
         client.kill()
         await client.wait()
-        await wait_until(lambda: not Path(f"/proc/{pid}").exists() and sleepers() == [])
+        await until_true(lambda: not Path(f"/proc/{pid}").exists() and processes(MARK) == [])
         assert await find_state(bench, session) == "interrupted"
 
 
-@pytest.mark.serial
 async def test_a_signal_ends_the_work_and_is_the_exit_code(tmp_path: Path) -> None:
     async with WireServer([chat.calls(SLEEP)]) as server:
         bench = Bench(tmp_path, server.url)
@@ -183,11 +160,10 @@ async def test_a_signal_ends_the_work_and_is_the_exit_code(tmp_path: Path) -> No
         assert done.code == 143
         answers = [message for message in done.lines if message.get("id") == 2]
         assert [answer["error"]["code"] for answer in answers] == [-32800]
-        await wait_until(lambda: sleepers() == [])
+        await until_true(lambda: processes(MARK) == [])
         assert await find_state(bench, session) == "interrupted"
 
 
-@pytest.mark.serial
 async def test_a_cancelled_request_ends_the_turn_it_asked_for(tmp_path: Path) -> None:
     async with WireServer([chat.calls(SLEEP), chat.text("next")]) as server:
         bench = Bench(tmp_path, server.url)
@@ -198,7 +174,7 @@ async def test_a_cancelled_request_ends_the_turn_it_asked_for(tmp_path: Path) ->
             await until(bench.work / "begun")
             await line.send({"method": "$/cancel_request", "params": {"requestId": 2}})
             assert (await line.answer(2))["error"]["code"] == -32800
-            await wait_until(lambda: sleepers() == [])
+            await until_true(lambda: processes(MARK) == [])
             done = await line.ask(3, "session/prompt", **prompt)
             assert done["result"]["stopReason"] == "end_turn"
 

@@ -71,7 +71,6 @@ print("done")
 """
 
 
-@pytest.mark.serial
 async def test_a_client_that_is_made_from_the_document_alone_does_a_whole_session(tmp_path: Path) -> None:
     document = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text())
     (tmp_path / "generated.py").write_text(write_client(document))

@@ -141,7 +141,6 @@ async def test_an_output_that_was_too_long_for_the_model_comes_whole_in_parts(tm
         assert (beyond["output"], beyond["next"]) == ("", None)
 
 
-@pytest.mark.serial
 async def test_the_tools_of_servers_and_the_costs_of_agents_are_among_what_is_shown(tmp_path: Path) -> None:
     config = {"mcpServers": {"demo": {"command": sys.executable, "args": [str(FAKE)]}}}
     async with serving(tmp_path, ["one"], config=config) as server, server.client() as client:

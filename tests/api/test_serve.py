@@ -17,8 +17,6 @@ from tests.command import WAIT, Bench, finish, until
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
-pytestmark = pytest.mark.serial
-
 NOWHERE = "http://127.0.0.1:9"
 
 

@@ -214,7 +214,6 @@ async def test_more_clients_than_there_is_room_for_are_told_to_come_again(tmp_pa
         await response.aclose()
 
 
-@pytest.mark.serial
 async def test_h8_stuck_clients_cost_little_and_hold_nobody_up(tmp_path: Path) -> None:
     """200 that never read, and one that does: it gets every word."""
     words = [f"{number:05d} " + "x" * 500 for number in range(2000)]
@@ -280,7 +279,6 @@ async def test_a_client_that_takes_nothing_is_cut(tmp_path: Path) -> None:
         one.close()
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("rounds", [5, pytest.param(50, marks=pytest.mark.soak)])
 async def test_a_server_that_is_killed_in_mid_stream_loses_no_event_and_repeats_none(
     tmp_path: Path, rounds: int

@@ -7,8 +7,6 @@ import signal
 import sqlite3
 from pathlib import Path
 
-import pytest
-
 from planck.client import Client
 from tests.command import WAIT, Bench, finish
 
@@ -61,7 +59,6 @@ async def test_a_demo_whose_work_fails_says_so_and_fails(tmp_path: Path) -> None
     assert "With a model of yours" not in done.out
 
 
-@pytest.mark.serial
 async def test_the_page_shows_the_team_at_work_until_ctrl_c(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     process = await bench.start("demo", "--web", "--json", env={"TMPDIR": str(tmp_path)})
@@ -81,7 +78,6 @@ async def test_the_page_shows_the_team_at_work_until_ctrl_c(tmp_path: Path) -> N
     assert (done.code, done.out, done.err) == (130, "", "")
 
 
-@pytest.mark.serial
 async def test_without_the_server_the_page_is_refused_and_the_extra_named(tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()

@@ -88,7 +88,6 @@ def test_a_file_that_can_not_be_read_or_written_has_its_kind(tmp_path: Path) -> 
     assert "sk-secret" not in str(caught.value)
 
 
-@pytest.mark.serial
 def test_writers_in_several_processes_lose_no_entry(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from planck.config.credentials import *;"

@@ -411,7 +411,6 @@ def many_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.serial
 @pytest.mark.usefixtures("many_files")
 async def test_a_thousand_connections_at_once_and_none_left(make: Make) -> None:
     all_here, waiting = asyncio.Event(), 0

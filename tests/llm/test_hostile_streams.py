@@ -59,7 +59,6 @@ def words_before(known: Known) -> int:
     return next(at for at, piece in enumerate(say_word_then(NOISE["comments"])(known), 1) if b"MARK" in piece)
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("endless", ENDLESS)
 async def test_an_answer_without_an_end_takes_no_more_than_its_bound(known: Known, endless: str) -> None:
     stream = ENDLESS[endless](known)

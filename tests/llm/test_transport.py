@@ -287,7 +287,6 @@ async def test_a_closed_transport_says_so(transport: HttpTransport) -> None:
         await ask(transport, "http://127.0.0.1:1")
 
 
-@pytest.mark.serial
 async def test_no_answer_is_left_for_the_collector(transport: HttpTransport) -> None:
     async def handler(peer: Peer) -> None:
         while True:

@@ -99,7 +99,6 @@ async def chaos(seed: int, calls: int) -> Counter[str]:
     return ends
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_chaos_ends_in_types_and_leaves_nothing_open(seed: int) -> None:
     print(f"seed {seed}")

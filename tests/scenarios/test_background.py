@@ -3,14 +3,10 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from tests.teams import Brains, open_planck, write_team
 from tests.tools.room import processes, until
 from tests.wire import chat
 from tests.wire.server import WireServer
-
-pytestmark = pytest.mark.serial
 
 
 async def test_a_background_command_ends_with_its_session(tmp_path: Path) -> None:

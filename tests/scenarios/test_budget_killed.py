@@ -78,7 +78,6 @@ async def kill_once(folder: Path, seed: int) -> None:
             await session.aclose()
 
 
-@pytest.mark.serial
 async def test_what_is_resumed_after_a_kill_is_the_sum_of_what_was_used(tmp_path: Path) -> None:
     for seed in range(3):
         await kill_once(tmp_path / str(seed), seed)

@@ -23,13 +23,11 @@ COMMITS = 160
 """About as many as a run makes."""
 
 
-@pytest.mark.serial
 async def test_a_team_killed_at_random_points_is_the_fold_of_its_log(tmp_path: Path, seed: int) -> None:
     await _kill_many(tmp_path, range(seed, seed + 5))
 
 
 @pytest.mark.soak
-@pytest.mark.serial
 async def test_a_team_killed_at_200_random_points_is_the_fold_of_its_log(tmp_path: Path, seed: int) -> None:
     await _kill_many(tmp_path, range(seed, seed + 200))
 

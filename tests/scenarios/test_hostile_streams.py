@@ -77,7 +77,6 @@ async def run(known: Known, url: str, folder: Path, *args: str) -> tuple[Done, i
     return await finish(process), int(peak.read_text())
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("name", ["anthropic", "ollama"])
 async def test_an_endless_answer_ends_the_run_and_says_which_limit(name: str, tmp_path: Path) -> None:
     async with hostile(BY_NAME[name], ENDLESS["an endless answer"]) as url:
@@ -87,7 +86,6 @@ async def test_an_endless_answer_ends_the_run_and_says_which_limit(name: str, tm
     assert peak < 150 << 10
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("noise", ["comments", "silence"])
 async def test_noise_does_not_hold_a_run_beyond_its_timeout(noise: str, tmp_path: Path) -> None:
     known = BY_NAME["openai-chat"]
@@ -99,7 +97,6 @@ async def test_noise_does_not_hold_a_run_beyond_its_timeout(noise: str, tmp_path
 
 
 @pytest.mark.soak
-@pytest.mark.serial
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
 @pytest.mark.parametrize("what", ["silence", *NOISE, *ENDLESS])
 async def test_every_hostile_stream_ends_in_time_with_its_kind(

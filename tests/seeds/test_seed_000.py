@@ -6,8 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 import planck
 from planck import Err, ErrorKind, Ok, Tool, ToolContext, tool
 from planck.records.specs import ToolSpec
@@ -145,7 +143,6 @@ echo = Tool("echo", "", {"type": "object"}, lambda agent, call, args: f"{agent}/
 """
 
 
-@pytest.mark.serial
 def test_a_miss_is_not_kept_and_a_find_is() -> None:
     seen = alone(
         PRELUDE
@@ -163,7 +160,6 @@ print(json.dumps([before, found, kept, [spec.name for spec in list_tools()], ran
     assert seen == [[None, [], "not_found: no sidecar entry module found"], True, True, ["echo"], "a/c/1"]
 
 
-@pytest.mark.serial
 def test_two_entry_classes_are_an_error_that_names_both() -> None:
     seen = alone(
         PRELUDE
@@ -178,7 +174,6 @@ except SidecarError as problem: print(json.dumps(str(problem)))
     assert "__main__.Two" in seen
 
 
-@pytest.mark.serial
 def test_a_class_that_others_derive_from_is_no_entry_and_a_redefined_one_is_replaced() -> None:
     seen = alone(
         PRELUDE

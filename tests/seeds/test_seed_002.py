@@ -72,7 +72,6 @@ async def test_cwd_can_always_be_passed_beside_the_declared_parameters(tmp_path:
     assert await output(tmp_path, "pwd -P", cwd="sub") == f"{(tmp_path / 'sub').resolve()}\n"
 
 
-@pytest.mark.serial
 async def test_timeout_in_milliseconds_can_always_be_passed_and_ends_the_whole_process_group(
     tmp_path: Path,
 ) -> None:

@@ -36,7 +36,6 @@ def run(what: str, count: int, folder: Path, seed: int, before: tuple[str, ...] 
     return result
 
 
-@pytest.mark.serial
 def test_a_killed_start_leaves_a_whole_session_or_none(folder: Path, seed: int) -> None:
     assert run("kills", 12, folder, seed)["runs"] == 12
 
@@ -46,12 +45,10 @@ def test_a_thousand_killed_starts(folder: Path, seed: int) -> None:
     assert run("kills", 1000, folder, seed + 1)["runs"] == 1000
 
 
-@pytest.mark.serial
 def test_of_six_processes_that_want_a_name_one_has_it(folder: Path, seed: int) -> None:
     assert run("races", 12, folder, seed) == {"got": 12, "not_unique": 60}
 
 
-@pytest.mark.serial
 def test_names_stay_one_while_processes_start_rename_fork_and_delete(folder: Path, seed: int) -> None:
     run("churn", 40, folder, seed)
 

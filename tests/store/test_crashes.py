@@ -36,7 +36,6 @@ def crash(what: str, count: int, folder: Path, seed: int) -> dict[str, int]:
     return result
 
 
-@pytest.mark.serial
 def test_500_killed_writers_lose_nothing_that_they_acknowledged(folder: Path, seed: int) -> None:
     result = crash("kills", 500, folder, seed)
     assert result["runs"] == 500
@@ -44,12 +43,10 @@ def test_500_killed_writers_lose_nothing_that_they_acknowledged(folder: Path, se
     assert result["blobs"] > 500
 
 
-@pytest.mark.serial
 def test_eight_processes_race_for_one_log_and_one_gets_it(folder: Path, seed: int) -> None:
     assert crash("races", 100, folder, seed) == {"races": 100, "winners": 100, "refused": 700}
 
 
-@pytest.mark.serial
 def test_a_migration_killed_midway_leaves_the_old_version_or_the_new(folder: Path, seed: int) -> None:
     result = crash("migrations", 100, folder, seed)
     assert result["old"] > 0

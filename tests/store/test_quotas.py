@@ -196,7 +196,6 @@ def run_processes(folder: Path, processes: int, rounds: int) -> int:
     return total
 
 
-@pytest.mark.serial
 def test_eight_processes_never_take_more_than_the_quota(tmp_path: Path) -> None:
     """What each of them settled is what the file says, and together it is the quota at most."""
     total = run_processes(tmp_path, 8, 60)
@@ -215,7 +214,6 @@ def test_eight_processes_a_thousand_rounds(tmp_path: Path) -> None:
         assert sum(row[1] for row in spent(folder)) == total <= 1_000_000 * len(spent(folder))
 
 
-@pytest.mark.serial
 def test_what_a_killed_process_held_is_given_back_and_noted(tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", WORKER, str(tmp_path), "1", "0", "wait"]
     process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -248,7 +246,6 @@ async def test_a_quota_is_the_user_s_over_sessions_and_stops_before_the_request(
     )
 
 
-@pytest.mark.serial
 async def test_a_run_that_is_killed_in_the_middle_does_not_keep_its_part_of_the_quota(tmp_path: Path) -> None:
     stalled = Reply([asyncio.Event()])
     async with WireServer([stalled, chat.text("two")]) as server:

@@ -359,7 +359,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("events", [1, 100])
 async def test_a_stopped_process_is_fenced_once_another_took_over(path: Path, events: int) -> None:
     stopped = subprocess.Popen(
@@ -516,7 +515,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.serial
 def test_a_file_that_may_not_grow_refuses_and_goes_on_when_it_may(path: Path) -> None:
     _fill(path, 200_000)
 
@@ -541,7 +539,6 @@ store.close()
 """
 
 
-@pytest.mark.serial
 async def test_a_full_disk_at_opening_is_told_and_leaves_no_lock_behind(path: Path) -> None:
     await write(path, 7)
     SqliteReader.open(path).close()  # its -shm is there, as after most sessions
@@ -553,7 +550,6 @@ async def test_a_full_disk_at_opening_is_told_and_leaves_no_lock_behind(path: Pa
     assert done.stdout.split()[0] in {"log_write_failed", "log_read_failed"}
 
 
-@pytest.mark.serial
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs takes root")
 def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     small = tmp_path / "small"

@@ -5,8 +5,6 @@ import gc
 import os
 from pathlib import Path
 
-import pytest
-
 from planck.llm.provider import Request
 from planck.records.messages import AssistantMessage
 from planck.testing.scripted import Say
@@ -16,7 +14,6 @@ TURNS = 5_000
 OUTPUT = "x" * 2_000
 
 
-@pytest.mark.serial
 async def test_five_thousand_turns_leave_nothing_behind_but_their_history() -> None:
     def script(request: Request) -> Say | str:
         last = request.history.messages[-1]

@@ -184,7 +184,6 @@ def _strictly_valid(text: str) -> bool:
     return is_valid(args)
 
 
-@pytest.mark.serial
 async def test_fuzzed_payloads_never_start_a_command_with_other_values(tmp_path: Path) -> None:
     """The same door with TOOL.json behind it: what the command prints is the argument that was sent."""
     write_tool(tmp_path / "tools", "printf %s {{path}}", parameters=SCHEMA)

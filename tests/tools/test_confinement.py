@@ -180,7 +180,6 @@ async def test_a_dangling_link_creates_nothing_outside(room: Room) -> None:
     assert [entry.name for entry in room.out.iterdir()] == ["secret"]
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("name", ["read", "write", "edit", "grep", "glob", "list_dir"])
 async def test_a_folder_swapped_for_a_link_during_the_call_lets_nothing_out(name: str, room: Room) -> None:
     """W4, W5: a real thread that swaps `sub` for a link to the outside, as fast as it can for most tools.
@@ -239,7 +238,6 @@ def swapping(folder: Path, one: str, other: str, pause: float = 0.0) -> Iterator
         os.close(fd)
 
 
-@pytest.mark.serial
 async def test_what_a_write_acknowledged_during_swaps_is_in_the_workspace(room: Room) -> None:
     """W5: the new file and the rename happen in the same open directory."""
     (room.ws / "link").symlink_to(room.out)
@@ -514,7 +512,6 @@ async def test_a_workspace_reached_by_a_link_is_the_same_workspace(tmp_path: Pat
         assert (await room.call("read", {"path": path})).output == "x\n"
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("open_it", [open_beneath, walk])
 def test_thousands_of_opens_against_a_swapping_thread_never_leave(
     open_it: Callable[[int, str, int], int], room: Room

@@ -92,7 +92,6 @@ print(json.dumps(seen))
 """
 
 
-@pytest.mark.serial
 def test_a_dry_run_makes_no_call_that_changes_anything(room: Room) -> None:
     """By the interpreter's own audit of opens, renames, processes and sockets."""
     calls = json.dumps([[name, args] for name, args, _ in PLANS])
@@ -101,7 +100,6 @@ def test_a_dry_run_makes_no_call_that_changes_anything(room: Room) -> None:
     assert json.loads(done.stdout) == []
 
 
-@pytest.mark.serial
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_a_dry_run_makes_no_system_call_that_changes_anything(room: Room) -> None:
     calls = json.dumps([[name, args] for name, args, _ in PLANS])

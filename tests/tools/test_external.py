@@ -1,6 +1,5 @@
 """TOOL.json: what is loaded, what is refused and said, and how the command runs."""
 
-import asyncio
 import json
 import os
 import shlex
@@ -13,6 +12,7 @@ import pytest
 from planck import Err, ErrorKind, Ok, from_file, load_all
 from planck.tools.external import MAX_FILE_BYTES, discover
 from tests.tools.external_bench import called, finished, loaded, write_tool
+from tests.tools.room import processes, until
 
 GOOD: dict[str, Any] = {
     "name": "good",
@@ -420,7 +420,7 @@ async def test_an_author_may_declare_and_require_cwd_and_timeout(tmp_path: Path)
 
 @pytest.mark.serial
 async def test_on_timeout_the_partial_output_is_kept_and_no_process_is_left(tmp_path: Path) -> None:
-    tag = "86399.7261"
+    tag = f"86399.{os.getpid()}"
     script = "echo before; (setsid sleep {{n}} &) ; (sleep {{n}} & disown); sleep {{n}}; echo after"
     tool = loaded(tmp_path / "tools", script)
     outcome = await called(tool, tmp_path, n=tag, timeout=1500)
@@ -428,22 +428,7 @@ async def test_on_timeout_the_partial_output_is_kept_and_no_process_is_left(tmp_
     assert outcome.kind is ErrorKind.TIMEOUT
     assert outcome.details["output"] == "before\n"
     assert outcome.details["timeout_ms"] == 1500
-    async with asyncio.timeout(30):
-        while _running(tag):
-            await asyncio.sleep(0.02)
-
-
-def _running(tag: str) -> list[str]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if words[:2] == [b"sleep", tag.encode()]:
-                found.append(entry.name)
-    return found
+    await until(lambda: not processes(tag))
 
 
 async def test_a_command_that_fails_is_a_result_with_its_exit_code(tmp_path: Path) -> None:

@@ -125,7 +125,6 @@ async def test_a_huge_image_is_refused(room: Room) -> None:
     assert kind(await room.call("read", {"path": "big.png"})) == "limit_exceeded"
 
 
-@pytest.mark.serial
 async def test_a_terabyte_is_not_loaded(room: Room) -> None:
     """W9: sparse, text first; only the window is read."""
     with open(room.ws / "huge", "wb") as file:
@@ -154,7 +153,6 @@ async def test_a_huge_text_is_paged_to_its_end(room: Room) -> None:
     assert kind(await room.call("read", {"path": "big.txt", "offset": 2_101})) == "invalid_args"
 
 
-@pytest.mark.serial
 async def test_a_file_that_grows_while_it_is_read_ends_where_it_was(room: Room) -> None:
     """W10."""
     path = room.ws / "grows"

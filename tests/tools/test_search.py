@@ -173,7 +173,6 @@ async def test_a_pattern_with_too_many_meanings_is_invalid(pattern: str, room: R
     assert kind(await room.call("glob", {"pattern": pattern})) == "invalid_args"
 
 
-@pytest.mark.serial
 async def test_a_regex_bomb_is_linear_in_ripgrep(tmp_path: Path) -> None:
     """W17: `(a+)+$` over 64 KB of `a`."""
     room = Room(tmp_path, search_tools(tmp_path / "ws", ripgrep=True))

@@ -18,8 +18,6 @@ from planck.workspace.process import Command, Completed, ProcessError, allowed, 
 from tests.memory import growth
 from tests.tools.room import open_folder, processes, until
 
-pytestmark = pytest.mark.serial
-
 ENV = allowed({"PATH": os.environ["PATH"]})
 
 ESCAPES = {
@@ -197,6 +195,7 @@ asyncio.run(main())
 NEEDS_BUBBLEWRAP = pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed")
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("kills", [10, pytest.param(300, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("where", ["namespace", pytest.param("sandbox", marks=NEEDS_BUBBLEWRAP)])
 async def test_a_runtime_killed_while_it_spawns_leaves_nobody(
@@ -285,6 +284,7 @@ async def test_a_spinning_command_ends_at_its_deadline(tmp_path: Path) -> None:
     assert (await bash("while :; do :; done", tmp_path, 0.3)).timed_out
 
 
+@pytest.mark.serial
 async def test_a_slow_drip_does_not_extend_the_deadline(tmp_path: Path) -> None:
     """P11."""
     done = await bash("while :; do printf x; sleep 0.05; done", tmp_path, 1.0)
@@ -292,6 +292,7 @@ async def test_a_slow_drip_does_not_extend_the_deadline(tmp_path: Path) -> None:
     assert set(done.output) == {"x"}
 
 
+@pytest.mark.serial
 async def test_an_output_flood_is_kept_in_fixed_memory(tmp_path: Path) -> None:
     """P10: five seconds of `yes`, gigabytes; the loop stays responsive and the file bounded."""
     spill = tmp_path / "spill" / "call.txt"

@@ -13,8 +13,6 @@ from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
-pytestmark = pytest.mark.serial
-
 FULL = ("--permission-mode", "full")
 TRACE = "Traceback (most recent call last):\n" + "".join(
     f'  File "a.py", line {n}, in f\n    call({n})\n' for n in range(20)

@@ -9,8 +9,6 @@ import pytest
 from tests.command import WAIT, until
 from tests.terminal import TerminalRun, on_terminal
 
-pytestmark = pytest.mark.serial
-
 STAGE = (sys.executable, str(Path(__file__).parent / "stage.py"))
 
 

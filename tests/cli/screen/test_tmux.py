@@ -16,7 +16,6 @@ from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
 pytestmark = [
-    pytest.mark.serial,
     pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
 ]
 

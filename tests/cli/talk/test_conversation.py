@@ -13,8 +13,6 @@ from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
-pytestmark = pytest.mark.serial
-
 FULL = ("--permission-mode", "full")
 KEYS = "n e o"
 """Of the row below a question: from now on they count, and not before."""

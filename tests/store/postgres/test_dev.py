@@ -12,8 +12,6 @@ from planck.store.postgres.library import PostgresLibrary
 from planck.toolkit.clock import RandomIds
 from tests.postgres import DEBIAN, SKIP, run_sql
 
-pytestmark = pytest.mark.serial  # each has a server of its own
-
 
 async def use(url: str, root: Path) -> None:
     """A session is made there, and found again by another machine."""

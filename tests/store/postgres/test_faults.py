@@ -231,7 +231,6 @@ async def test_a_full_disk_of_the_database_is_told_and_passes(bench: Bench) -> N
     await store.aclose()
 
 
-@pytest.mark.serial
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs takes root")
 async def test_a_disk_that_is_really_full_loses_nothing_that_was_acknowledged(bench: Bench) -> None:
     small = bench.root / "small"
