@@ -1,6 +1,7 @@
 """`planck sessions` as a user runs it."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,18 @@ async def test_a_page_is_exported_and_proven_and_a_changed_one_is_not(tmp_path: 
     await bench.run("sessions", "delete", id, "--yes")
     alone = json.loads((await bench.run("sessions", "verify", str(file), "--json")).out)
     assert (alone["id"], alone["by"]) == (id, ["log"])
+
+
+async def test_a_stored_session_is_proven_by_its_chain_and_a_changed_one_is_not(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    id = await _session(bench, "first-one")
+    proven = await bench.run("sessions", "verify", "first-one", "--json")
+    assert (proven.code, proven.result["id"], proven.result["by"]) == (0, id, ["chain"])
+    with sqlite3.connect(bench.home / "sessions" / f"{id}_first-one.db") as log:
+        log.execute("UPDATE events SET bytes = replace(bytes, 'look around', 'look aside!') WHERE seq = 3")
+    changed = await bench.run("sessions", "verify", id)
+    assert (changed.code, changed.out) == (1, "")
+    assert "planck: corrupt_log_line: event 3 of " in changed.err
 
 
 def files(folder: Path) -> set[Path]:

@@ -13,7 +13,7 @@ from planck.cli.costs import tabulate_costs
 from planck.cli.errors import UsageError
 from planck.cli.listing import STATES, format_cost, make_rows
 from planck.cli.place import find_place
-from planck.headless import Archive, Planck, SessionDetail, SessionInfo, Transcript
+from planck.headless import Archive, Planck, SessionDetail, SessionError, SessionInfo, Transcript
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -23,8 +23,10 @@ def run(options: argparse.Namespace) -> int:
     planck = Planck(workspace=find_place(options))
     archive = planck.archive
     if options.action not in ("list", "tree") and not options.what:
+        example = {"rename": "calm-fox swift-fox", "import": "calm-fox.ndjson", "search": "discount"}
+        which = example.get(options.action, "calm-fox")
         raise UsageError(
-            ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} calm-fox"
+            ErrorKind.INVALID_ARGS, f"say which; example: planck sessions {options.action} {which}"
         )
     match options.action:
         case "list" | "tree":
@@ -164,15 +166,23 @@ def _export(planck: Planck, options: argparse.Namespace) -> None:
 
 def _verify(planck: Planck, options: argparse.Namespace) -> None:
     file = Path(options.what)
-    if not file.is_file():
-        raise UsageError(
-            ErrorKind.NOT_FOUND,
-            f"no file {options.what!r}; `planck sessions export NAME --format html` makes one",
-        )
-    proof = planck.verify_page(file)
-    by = " and ".join(
-        {"log": "the log in it", "session": "the session that is stored here"}[one] for one in proof.by
-    )
+    if file.is_file():
+        proof = planck.verify_page(file)
+    else:
+        try:
+            proof = planck.archive.verify_session(options.what)
+        except SessionError as missing:
+            raise UsageError(
+                missing.err.kind,
+                f"no session and no file {options.what!r} here; `planck sessions list --all` shows sessions, "
+                "`planck sessions export NAME --format html` makes a file",
+            ) from None
+    words = {
+        "log": "the log in it",
+        "session": "the session that is stored here",
+        "chain": "its chain of hashes",
+    }
+    by = " and ".join(words[one] for one in proof.by)
     said = f"proven by {by}: {fit_line(proof.name, 64)}, {proof.events} events, hash {make_plain(proof.hash)}"
     _print(proof, [said], options.json)
 

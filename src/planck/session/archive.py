@@ -228,6 +228,19 @@ class Archive:
         with reading as store:
             return verify_file(file, store if store.meta.get("id") == id else None, redactor)
 
+    def verify_session(self, id_or_name: str) -> "Proof":
+        """Reads a whole log and everything in it; raises what does not match its chain of hashes."""
+        from planck.session.proof import Proof
+
+        with self._reading(id_or_name) as store:
+            events = sum(1 for _ in store.raw())
+            for blob in store.blobs():
+                store.blob(blob)
+            if store.damage:
+                raise StoreError(store.damage.kind, store.damage.message, store.damage.details)
+            info = read_info(store.path)
+            return Proof(id=info.id, name=info.name, events=events, hash=store.head_hash.hex(), by=("chain",))
+
     async def import_session(self, file: Path) -> SessionInfo:
         """Takes in what `events` wrote; refused as a whole where it does not add up."""
         from planck.session import transfer

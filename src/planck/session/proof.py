@@ -32,7 +32,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     hash: str
     by: tuple[str, ...]
-    """What was compared with it: `log`, the one in the file; `session`, the one that is stored here."""
+    """What was compared with it: `log`, the one in the file; `session`, the one that is stored here.
+
+    Of a stored session itself, `chain`: each event and blob with its hash.
+    """
 
 
 class StoredLog:
