@@ -33,7 +33,7 @@ WITH_ACTIONS = {
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_and_each_of_its_actions_has_help_with_an_example(
+def test_every_command_and_each_of_its_actions_has_help_and_tells_a_mistake_in_one_line(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([name, "--help"]) == 0
@@ -45,3 +45,7 @@ def test_every_command_and_each_of_its_actions_has_help_with_an_example(
         assert main([name, action, "--help"]) == 0
         pages_of_help.append(capsys.readouterr().out)
     assert [page for page in pages_of_help if "example: planck" not in page] == []
+    for words in ([name], *([name, action] for action in (re.split("[|,]", actions[1]) if actions else ()))):
+        assert main([*words, "--no-such-option"]) == 2
+        said = capsys.readouterr().err
+        assert (said[:22], said.count("\n"), "--help` shows" in said) == ("planck: invalid_args: ", 1, True)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from planck.cli.parser import Parser
+
 SIDECAR = ".planck/sidecar"
 _SESSIONS = ("list", "show", "export", "verify", "import", "rename", "delete", "fork", "tree", "search")
 
@@ -442,7 +444,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-class _BeforeDashes(argparse.ArgumentParser):
+class _BeforeDashes(Parser):
     """Reads up to `--`: what follows is somebody else's command line, options and all."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]

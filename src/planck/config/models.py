@@ -90,7 +90,9 @@ def provider_entry(config: Config, name: str) -> ProviderEntry:
         return config.providers[name]
     if name in VENDORS or name in KEYLESS:
         return ProviderEntry(type=name, base_url=config.addresses.get(name, ""))
-    raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.")
+    known = ", ".join(dict.fromkeys((*config.providers, *VENDORS, *KEYLESS)))
+    hint = f"Known are {known}; others go into `providers` of the configuration."
+    raise ModelError(ErrorKind.INVALID_ARGS, f"Unknown provider: {name}.", {"hint": hint})
 
 
 def find_price(config: Config, model: ModelSpec) -> CatalogModel | None:
