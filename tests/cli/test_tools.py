@@ -106,6 +106,7 @@ async def test_an_error_is_exit_1_one_line_with_its_kind_and_as_json_the_envelop
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith(f"planck: {kind}: ")
     assert done.err.count("\n") == 1
+    assert kind != "invalid_args" or "`planck tools show " in done.err
     if args[0] == "call":
         enveloped = await bench.run("tools", *args, "--json")
         envelope = json.loads(enveloped.out)

@@ -141,6 +141,7 @@ def test_a_trusted_project_gets_no_key_for_an_address_of_its_own(tmp_path: Path)
     [
         ({"defualt_model": "x"}, "'defualt_model' is ignored; did you mean 'default_model'?"),
         ({"limits": {"step": 3}}, "'limits.step' is ignored; did you mean 'steps'?"),
+        ({"hosts": {}}, "unknown key 'hosts' is not built yet, and ignored"),
         ({"providers": {"a": {"type": "openai", "baseurl": "x"}}}, "did you mean 'base_url'?"),
         ({"models": [{"id": "a", "model": "b", "provider": "c", "parms": {}}]}, "did you mean 'params'?"),
     ],

@@ -10,7 +10,7 @@ import msgspec
 from planck.cli.place import open_project, say_place
 from planck.headless import Inventory, ToolBox
 from planck.records import codec
-from planck.records.outcome import Err, Ok
+from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.visible import spell_out
 
 
@@ -77,7 +77,8 @@ def _call(box: ToolBox, options: argparse.Namespace) -> int:
     elif isinstance(outcome, Ok):
         _write(outcome.value["output"])
     else:
-        return _fail(str(outcome), 1)
+        shown = f"; `planck tools show {options.name}` shows what it takes"
+        return _fail(f"{outcome}{shown if outcome.kind is ErrorKind.INVALID_ARGS else ''}", 1)
     return 0 if isinstance(outcome, Ok) else 1
 
 

@@ -240,10 +240,14 @@ def _pick(raw: Any, known: Sequence[str], place: str, prefix: str, notices: list
         return raw  # refused when it is converted
     for key in raw:
         if key not in known:
-            notices.append(f"{place}: unknown key {prefix + key!r} is ignored{did_you_mean(key, known)}")
+            hint = did_you_mean(key, known)
+            what = "is not built yet, and ignored" if prefix + key in _NOT_BUILT else f"is ignored{hint}"
+            notices.append(f"{place}: unknown key {prefix + key!r} {what}")
     return {key: value for key, value in raw.items() if key in known}
 
 
+_NOT_BUILT = frozenset({"hosts"})
+"""Promised keys: no other is meant by them."""
 _TEXTS = frozenset(
     {"default_model", "default_team", "sessions_dir", "durability", "store", "agents_md", "locale", "server"}
 )

@@ -431,7 +431,8 @@ class Slot:
             return WorkspaceError(kind, f"{self.path!r} is a link to {target!r}; write to the file itself")
         if problem.errno in (errno.ENXIO, errno.EISDIR, errno.ENODEV):
             return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} is not a regular file")
-        return WorkspaceError(ErrorKind.WRITE_FAILED, f"{self.path!r} can't be written: {problem.strerror}")
+        why = f"{self.path!r} can't be written: {problem.strerror}"
+        return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; check who may write there, and the disk")
 
 
 def stamp_file(path: Path | str) -> tuple[int, int, int] | None:
