@@ -2,8 +2,11 @@
 
 import re
 
+import pytest
+
 from planck.cli.talk.blocks import Said
 from planck.cli.talk.markdown import render_markdown, render_said
+from planck.records.visible import count_columns
 
 
 def test_single_newlines_stay() -> None:
@@ -37,3 +40,43 @@ def test_what_a_member_says_is_rendered_behind_its_name_and_folded() -> None:
 def test_nothing_that_a_member_says_acts_on_the_terminal() -> None:
     rows = render_said(Said((("b ", ""),), "a\x1b[2Jb `c\x1b]0;t\x07d`"), "b ", 40, color=False)
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", "".join(rows))
+
+
+def test_tags_are_shown_as_they_were_written() -> None:
+    assert render_markdown("Use <Button> `<b>`\n\n<div>\nx\n</div>", 60, color=False) == (
+        "Use <Button> <b>\n\n<div>\nx\n</div>\n"
+    )
+
+
+@pytest.mark.parametrize("width", [20, 40, 79])
+def test_paragraphs_and_lists_look_the_same_among_themselves_and_beside_other_things(width: int) -> None:
+    said = (
+        f"The **discount** is `subtracted` as *an amount*,\nso ~~it~~ is wrong. {'word ' * 30}\n\n"
+        f"- one {'more ' * 20}\n- two 日本語 `code`\n\n9. nine\n10. ten {'x' * 100}\n\nThe end."
+    )
+    bare = re.compile(r"\x1b\[[0-9;]*m")
+
+    def list_rows(text: str) -> list[str]:
+        shown = bare.sub("", render_markdown(text, width, color=True)).split("\n")
+        rows = [row.rstrip() for row in shown]
+        assert rows == render_markdown(text, width, color=False).split("\n")
+        return rows
+
+    alone, beside = list_rows(said), list_rows(f"{said}\n\n---\n")
+    assert beside[: len(alone) - 1] == alone[:-1]
+    assert all(count_columns(row) <= width for row in alone)
+
+
+def test_colours_are_for_light_terminals_too() -> None:
+    """No backgrounds, and none of the bright colours, which are hard to see on white."""
+    shown = render_markdown(
+        "`a` **b**\n\n---\n\n`c`\n```python\ndef f() -> int:\n    ...\n```", 60, color=True
+    )
+    codes = {int(code) for found in re.findall(r"\x1b\[([0-9;]+)m", shown) for code in found.split(";")}
+    assert codes
+    assert max(codes) < 40
+
+
+def test_a_path_that_fits_in_a_row_is_not_broken() -> None:
+    path = "/a/long/path/that/fits/in/one"
+    assert render_markdown(f"It is said to be in {path}", 32, color=False).split("\n")[1] == path

@@ -39,13 +39,16 @@ def cut(line: Line, width: int) -> Line:
     return tuple(kept)
 
 
-def wrap(line: Line, width: int, indent: str = "") -> Iterator[Line]:
-    """The whole line as several, broken between words where that is possible; later ones are indented."""
+def wrap(line: Line, width: int, indent: str = "", *, whole_words: bool = False) -> Iterator[Line]:
+    """The whole line as several, broken between words where that is possible; later ones are indented.
+
+    `whole_words`: also a long one is broken only where no row holds it.
+    """
     chunks = _chop(line, max(_CHUNK, 4 * width))
     lead: Line = ()
     rest, room = _fill((), chunks, width), width
     while True:
-        head, rest = _break(rest, room)
+        head, rest = _break(rest, room, whole_words)
         yield (*lead, *head)
         rest = _fill(rest, chunks, width)
         if not rest:
@@ -75,7 +78,7 @@ def _fill(line: Line, chunks: Iterator[Line], width: int) -> Line:
     return line
 
 
-def _break(line: Line, width: int) -> tuple[Line, Line]:
+def _break(line: Line, width: int, whole_words: bool) -> tuple[Line, Line]:
     text = as_text(line)
     end = len(_take(text, width)) or 1
     if end >= len(text):
@@ -83,7 +86,7 @@ def _break(line: Line, width: int) -> tuple[Line, Line]:
     blank = text.rfind(" ", 1, end + 1)
     # A word that is longer than a third of the line is broken itself: a path, or a made-up one, would
     # otherwise leave most of a narrow line empty.
-    if blank > end * 2 // 3:
+    if blank > (0 if whole_words else end * 2 // 3):
         head, rest = _split(line, blank)
         return head, _drop_blank(rest)
     return _split(line, end)
