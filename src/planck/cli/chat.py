@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import sys
 
 from planck.headless import read_environment
@@ -64,6 +65,7 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
 
     history = History()
     screen = Screen(history, color=color)
+    gc.disable()  # what is loaded from here on is no garbage
     if options.resume != PICK:  # to pick one, lines are read
         screen.open(early=True)
     try:
@@ -83,6 +85,8 @@ async def _chat_on_screen(options: argparse.Namespace, *, color: bool) -> int:
             screen.use(settings)
             for problem in settings.problems:
                 print(f"planck: {problem}", file=sys.stderr)
+            gc.enable()
             return await Conversation(planck_, options, session, inbox, screen).run(options.prompt)
     finally:
+        gc.enable()
         await screen.close()

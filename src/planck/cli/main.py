@@ -100,6 +100,7 @@ COLLECTOR = (10_000, 10, 10)
 def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return _run_command(list(argv))
+    gc.disable()  # until the work begins: what is loaded is no garbage
     code = _run_guarded(sys.argv[1:])
     # The process ends: what is closed is closed, and a last look at every object for garbage costs 30 ms.
     gc.freeze()
@@ -262,11 +263,13 @@ def _run(home: str, options: "Namespace", debug: bool) -> int:
     from planck.records.outcome import PlanckError
 
     import_asyncio()
-    gc.set_threshold(*COLLECTOR)
     logger = logging.getLogger("planck")
     logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
     try:
-        return int(import_module(home).run(options))
+        command = import_module(home)
+        gc.set_threshold(*COLLECTOR)
+        gc.enable()
+        return int(command.run(options))
     except PlanckError as failure:
         if debug:
             raise

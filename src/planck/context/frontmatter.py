@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-_KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?:\s+|$)(.*)")
-_BLOCK = re.compile(r"([|>])([+-]?)\d?([+-]?)\s*(?:#.*)?")
+# Compiled by the first file that has a head: most projects have none, and each start waits for this.
+_KEY = r"([A-Za-z_][\w.-]*)\s*:(?:\s+|$)(.*)"
+_BLOCK = r"([|>])([+-]?)\d?([+-]?)\s*(?:#.*)?"
 
 
 def split(text: str) -> tuple[dict[str, Any], str] | None:
@@ -22,7 +23,7 @@ def _parse_mapping(lines: list[str]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     at = 0
     while at < len(lines):
-        found = None if lines[at][:1] in (" ", "\t", "#", "") else _KEY.fullmatch(lines[at].rstrip())
+        found = None if lines[at][:1] in (" ", "\t", "#", "") else re.fullmatch(_KEY, lines[at].rstrip())
         at += 1
         if not found:
             continue
@@ -35,7 +36,7 @@ def _parse_mapping(lines: list[str]) -> dict[str, Any]:
 
 
 def _parse_value(first: str, below: list[str]) -> Any:
-    block = _BLOCK.fullmatch(first)
+    block = re.fullmatch(_BLOCK, first)
     if block:
         return _parse_block(below, folded=block[1] == ">")
     rest = [line.strip() for line in below if line.strip() and not line.strip().startswith("#")]
@@ -52,7 +53,7 @@ def _parse_value(first: str, below: list[str]) -> Any:
 
 
 def _parse_nested(below: list[str]) -> dict[str, str]:
-    pairs = (_KEY.fullmatch(line.strip()) for line in below if line.strip())
+    pairs = (re.fullmatch(_KEY, line.strip()) for line in below if line.strip())
     return {pair[1]: _unquote(pair[2].strip()) for pair in pairs if pair}
 
 

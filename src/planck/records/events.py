@@ -484,14 +484,16 @@ DELTAS: frozenset[str] = frozenset(
 decode_event = msgspec.json.Decoder(Event).decode
 """Raises `ValueError`, and `RecursionError` for what is nested too deeply."""
 
-_VIEWS: dict[str, msgspec.json.Decoder[View]] = {
-    view.type: msgspec.json.Decoder(view) for view in View.__subclasses__()
-}
+_VIEWS = {view.type: view for view in View.__subclasses__()}
+_decoders: dict[str, msgspec.json.Decoder[View]] = {}
+"""Made by the first event of each type: all of them at once take milliseconds of every start."""
 
 
 def view(event: Event) -> View | None:
     """The typed data, or None for a type or a shape that this version does not know."""
-    decoder = _VIEWS.get(event.type)
+    decoder = _decoders.get(event.type)
+    if decoder is None and event.type in _VIEWS:
+        decoder = _decoders[event.type] = msgspec.json.Decoder(_VIEWS[event.type])
     try:
         return decoder.decode(event.data) if decoder else None
     except (ValueError, RecursionError):  # no UTF-8 and too deep included: not what we write, but on disk

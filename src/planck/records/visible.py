@@ -7,6 +7,8 @@ _UNSEEN = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+_MARKS = "\u0300"
+"""The first character that is printable by Unicode and may be invisible all the same."""
 # CSI, then OSC, DCS, SOS, PM and APC up to their end, then the two-byte escapes. No body holds a beginning:
 # each character is then read once, however many strings begin and never end.
 _SEQUENCES = (
@@ -33,6 +35,8 @@ def make_plain(text: str) -> str:
 
     A carriage return begins a new line, so that nothing already shown is overwritten.
     """
+    if text.isprintable() and (text.isascii() or max(text) < _MARKS):  # most lines; nothing is compiled for it
+        return text
     return spell_out(_drop_sequences(text).replace("\r\n", "\n").replace("\r", "\n"))
 
 

@@ -85,7 +85,6 @@ class Screen:
         self._streams: tuple[TextIO, TextIO] | None = None
         self._overlay: Overlay | None = None
         self._live = asyncio.Event()
-        """Set once rows of a conversation were painted."""
 
     def open(self, *, early: bool = False) -> None:
         """Paints the input at once, with what was typed before; the full editor is loaded behind it.
@@ -138,6 +137,10 @@ class Screen:
             loop = asyncio.get_running_loop()
             due = max(self._painted + _FRAME, self._resized + _SETTLE)
             self._painting = loop.call_at(max(loop.time(), due), self._paint)
+
+    async def shown(self) -> None:
+        """Returns once rows of a conversation were painted: what they do not need begins behind it."""
+        await self._live.wait()
 
     async def next(self) -> Input:
         """What the person does next; once the terminal is gone, that."""
@@ -373,7 +376,7 @@ class Screen:
         from importlib import import_module
 
         if early:
-            await self._live.wait()
+            await self.shown()
         # In a thread, so that strokes are taken and painted meanwhile.
         editing = await asyncio.to_thread(import_module, "planck.cli.screen.editing")
         self._strokes.input.use(editing.RichEditor(vi=self.settings.vi))

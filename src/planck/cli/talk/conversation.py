@@ -87,6 +87,7 @@ class Conversation:
 
     async def _look_around(self) -> None:
         """What is behind the first frame: a start waits for nothing."""
+        await self._screen.shown()
         if not self.talk.session.opened_at:
             await self._hint_at_cut_off()
         await self.talk.list_prompts()

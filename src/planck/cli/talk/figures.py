@@ -1,7 +1,12 @@
 """Numbers for a person: tokens, money and time, short."""
 
-from planck.headless import Evidence, RunResult
+from typing import TYPE_CHECKING
+
+from planck.headless import RunResult
 from planck.records.events import TurnStatus
+
+if TYPE_CHECKING:  # it reads commands: nothing that a start needs
+    from planck.headless import Evidence
 
 
 def format_count(number: int) -> str:
@@ -43,7 +48,7 @@ def summarise(result: RunResult) -> str:
     return f"{steps} · {tokens} · {format_money(result.cost_usd)} · {format_time(result.duration_ms / 1000)}"
 
 
-def say_evidence(evidence: Evidence) -> tuple[str, str]:
+def say_evidence(evidence: "Evidence") -> tuple[str, str]:
     """Returns what the log says of the tests, and its style; what is no good news begins with a mark."""
     if not evidence.fresh:
         return "! the last test run was before the last edit", "yellow"
