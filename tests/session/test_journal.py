@@ -8,11 +8,13 @@ import msgspec
 import pytest
 
 from planck.llm.redact import Redactor
+from planck.records import codec
 from planck.records.events import (
     ErrorEvent,
     Event,
     Kind,
     TextDelta,
+    ToolProgress,
     ToolStart,
     TurnEnd,
     TurnStart,
@@ -88,6 +90,26 @@ async def test_known_secrets_never_reach_the_file(store: SqliteStore, tmp_path: 
     assert [shown(e) for e in store.read()] == [(1, "the key is [redacted]")]
     store.close()
     assert not [p for p in (tmp_path / "s").iterdir() if b"sk-canary" in p.read_bytes()]
+
+
+async def test_keys_are_looked_for_once_for_all_that_is_said_in_one_step(store: SqliteStore) -> None:
+    """A key that was written meanwhile is known in the next step, and at once to what a command puts out."""
+    found, looks, bus = [Redactor([])], list[Redactor](), Bus()
+
+    def look() -> Redactor:
+        looks.append(found[-1])
+        return found[-1]
+
+    journal, subscription = SessionJournal(store, bus, FixedClock(), redactor=look), bus.subscribe()
+    for _ in range(3):
+        journal.publish("a", 1, delta("said "))
+    assert len(looks) == 1
+    found.append(Redactor(["sk-canary"]))
+    journal.publish("a", 1, ToolProgress(id="1", text="cat: sk-canary\n"))
+    await asyncio.sleep(0)
+    journal.publish("a", 1, delta("it is sk-canary!"))
+    told = [codec.decode(event.data)["text"] for event in subscription.queue]
+    assert told[3:] == ["cat: [redacted]\n", "it is [redacted]!"]
 
 
 async def test_replay_then_live_has_no_gap_and_nothing_twice(store: SqliteStore) -> None:

@@ -35,7 +35,7 @@ def make_plain(text: str) -> str:
 
     A carriage return begins a new line, so that nothing already shown is overwritten.
     """
-    if text.isprintable() and (text.isascii() or max(text) < _MARKS):  # most lines; nothing is compiled for it
+    if text.isprintable() and (text.isascii() or max(text) < _MARKS):  # most lines
         return text
     return spell_out(_drop_sequences(text).replace("\r\n", "\n").replace("\r", "\n"))
 

@@ -1,5 +1,6 @@
 """Append, then publish: the one road from an agent to the log and to whoever watches."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -7,13 +8,15 @@ import msgspec
 
 from planck.llm.redact import Redactor
 from planck.records import codec
-from planck.records.events import DELTAS, Draft, Event, FileChanged, TurnEnd, View
+from planck.records.events import DELTAS, Draft, Event, FileChanged, TextDelta, ThinkingDelta, TurnEnd, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
 from planck.session.bus import Bus, Live, Reader, Subscription
 from planck.session.delta_redaction import PIECES, DeltaRedaction
 from planck.store.store import Store, StoreError
 from planck.toolkit.journal import Entry, Journal
+
+_SPOKEN = TextDelta, ThinkingDelta
 
 
 class SessionJournal:
@@ -26,6 +29,8 @@ class SessionJournal:
         self._clock = clock
         self._redactor = redactor
         self._redaction = DeltaRedaction()
+        self._looked: Redactor | None = None
+        """The keys as they were found in this step of the loop, for what models say in it."""
         self.live = Live()
         """It hears everything, also what nobody watches: somebody may join in the middle of a sentence."""
         store.watch(self)
@@ -60,11 +65,27 @@ class SessionJournal:
         return self._store.read(agent_id=agent_id)
 
     def publish(self, agent_id: str | None, turn: int, delta: View) -> None:
-        if self._redactor and (redactor := self._redactor()):
+        if self._redactor and (redactor := self._look(self._redactor, delta)):
             for entry in self._redaction.redact(agent_id, turn, delta, redactor):
                 self._show(entry.agent_id, entry.turn, entry.fact)
         else:
             self._show(agent_id, turn, delta)
+
+    def _look(self, look: Callable[[], Redactor], delta: View) -> Redactor:
+        """Looks for keys anew, which asks the disk, but once for all that models say in one step.
+
+        What they say in it was there before it began. What a command puts out may have been written after
+        that, by the line that wrote a key: it gets a look of its own.
+        """
+        if not isinstance(delta, _SPOKEN):
+            return look()
+        if self._looked is None:
+            self._looked = look()
+            asyncio.get_running_loop().call_soon(self._look_again)
+        return self._looked
+
+    def _look_again(self) -> None:
+        self._looked = None
 
     def attach(self, reader: Reader) -> None:
         """From here on it gets every event and delta, in the step that publishes it; see `Bus`."""
