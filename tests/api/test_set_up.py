@@ -9,6 +9,9 @@ import pytest
 
 from planck.api.operations import OPERATIONS
 from planck.client import ClientError
+from planck.config.load import ConfigError
+from planck.headless.planck import Planck
+from planck.headless.setup import Candidate, Setup
 from tests.api.bench import serving
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
@@ -101,3 +104,30 @@ async def test_h15_no_route_fetches_an_address_but_the_set_up_which_follows_no_r
         assert (answer["ok"], len(model.asked), elsewhere.asked) == (False, 1, [])
         with pytest.raises(ClientError, match="provider"):  # a model is named, never addressed
             await client.ask("POST", "/models/test", {"model": "http://169.254.169.254/latest"})
+
+
+async def test_a_key_that_was_kept_for_one_address_goes_to_no_other(tmp_path: Path) -> None:
+    environ = {"OPENAI_API_KEY": "sk-of-the-vendor-0123", "MINE_API_KEY": "sk-of-somebody-0123"}
+    async with (
+        WireServer(lambda asked: chat.text("I am here.")) as one,
+        WireServer(lambda asked: chat.text("I am here.")) as two,
+    ):
+        home = tmp_path / "home"
+        home.mkdir()
+        async with Setup(home, environ) as setup:
+            kept = Candidate("mine", "m", one.url, KEY)
+            assert (await setup.test(kept)).error is None
+            assert len([*setup.keep(kept)]) == 2
+        async with Setup(home, environ) as setup:
+            assert (await setup.test(Candidate("mine", "m", one.url))).error is None
+            with pytest.raises(ConfigError, match="for another address"):
+                await setup.test(Candidate("mine", "m", two.url))
+            bare = Candidate("OpenAI", "m", two.url)
+            assert [*setup.keep(bare)] == [home / "config.json"]
+        work = tmp_path / "work"
+        work.mkdir()
+        async with Planck(home=home, workspace=work, environ=environ) as planck:
+            for label in ("mine/m", "OpenAI/m"):
+                assert (await planck.try_model(label)).error is None
+        assert {asked.headers.get("authorization") for asked in one.asked} == {f"Bearer {KEY}"}
+        assert [asked.headers.get("authorization") for asked in two.asked] == [None]

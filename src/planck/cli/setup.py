@@ -65,7 +65,8 @@ async def _ask(setup: Setup) -> Candidate | None:
         model = _read("Model: ") if address else ""
         if not model:
             return None
-        return Candidate("other", model, base_url=address, key=getpass("API key (empty: it needs none): "))
+        key = getpass("API key (empty: it needs none): ")
+        return Candidate(setup.choose_name(address), model, base_url=address, key=key)
     known = setup.find_key(provider)
     key = "" if known else getpass(f"API key of {provider} (not shown): ").strip()
     if not key and not known:

@@ -1,18 +1,19 @@
 """What a first configuration is made of: a candidate that is tried before anything of it is kept."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from planck.config.credentials import CredentialFile, Keyring, Saved
+from planck.config.credentials import CredentialFile, Keyring, Saved, key_variables
 from planck.config.environment import read_environment
 from planck.config.load import ConfigError, edit_user_file, find_home
 from planck.config.models import ModelTest, find_local_models, provider_entry
 from planck.config.project import Project
-from planck.config.schema import Config
+from planck.config.schema import Config, ProviderEntry
 from planck.headless.planck import Planck
 from planck.llm import catalog
 from planck.llm.endpoint import LOCAL_ROOTS
@@ -80,8 +81,30 @@ class Setup:
             nothing_else, Keyring(self._ring.file, {}, SystemClock()), self._transport
         )
 
+    def check_name(self, candidate: Candidate) -> None:
+        """Raises where a key that was kept for one address would go to another."""
+        before = self._project.config.providers.get(candidate.provider)
+        if not candidate.base_url or candidate.key or (before and before.base_url == candidate.base_url):
+            return
+        if candidate.provider in self._ring.file.read():
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                f"{candidate.provider!r} has a key, for another address; use another name, or give the key",
+            )
+
+    def choose_name(self, address: str) -> str:
+        """For a server that has no name of its own: that of its address before, or a new one."""
+        known = self._project.config.providers
+        for name in ("other", *(f"other-{number}" for number in range(2, 100))):
+            if name not in known or known[name].base_url == address:
+                return name
+        raise ConfigError(
+            ErrorKind.LIMIT_EXCEEDED, "there are 99 other servers; remove some from `providers`"
+        )
+
     async def test(self, candidate: Candidate) -> ModelTest:
         """Asks the candidate one small question, with its key in no file."""
+        self.check_name(candidate)
         flags = {"providers": {candidate.provider: {**_describe(candidate), "identifier": _TRIED}}}
         environ = {**self._environ, f"{_TRIED}_API_KEY": candidate.key}
         project = Project(
@@ -98,8 +121,17 @@ class Setup:
         with edit_user_file(self.home) as config:
             config["default_model"] = candidate.label
             if candidate.base_url:
-                config.setdefault("providers", {})[candidate.provider] = _describe(candidate)
+                own = {**_describe(candidate), "identifier": self._find_identifier(candidate.provider)}
+                config.setdefault("providers", {})[candidate.provider] = own
         yield self.home / "config.json"
+
+    def _find_identifier(self, provider: str) -> str:
+        """One whose variable is nobody's: a vendor's key in the environment is not for this address."""
+        name = re.sub(r"\W", "_", provider).upper()
+        taken = {variable for vendor in catalog.DEFAULTS for variable in key_variables(ProviderEntry(vendor))}
+        while f"{name}_API_KEY" in taken or f"{name}_API_KEY" in self._environ:
+            name = f"MY_{name}"
+        return name
 
 
 def _describe(candidate: Candidate) -> dict[str, str]:
