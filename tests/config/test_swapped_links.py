@@ -81,3 +81,16 @@ def test_what_lies_outside_is_not_read_by_a_link_that_comes_and_goes(
     assert swapped
     monkeypatch.undo()
     assert "fine" in read(Planck(tmp_path / "home", work, environ={"HOME": str(tmp_path)}))
+
+
+@pytest.mark.parametrize("cwd", ["{}/outside", "../outside", "sub/../../outside"])
+def test_an_agent_that_starts_outside_is_told_what_the_workspace_says(tmp_path: Path, cwd: str) -> None:
+    """A log from elsewhere can name any folder."""
+    for folder in ("work/sub", "outside"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "AGENTS.md").write_text(folder)
+    (tmp_path / "work" / "AGENTS.md").write_text("the workspace")
+    app = Planck(tmp_path / "home", tmp_path / "work", environ={"HOME": str(tmp_path)})
+    told = app.resources.instructions(cwd.format(tmp_path)).text
+    assert told.endswith("the workspace")
+    assert "the workspace" in app.resources.instructions("sub").text

@@ -89,12 +89,17 @@ class Resources:
 
     def instructions(self, cwd: str = "") -> agents_md.Instructions:
         """Returns what AGENTS.md says to an agent that starts in that folder of the workspace, or here."""
-        start = self.workspace / cwd if cwd else self.here
+        start = self._find_start(cwd) if cwd else self.here
         kept = self._instructions.get(cwd)
         if kept is None:
             kept = self._instructions[cwd] = _Kept(lambda: self._find_instructions(start))
         places = agents_md.list_places(start, self.workspace, self.home)
         return kept.get((self.config.agents_md, stamps(places)))
+
+    def _find_start(self, cwd: str) -> Path:
+        """The folder, or the workspace where it is none of it: a log that was imported names any."""
+        start = Path(os.path.normpath(self.workspace / cwd))
+        return start if start.is_relative_to(self.workspace) else self.workspace
 
     def skills(self) -> Catalog:
         places = self.skill_places()
