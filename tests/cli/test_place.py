@@ -73,9 +73,11 @@ async def test_what_is_named_is_taken_exactly(tmp_path: Path) -> None:
     deep = make_repository(bench.work)
     assert await where(bench, "-C", "src", cwd=bench.work) == str(bench.work / "src")
     assert await where(bench, "-C", str(deep), cwd=tmp_path) == str(deep)
+    assert await where(bench, "-C", "..", cwd=deep) == str(deep.parent)
     assert await where(bench, "--here", cwd=deep) == str(deep)
     assert await where(bench, cwd=deep) == str(bench.work)
     assert Planck(bench.home, deep, environ={}).workspace == deep
+    assert Planck(bench.home, deep / "..", environ={}).workspace == deep.parent
     both = await bench.run("run", "x", "-C", ".", "--here")
     assert (both.code, "not allowed with" in both.err) == (2, True)
     for missing in ("", "nowhere"):

@@ -34,7 +34,7 @@ class Project:
         `add_dirs` are folders beside the workspace that agents may work in; nothing else is taken from them.
         """
         self.environ = read_environment() if environ is None else environ
-        self.home = Path(home).absolute() if home else find_home(self.environ)
+        self.home = _make_absolute(home) if home else find_home(self.environ)
         self.here = _make_absolute(workspace or ".")
         """The folder that the user stands in: the workspace, or one below it."""
         self.workspace = self.here if workspace else find_workspace(self.here, _find_user_home(self.environ))
@@ -127,8 +127,10 @@ def _find_user_home(environ: Mapping[str, str]) -> Path:
 
 
 def _make_absolute(folder: Path | str) -> Path:
+    """Returns it without `..`, by which a folder would be seen among those above itself."""
     try:
-        return Path(folder).absolute()
+        named = Path(folder).absolute()
+        return Path(os.path.realpath(named)) if ".." in named.parts else named
     except FileNotFoundError:
         raise ConfigError(
             ErrorKind.NOT_FOUND,
