@@ -185,6 +185,14 @@ async def test_a_folder_that_is_gone_is_named_as_such(tmp_path: Path) -> None:
     assert listed.code == 0
 
 
+async def test_a_folder_whose_path_is_no_utf_8_is_named_as_such(tmp_path: Path) -> None:
+    odd = tmp_path / "odd\udce9"
+    odd.mkdir()
+    done = await Bench(tmp_path, NOWHERE).run("run", "x", cwd=odd)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "planck: invalid_args: the path " in done.err
+
+
 async def test_a_new_sidecar_and_a_new_team_go_where_the_project_finds_them(tmp_path: Path) -> None:
     bench = Bench(tmp_path, NOWHERE)
     deep = make_repository(bench.work)

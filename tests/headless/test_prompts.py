@@ -10,6 +10,7 @@ import pytest
 from planck import ErrorKind, Planck
 from planck.headless import OpenSession, Selection
 from planck.records import codec
+from planck.records.messages import Text, UserMessage
 from planck.records.outcome import PlanckError
 from planck.testing import Say, ScriptedProvider
 
@@ -72,6 +73,18 @@ async def test_what_is_no_key_is_refused_before_anything_happens(tmp_path: Path,
         session = await planck.start()
         head = session.head
         assert await kind_of(session.prompt("go", id=key)) is ErrorKind.INVALID_ARGS
+        assert session.head == head
+
+
+@pytest.mark.parametrize("said", ["", " \n", UserMessage((Text("\t"),))], ids=["nothing", "blank", "message"])
+async def test_an_empty_prompt_is_refused_as_by_every_frontend(
+    tmp_path: Path, said: str | UserMessage
+) -> None:
+    async with app(tmp_path, lambda request: "ok") as planck:
+        assert await kind_of(planck.start(max_steps=0)) is ErrorKind.INVALID_ARGS
+        session = await planck.start()
+        head = session.head
+        assert await kind_of(session.run(said)) is ErrorKind.NO_PROMPT
         assert session.head == head
 
 

@@ -125,9 +125,10 @@ async def test_no_prompt_at_all_is_a_usage_error(tmp_path: Path, stdin: bytes) -
     [
         (("run", "explain"), b"caf\xe9\n"),
         (("explain",), b"caf\xe9\n"),
+        (("run", "caf\udce9"), b""),
         (("run", "explain", "--input-format", "stream-json"), b'{"type": "user", "text": "caf\xe9"}\n'),
     ],
-    ids=["run", "conversation", "stream-json"],
+    ids=["run", "conversation", "argument", "stream-json"],
 )
 async def test_input_that_is_no_utf_8_is_repaired_and_said(
     tmp_path: Path, args: tuple[str, ...], stdin: bytes
@@ -135,7 +136,7 @@ async def test_input_that_is_no_utf_8_is_repaired_and_said(
     async with WireServer([chat.text("ok")]) as server:
         done = await Bench(tmp_path, server.url).run(*args, stdin=stdin)
     assert done.code == 0
-    assert "planck: standard input is no UTF-8 from byte " in done.err
+    assert " is no UTF-8 from byte " in done.err
     assert "caf\ufffd" in server.asked[-1].json["messages"][-1]["content"]
 
 

@@ -76,13 +76,13 @@ def _subcommand(commands: Any, name: str, help: str, example: str) -> argparse.A
 
 @_command('planck "what does this project do?" -m local/qwen3')
 def _chat(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="?", default="", help="the first thing to say")
+    parser.add_argument("prompt", nargs="?", type=_text, default="", help="the first thing to say")
     _session(parser)
 
 
 @_command('planck run "fix the failing test" -m local/qwen3 --permission-mode full')
 def _run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="?", help="the task; text on standard input follows it")
+    parser.add_argument("prompt", nargs="?", type=_text, help="the task; text on standard input follows it")
     _session(parser)
     parser.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
     parser.add_argument(
@@ -183,10 +183,18 @@ def _manner(parser: argparse.ArgumentParser) -> None:
         help="MCP servers beside those of the configuration; can be repeated",
     )
     parser.add_argument(
-        "--system-prompt", default=None, metavar="TEXT", help="in the place of what Planck tells its agents"
+        "--system-prompt",
+        type=_text,
+        default=None,
+        metavar="TEXT",
+        help="in the place of what Planck tells its agents",
     )
     parser.add_argument(
-        "--append-system-prompt", default="", metavar="TEXT", help="behind what the agent is told anyway"
+        "--append-system-prompt",
+        type=_text,
+        default="",
+        metavar="TEXT",
+        help="behind what the agent is told anyway",
     )
     parser.add_argument("--effort", choices=("low", "medium", "high"), default="", help="how much it thinks")
     parser.add_argument(
@@ -196,6 +204,19 @@ def _manner(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="goes on where a model can't answer",
     )
+
+
+def _text(text: str) -> str:
+    """What a model will read: bytes that are no UTF-8 are repaired, as those of standard input are."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        from os import fsencode
+
+        from planck.cli.streams import decode_input
+
+        return decode_input(fsencode(text), "an argument")
+    return text
 
 
 def _given(text: str) -> str:

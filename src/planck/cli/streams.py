@@ -32,13 +32,13 @@ def guard() -> None:
         sys.stdout = _wrap(_Output(1, "w", closefd=False), sys.stdout)
 
 
-def decode_input(raw: bytes) -> str:
+def decode_input(raw: bytes, what: str = "standard input") -> str:
     """Returns input as text; bytes that are no UTF-8 are repaired, which is said on stderr."""
     try:
         return raw.decode()
     except UnicodeDecodeError as problem:
         spot = f"from byte {problem.start + 1} on"
-        print(f"planck: standard input is no UTF-8 {spot}; what can't be read is shown as �", file=sys.stderr)
+        print(f"planck: {what} is no UTF-8 {spot}; what can't be read is shown as �", file=sys.stderr)
         return raw.decode(errors="replace")
 
 

@@ -88,6 +88,16 @@ class Project:
             return OPEN_TO_AGENTS
         return self.trust.doubt(file)
 
+    def check_place(self) -> None:
+        """Raises where no log could say where its session worked."""
+        try:
+            str(self.workspace).encode()
+        except UnicodeEncodeError:
+            raise ConfigError(
+                ErrorKind.INVALID_ARGS,
+                f"the path {str(self.workspace)!a} is no UTF-8; rename the folder, or name another: -C DIR",
+            ) from None
+
     def check_store(self) -> None:
         """Raises where the configuration names a store for sessions that is none."""
         store = self.config.store

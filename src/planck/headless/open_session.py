@@ -63,7 +63,13 @@ _MAX_STOPS = 5
 
 
 class PromptRefused(PlanckError):
-    """The orchestrator's inbox is full, the prompt is too large, or a hook refuses it."""
+    """The prompt is empty or too large, the orchestrator's inbox is full, or a hook refuses it."""
+
+
+def _is_empty(said: str | UserMessage) -> bool:
+    if isinstance(said, str):
+        return not said.strip()
+    return not said.text.strip() and not any(isinstance(part, Image) for part in said.parts)
 
 
 class AgentError(PlanckError):
@@ -254,6 +260,8 @@ class OpenSession:
         message's id, and a second prompt with it is answered like the first, after a resume too.
         """
         member = self._member(agent)
+        if _is_empty(said):
+            raise PromptRefused(ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
         if not id:
             return await self._send(member, said, steer, origin)
         from planck.headless.requests import make_key  # few prompts have a key

@@ -117,6 +117,8 @@ class SessionPlan:
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
         limits, allowed = config.limits, read_allowance(options)
+        if options.max_steps is not None and options.max_steps < 1:
+            raise ConfigError(ErrorKind.INVALID_ARGS, "--max-steps (max_steps) must be at least 1")
         whole = config.budget.amount if config.budget else UNLIMITED
         self.accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
         self.bounds = Bounds(

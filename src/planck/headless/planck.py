@@ -278,6 +278,7 @@ class Planck:
         `request` is recorded, and names the session: `name_session` finds it by its key. `id`: it has one.
         """
         self._check_open()
+        self.project.check_place()
         if stored:
             self.project.check_store()
         if request and not id:
