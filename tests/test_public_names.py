@@ -11,7 +11,7 @@ import planck
 
 NAMES = [
     *["Tool", "tool", "ToolContext", "Ok", "Err", "ErrorKind", "error", "truncate", "from_file", "load_all"],
-    *["Sidecar", "Planck", "worker_tools", "orchestrator_tools"],
+    *["Sidecar", "Planck", "PlanckError", "worker_tools", "orchestrator_tools"],
 ]
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from planck.records.outcome import Err as Err
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
+    from planck.records.outcome import PlanckError as PlanckError
     from planck.records.outcome import error as error
     from planck.sidecar.discovery import Sidecar as Sidecar
     from planck.team.by_id import ask_agent as ask_agent
@@ -42,6 +43,7 @@ _HOMES = {
     "ErrorKind": "planck.records.outcome",
     "Ok": "planck.records.outcome",
     "Planck": "planck.headless.planck",
+    "PlanckError": "planck.records.outcome",
     "Sidecar": "planck.sidecar.discovery",
     "Tool": "planck.toolkit.tool",
     "ToolContext": "planck.toolkit.tool",
