@@ -8,6 +8,7 @@ from planck.cli.screen.editing import RichEditor
 from planck.cli.screen.history import History
 from planck.cli.screen.input_line import InputLine
 from planck.cli.screen.keyboard import Decoder, Stroke
+from planck.cli.talk.intent import keep_from_shell, read_intent
 from planck.records.visible import count_columns
 
 
@@ -198,3 +199,21 @@ def test_history_is_kept_at_once_with_its_lines(tmp_path: Path) -> None:
     again.keep_in(file)
     assert again.entries == ["early", "one\ntwo"]
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("pasted", ["![badge](http://x)\n\nrm -rf ~\n", "!" + "x" * 5_000, "\n!a\nb"])
+def test_a_paste_that_nobody_saw_whole_is_said_and_not_run(pasted: str) -> None:
+    made = line()
+    made.insert(pasted)
+    assert read_intent(made.take(), ()).what == "say"
+    press(made, "!")
+    made.insert(pasted)
+    assert read_intent(made.take(), ()).what == "shell"
+    made.insert("!git status")
+    assert read_intent(made.take(), ()).what == "shell"
+
+
+@pytest.mark.parametrize("first", ["![badge](http://x)\nrm -rf ~", " !a", "!git status"])
+def test_a_prompt_of_the_command_line_is_said_and_not_run(first: str) -> None:
+    assert read_intent(keep_from_shell(first), ()).what == "say"
+    assert keep_from_shell("/review") == "/review"

@@ -74,6 +74,8 @@ class InputLine:
     def insert(self, text: str) -> None:
         """A paste; a long one is folded, and sent whole all the same."""
         text = "".join("\ufffd" if ord(one) >= _FOLD else one for one in text) if not text.isascii() else text
+        if text.lstrip().startswith("!") and not self.shown.strip() and not _is_one_line(text):
+            text = f" {text}"  # said as it is: nobody saw all of it, and a shell would run every line
         self._editor.insert(self._fold(text))
 
     def replace(self, text: str) -> None:
@@ -198,3 +200,7 @@ def _break_row(row: list[_Cell], *, blank: bool) -> tuple[list[_Cell], list[_Cel
     """A full row up to its last blank, and what begins the next; `blank`: so does what comes now."""
     at = next((at for at in range(len(row) - 1, -1, -1) if row[at].shown == " "), -1)
     return (row, []) if blank or at < 0 else (row[: at + 1], row[at + 1 :])
+
+
+def _is_one_line(text: str) -> bool:
+    return "\n" not in text.strip() and len(text) <= _MAX_LENGTH

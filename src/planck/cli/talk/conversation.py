@@ -14,6 +14,7 @@ from planck.cli.screen.team_rows import TeamRows
 from planck.cli.talk.asking import Asking
 from planck.cli.talk.blocks import Answer, Block, Said
 from planck.cli.talk.completers import make_completers
+from planck.cli.talk.intent import keep_from_shell
 from planck.cli.talk.markdown import render_markdown, render_said
 from planck.cli.talk.pager import Browser, Page, Picker
 from planck.cli.talk.rows import LiveRows
@@ -67,7 +68,7 @@ class Conversation:
             if talk.session.opened_at:
                 await talk.show_past()
             if first:
-                self._lines.put_nowait(Submitted(first))
+                self._lines.put_nowait(Submitted(keep_from_shell(first)))
             await asyncio.wait({leaving, *tasks}, return_when=asyncio.FIRST_COMPLETED)
             failed = [task for task in tasks if task.done() and not task.cancelled() and task.exception()]
             for task in failed:

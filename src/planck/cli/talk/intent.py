@@ -61,6 +61,11 @@ def read_intent(
     return Intent("mistake", _refuse(word, [*commands, *custom]))
 
 
+def keep_from_shell(line: str) -> str:
+    """The same, to be said where it begins with `!`: a text that was not typed, such as `![a badge](...)`."""
+    return f" {line}" if line.lstrip().startswith("!") else line
+
+
 def _refuse(word: str, known: list[str]) -> str:
     meant = did_you_mean(word, [f"/{name}" for name in known]) if len(word) > 1 else ""
     way_out = "/help lists them, and a blank before it sends it as it is"

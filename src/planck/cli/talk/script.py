@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from planck.cli.approver import TerminalApprover
 from planck.cli.lines import Lines
 from planck.cli.talk.blocks import Block, Told
+from planck.cli.talk.intent import keep_from_shell
 from planck.cli.talk.pager import Browser
 from planck.cli.talk.stage import say
 from planck.cli.talk.styled import Line
@@ -52,7 +53,7 @@ class Script:
             if self._lines.terminal:
                 talk.greet(anyhow=True)
             if first:
-                await self._take(first)
+                await self._take(keep_from_shell(first))
             while not talk.leaving.is_set():
                 line = await self._next_line()
                 if self._approver and self._approver.is_for(line):
@@ -63,7 +64,8 @@ class Script:
                     break
                 if line.text.strip():
                     said = True
-                    await self._take(line.text)
+                    seen = line.by_hand or not self._lines.terminal
+                    await self._take(line.text if seen else keep_from_shell(line.text))
             if not talk.leaving.is_set():
                 await talk.wait()
         finally:
