@@ -232,7 +232,7 @@ class Oracle:
             extra_groups=None if other is None else [],
         ) as process:
             try:
-                process.wait(10)
+                process.wait(3)
             except subprocess.TimeoutExpired:
                 pass
             finally:
@@ -306,12 +306,12 @@ def check_denying(oracle: Oracle, count: int, seed: int) -> tuple[int, int]:
 
 
 def test_what_an_allow_rule_vouches_for_is_what_runs(oracle: Oracle, seed: int) -> None:
-    assert check_allowing(oracle, 1_000, seed) > 150
+    assert check_allowing(oracle, 400, seed) > 60
 
 
 def test_a_denying_rule_sees_whatever_runs(oracle: Oracle, seed: int) -> None:
-    ran, denied = check_denying(oracle, 200, seed)
-    assert ran > 60
+    ran, denied = check_denying(oracle, 100, seed)
+    assert ran > 30
     assert denied > ran * 0.8
 
 

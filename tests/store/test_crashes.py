@@ -44,11 +44,11 @@ def test_500_killed_writers_lose_nothing_that_they_acknowledged(folder: Path, se
 
 
 def test_eight_processes_race_for_one_log_and_one_gets_it(folder: Path, seed: int) -> None:
-    assert crash("races", 100, folder, seed) == {"races": 100, "winners": 100, "refused": 700}
+    assert crash("races", 30, folder, seed) == {"races": 30, "winners": 30, "refused": 210}
 
 
 def test_a_migration_killed_midway_leaves_the_old_version_or_the_new(folder: Path, seed: int) -> None:
-    result = crash("migrations", 100, folder, seed)
+    result = crash("migrations", 40, folder, seed)
     assert result["old"] > 0
     assert result["new"] > 0
 
