@@ -96,7 +96,7 @@ async def test_a_hook_says_no_in_the_users_place_and_never_yes(tmp_path: Path) -
 
 async def test_hooks_hear_that_a_history_was_made_shorter(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    script = [Say(text="word " * 4_000) for _ in range(6)] + [Say(text="A summary."), Say(text="end")]
+    script = [Say(text="word_" * 4_000) for _ in range(6)] + [Say(text="A summary."), Say(text="end")]
     events = ("PreCompact", "PostCompact")
     async with open_planck(tmp_path, script, {name: [keep(log)] for name in events}) as planck:
         session = await planck.start(model="local/m", stored=False)

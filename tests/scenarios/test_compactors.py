@@ -56,6 +56,10 @@ class Mine(Sidecar):
 )
 
 
+ALOUD = "I think aloud. " + "and_aloud." * 2_250
+"""Long, and not many deltas: each word of a double is one."""
+
+
 class Talker:
     """A model that fills its window with words, which pruning can't take out, and then is done."""
 
@@ -74,7 +78,7 @@ class Talker:
         if self._left <= 0:
             return Say(text="done", usage=usage)
         return Say(
-            text="I think aloud. " * 1_500, calls=[("glob", {"pattern": f"{self._left}*"})], usage=usage
+            text=ALOUD, calls=[("glob", {"pattern": f"{self._left}*"})], usage=usage
         )
 
 
