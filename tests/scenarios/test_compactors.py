@@ -77,9 +77,7 @@ class Talker:
         usage = Usage(sum(map(size, request.history.messages)) // 3, 8_000)
         if self._left <= 0:
             return Say(text="done", usage=usage)
-        return Say(
-            text=ALOUD, calls=[("glob", {"pattern": f"{self._left}*"})], usage=usage
-        )
+        return Say(text=ALOUD, calls=[("glob", {"pattern": f"{self._left}*"})], usage=usage)
 
 
 def open_planck(folder: Path, model: Talker, compactor: str) -> Planck:

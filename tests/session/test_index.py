@@ -1,39 +1,25 @@
 """Sessions of one folder that many processes make, name and remove, and some die while they do."""
 
-import json
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from tests.forks import make_folder, run_script
 
 SCRIPT = Path(__file__).with_name("churn.py")
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    # Memory if there is any: the disk is not what these tests are about, and it would be 20 times slower.
-    memory = Path("/dev/shm")
-    made = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
-    yield made
-    shutil.rmtree(made)
+    with make_folder() as made:
+        yield made
 
 
-def run(what: str, count: int, folder: Path, seed: int, before: tuple[str, ...] = ()) -> dict[str, int]:
-    print("seed", seed)
-    done = subprocess.run(
-        [*before, sys.executable, str(SCRIPT), what, str(count), str(seed), str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=1200,
-    )
-    assert done.returncode == 0, done.stderr
-    result: dict[str, int] = json.loads(done.stdout)
-    print(result)
-    return result
+run = partial(run_script, SCRIPT)
 
 
 def test_a_killed_start_leaves_a_whole_session_or_none(folder: Path, seed: int) -> None:
