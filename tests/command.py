@@ -12,6 +12,9 @@ PLAIN = {"PATH": "/usr/bin:/bin", "OLLAMA_HOST": "", "LLAMA_CPP_HOST": ""}
 """What a process of a test is given: a model server that runs on this machine is none of its business."""
 
 
+FULL = ("--permission-mode", "full")
+
+
 @dataclass(frozen=True)
 class Done:
     code: int

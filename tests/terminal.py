@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planck.records.visible import count_columns
-from tests.command import PLAIN, WAIT
+from tests.command import PLAIN, WAIT, Bench
 
 
 class TerminalRun:
@@ -208,6 +208,19 @@ async def on_terminal(
     )
     os.close(slave)
     return TerminalRun(process, master, columns)
+
+
+async def talk(bench: Bench, *args: str, columns: int = 80, ready: str = "? keys") -> TerminalRun:
+    """Begins a conversation; returns once it has said that, and can be typed to."""
+    run = await on_terminal(*args, home=bench.home, work=bench.work, columns=columns)
+    await run.until(ready)
+    return run
+
+
+async def leave(run: TerminalRun) -> None:
+    """Ends a conversation as people do, by Ctrl+D."""
+    run.type("\x04")
+    assert await run.end() == 0
 
 
 def _own_terminal() -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,11 +16,8 @@ from tests.command import WAIT, Bench, until
 from tests.mcp.bench import FAKE
 from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
+from tests.wire.chat import bash
 from tests.wire.server import WireServer
-
-
-def bash(command: str, id: str = "") -> Any:
-    return chat.calls(("bash", {"command": command}))
 
 
 async def run(bench: Bench, *args: str) -> TerminalRun:
@@ -153,7 +149,13 @@ async def test_piped_input_is_never_an_answer(tmp_path: Path) -> None:
 
 
 async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> None:
-    script = [bash("touch one"), bash("touch one"), bash("touch one more"), bash("rm one"), bash("rm one")]
+    script = [
+        bash("touch one"),
+        bash("touch one"),
+        bash("touch one more"),
+        bash("rm one"),
+        bash("rm one"),
+    ]
     async with WireServer([*script, bash("rm more"), chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
@@ -179,7 +181,12 @@ async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> No
 
 
 async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anything(tmp_path: Path) -> None:
-    script = [bash("git commit -m x"), bash("git commit --amend"), bash("rm one"), chat.text("done")]
+    script = [
+        bash("git commit -m x"),
+        bash("git commit --amend"),
+        bash("rm one"),
+        chat.text("done"),
+    ]
     async with WireServer(script) as server:
         bench = Bench(tmp_path, server.url)
         for words in (["init", "-q"], ["config", "user.name", "u"], ["config", "user.email", "u@localhost"]):

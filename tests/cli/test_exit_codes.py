@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from planck.records.outcome import ErrorKind
-from tests.command import WAIT, Bench, finish, until
+from tests.command import FULL, WAIT, Bench, finish, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer, json_reply
 
-FULL = ("--permission-mode", "full")
 SLEEP = chat.calls(("bash", {"command": "touch started; sleep 600"}))
 TRUE = chat.calls(("bash", {"command": "touch x"}))
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import WAIT, Bench
+from tests.command import FULL, WAIT, Bench
 from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
 MARKDOWN = "# Done\n\nI fixed **the bug** in `prices.py`:\n\n```python\nx = [1,\n\n2]\n```\n\n- one\n- two\n"
 HOSTILE = "a\x1b[2Jb\x1b]0;wicked\x07c\x1b]52;c;ZXZpbA==\x07d\re\x9b31mf\u202eg\x08h\n"
-FULL = ("--permission-mode", "full")
 
 
 def scripted(*texts: str, command: str = "echo hello") -> list[Reply]:

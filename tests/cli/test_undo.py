@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.command import Bench, Done
+from tests.command import FULL, Bench, Done
 from tests.teams import Brains, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
 
-FULL = ("--permission-mode", "full")
 CHANGED = "file_changed"
 LINES = "".join(f"line {n}\n" for n in range(10))
 

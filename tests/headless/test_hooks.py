@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from planck.workspace.sandbox import find
-from tests.command import Bench, Done
+from tests.command import FULL, Bench, Done
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
 
-FULL = ("--permission-mode", "full")
 BASH = chat.calls(("bash", {"command": "touch ran"}))
 
 

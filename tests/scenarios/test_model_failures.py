@@ -7,11 +7,9 @@ from pathlib import Path
 from planck import Err, ErrorKind, Planck
 from planck.llm.provider import Request
 from planck.testing.scripted import Scripted, ScriptedProvider
-from tests.command import Bench, finish
+from tests.command import FULL, Bench, finish
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer
-
-FULL = ("--permission-mode", "full")
 
 
 async def test_a_call_that_broke_off_runs_once_when_it_came_whole(tmp_path: Path) -> None:

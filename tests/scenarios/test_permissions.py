@@ -15,13 +15,10 @@ import pytest
 from planck.workspace.containment import sandbox_program
 from tests.command import Bench
 from tests.wire import chat
+from tests.wire.chat import bash
 from tests.wire.server import Reply, WireServer
 
 needs_bubblewrap = pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed")
-
-
-def bash(command: str) -> Reply:
-    return chat.calls(("bash", {"command": command}))
 
 
 async def outputs(

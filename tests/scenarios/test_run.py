@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from tests.command import Bench, finish, until
+from tests.command import FULL, Bench, finish, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
-
-FULL = ("--permission-mode", "full")
 
 
 async def test_a_prompt_two_parallel_tools_and_an_answer(tmp_path: Path) -> None:

@@ -42,6 +42,11 @@ def calls(*wanted: tuple[str, Any], finish: str = "tool_calls", size: int = 7) -
     return stream(deltas, finish)
 
 
+def bash(*commands: str) -> Reply:
+    """Commands, all called in one answer."""
+    return calls(*(("bash", {"command": command}) for command in commands))
+
+
 def stream(deltas: Sequence[Mapping[str, Any]], finish: str, usage: Mapping[str, Any] = USAGE) -> Reply:
     events = [chunk({"index": 0, "delta": delta, "finish_reason": None}) for delta in deltas]
     events.append(chunk({"index": 0, "delta": {}, "finish_reason": finish}))

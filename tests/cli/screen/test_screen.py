@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from planck.records.visible import count_columns
-from tests.command import WAIT, Bench, until
-from tests.terminal import TerminalRun, on_terminal
+from tests.command import FULL, WAIT, Bench, until
+from tests.terminal import leave, on_terminal, talk
 from tests.wire import chat
+from tests.wire.chat import bash
 from tests.wire.server import Asked, Reply, WireServer
 
-FULL = ("--permission-mode", "full")
 TRACE = "Traceback (most recent call last):\n" + "".join(
     f'  File "a.py", line {n}, in f\n    call({n})\n' for n in range(20)
 )
@@ -23,24 +23,9 @@ def echo(asked: Asked) -> Reply:
     return chat.text(f"heard {asked.json['messages'][-1]['content']!r}"[:60])
 
 
-def bash(command: str) -> Reply:
-    return chat.calls(("bash", {"command": command}))
-
-
 def said(server: WireServer) -> list[str]:
     """What the user said, in the newest request."""
     return [m["content"] for m in server.asked[-1].json["messages"] if m["role"] == "user"]
-
-
-async def talk(bench: Bench, *args: str, columns: int = 80) -> TerminalRun:
-    run = await on_terminal(*args, home=bench.home, work=bench.work, columns=columns)
-    await run.until("? keys")
-    return run
-
-
-async def leave(run: TerminalRun) -> None:
-    run.type("\x04")
-    assert await run.end() == 0
 
 
 @pytest.mark.parametrize("brackets", [True, False])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import WAIT, until
-from tests.terminal import TerminalRun, on_terminal
+from tests.terminal import TerminalRun, leave, on_terminal
 
 STAGE = (sys.executable, str(Path(__file__).parent / "stage.py"))
 
@@ -16,11 +16,6 @@ async def stage(tmp_path: Path, typed: str = "") -> TerminalRun:
     run = await on_terminal(home=tmp_path, work=tmp_path, program=STAGE, typed=typed)
     await run.until("ready")
     return run
-
-
-async def leave(run: TerminalRun) -> None:
-    run.type("\x04")
-    assert await run.end() == 0
 
 
 async def test_a_page_stands_in_front_and_what_is_said_meanwhile_comes_behind_it(tmp_path: Path) -> None:

@@ -3,25 +3,23 @@
 import json
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.command import Bench, until
+from tests import terminal
+from tests.command import FULL, Bench, until
 from tests.terminal import TerminalRun, on_terminal
 from tests.wire import chat
+from tests.wire.chat import bash
 from tests.wire.server import Asked, Reply, WireServer
 
-FULL = ("--permission-mode", "full")
 KEYS = "n e o"
 """Of the row below a question: from now on they count, and not before."""
 EDIT = ("edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
 PNG = b"\x89PNG\r\n\x1a\n" + zlib.compress(b"x" * 100)
-
-
-def bash(*commands: str) -> Reply:
-    return chat.calls(*(("bash", {"command": command}) for command in commands))
 
 
 def echo(asked: Asked) -> Reply:
@@ -30,10 +28,7 @@ def echo(asked: Asked) -> Reply:
     return chat.text(f"heard {len(said)}: {said[-1] if isinstance(said[-1], str) else 'parts'}.")
 
 
-async def talk(bench: Bench, *args: str, columns: int = 100) -> TerminalRun:
-    run = await on_terminal(*args, home=bench.home, work=bench.work, columns=columns)
-    await run.until("/help")
-    return run
+talk = partial(terminal.talk, columns=100, ready="/help")
 
 
 async def leave(run: TerminalRun, at: int) -> None:
