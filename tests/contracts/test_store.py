@@ -152,6 +152,16 @@ async def test_pages_backwards_from_the_newest(store: Store) -> None:
     assert store.read_back(1) == []
 
 
+async def test_a_number_that_no_event_has_is_a_place_in_the_log_and_no_damage(store: Store) -> None:
+    await store.append([draft(f"{n}") for n in range(1, 6)])
+    assert [e.seq for e in store.read(-1)] == list(range(1, 6))
+    assert list(store.read(99)) == []
+    assert (store.read_back(0), store.read_back(-1)) == ([], [])
+    assert [e.seq for e in store.read_back(99, limit=2)] == [4, 5]
+    assert store.damage is None
+    await store.append([draft("6")])
+
+
 async def test_blobs_are_kept_once_by_their_hash(store: Store) -> None:
     name = store.keep(b"picture")
     assert store.keep(b"picture") == name

@@ -7,7 +7,7 @@ from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import find_digest, name_blob, parse_blob_name
-from planck.store.store import CommitListener, Store, StoreError
+from planck.store.store import CommitListener, Store, StoreError, find_last
 
 
 class MemoryStore:
@@ -42,6 +42,7 @@ class MemoryStore:
         pass
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
+        after = max(0, after)
         # To the end as it is then, as from a file: a reader may hold an event while others are appended.
         while after < len(self._events):
             event = self._events[after]
@@ -50,7 +51,7 @@ class MemoryStore:
                 yield event
 
     def read_back(self, before: int | None = None, limit: int = 512) -> list[Event]:
-        last = len(self._events) if before is None else before - 1
+        last = find_last(len(self._events), before)
         return self._events[max(0, last - limit) : last]
 
     def keep(self, blob: bytes, *, aside: bool = False) -> str:

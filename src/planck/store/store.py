@@ -37,6 +37,11 @@ class Log(Protocol):
         """What opening the log found wrong with it; the user is told."""
 
 
+def find_last(head: int, before: int | None) -> int:
+    """Returns the last event of the page that ends just before a number, which a reader may choose freely."""
+    return head if before is None else min(max(before - 1, 0), head)
+
+
 class CommitListener(Protocol):
     def on_commit(self, events: Sequence[Event]) -> None:
         """Runs in the very step that commits, in order of commit."""

@@ -20,7 +20,7 @@ from planck.store.names import id_in
 from planck.store.postgres.connection import Database
 from planck.store.reader import SqliteReader
 from planck.store.sqlite import SqliteStore
-from planck.store.store import StoreError
+from planck.store.store import StoreError, find_last
 from planck.store.threads import run_blocking
 
 log = logging.getLogger(__name__)
@@ -78,6 +78,7 @@ class Mirror:
             self._late_blobs.clear()
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
+        after = max(0, after)
         while after < self.head:
             before = after
             for event in self.file.read(after, agent_id=None):
@@ -95,7 +96,7 @@ class Mirror:
     def read_back(self, before: int | None = None, limit: int = 512) -> list[Event]:
         if not self._late:
             return self.file.read_back(before, limit)
-        last = self.head if before is None else before - 1
+        last = find_last(self.head, before)
         first = max(1, last - limit + 1)
         return [event for event in self.read(first - 1) if first <= (event.seq or 0) <= last]
 
