@@ -49,6 +49,8 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
                     {"type": "reader", "system_prompt": "missing.md", **model},
                     {"type": "thief", "system_prompt": "../../../../etc/passwd.txt", **model},
                     {"type": "windy", "system_prompt": "x" * 600_000, **model},
+                    {"type": "hasty", "done_when": ["make test"], "roots": ["src"], "budgte": {}, **model},
+                    {"type": "split", "name": "a\nb", **model},
                 ],
             }
         )
@@ -65,8 +67,29 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
         "cannot read the prompt 'missing.md'",
         "lies outside",
         "does not fit",
+        "hasty: `done_when` is not built yet",
+        "hasty: `roots` is not built yet",
+        "hasty: unknown key 'budgte'; did you mean 'budget'?",
+        "'a\\nb': a name has 1 to 64 characters",
     ):
         assert expected in problems
+
+
+async def test_a_team_with_a_bound_that_nothing_keeps_does_not_start_and_comments_are_no_mistake(
+    tmp_path: Path,
+) -> None:
+    async with WireServer([chat.text("ok")]) as server:
+        bench = Bench(tmp_path, server.url)
+        (bench.home / "teams" / "solo").mkdir(parents=True)
+        file = bench.home / "teams" / "solo" / "TEAM.json"
+        file.write_text(
+            '{"members": [{"type": "orchestrator"}, /* later */ {"type": "w", "roots": ["a"],},]}'
+        )
+        refused = await bench.run("run", "hi", "--team", "solo")
+        file.write_text('{"members": [{"type": "orchestrator"}, /* later */ {"type": "w"},]}')
+        done = await bench.run("run", "hi", "--team", "solo")
+    assert (refused.code, "w: `roots` is not built yet" in refused.err) == (2, True)
+    assert (done.code, done.out) == (0, "ok\n")
 
 
 async def test_a_team_file_that_is_no_text_is_named(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec
 from planck.workspace.regular import read_regular
 
 _MAX_BYTES = 4 << 20
+_LONGEST_NAME = 64
 
 T = TypeVar("T")
 ResolveMember = Callable[[str, str, str], ModelSpec]
@@ -76,10 +77,18 @@ def read_team(path: Path) -> dict[str, Any]:
 
 
 def _decode(path: Path, type_: type[T]) -> T:
+    content = _read(path)
     try:
-        return codec.decode_as(_read(path), type_)
+        return codec.decode_as(content, type_)
     except codec.DecodeError as failure:
-        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {failure}") from None
+        from planck.config.relaxed import parse_relaxed  # few have comments in them
+
+        try:
+            return msgspec.convert(parse_relaxed(content.decode()), type_)
+        except msgspec.ValidationError as wrong:
+            raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {wrong}") from None
+        except (ValueError, RecursionError):
+            raise TeamFileError(ErrorKind.INVALID_ARGS, f"{path}: {failure}") from None
 
 
 def read_team_text(path: Path) -> str:
@@ -117,7 +126,7 @@ def load_team(
     and that has no prompt of its own, is one of those; what its entry says counts before the kind.
     """
     file = _decode(path, TeamFile)
-    problems = _check_members(file)
+    problems = [*_check_members(file), *_find_unbuilt(path)]
     if doubt:
         _refuse_doubtful(path, file, doubt)
     if problems:
@@ -184,6 +193,8 @@ def _check_members(file: TeamFile) -> list[str]:
     ]
     for entry in file.members:
         who = entry.name or entry.type
+        if not who.isprintable() or not 0 < len(who) <= _LONGEST_NAME:
+            problems.append(f"{who!r}: a name has 1 to {_LONGEST_NAME} characters, none of them invisible")
         if bool(entry.provider) is not bool(entry.model_id):
             problems.append(f"{who}: provider and model_id go together; give both, or neither")
         elif entry.base_url and not entry.provider:
@@ -191,6 +202,31 @@ def _check_members(file: TeamFile) -> list[str]:
         if entry.acp:
             problems += [f"{who}: {problem}" for problem in _check_foreign(entry, entry.acp)]
     return problems
+
+
+_PROMISED = ("roots", "host", "done_when", "workspace")
+"""Keys of members that are not built yet: a bound that is not kept must not look as if it were."""
+
+
+def _list_unread(path: Path) -> Iterator[tuple[str, str]]:
+    """Yields the keys of members that nothing reads, each with whose it is."""
+    for member in read_team(path).get("members", ()):
+        for key in member:
+            if key not in MemberEntry.__struct_fields__:
+                yield member.get("name") or member["type"], key
+
+
+def _find_unbuilt(path: Path) -> list[str]:
+    return [
+        f"{who}: `{key}` is not built yet; leave it out"
+        for who, key in _list_unread(path)
+        if key in _PROMISED
+    ]
+
+
+def _find_mistyped(path: Path) -> list[str]:
+    meant = [(who, key, did_you_mean(key, MemberEntry.__struct_fields__)) for who, key in _list_unread(path)]
+    return [f"{who}: unknown key {key!r}{hint}" for who, key, hint in meant if hint and key not in _PROMISED]
 
 
 def _check_foreign(entry: MemberEntry, foreign: ForeignSpec) -> Iterator[str]:
@@ -309,7 +345,7 @@ def check_team(
     """
     compactors = {*BUILT_IN, *compactors}
     file = _decode(path, TeamFile)
-    problems = _check_members(file)
+    problems = [*_check_members(file), *_find_unbuilt(path), *_find_mistyped(path)]
     head = next(
         (entry for entry in file.members if entry.type == "orchestrator"), MemberEntry("orchestrator")
     )

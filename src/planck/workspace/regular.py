@@ -25,11 +25,16 @@ def open_within(path: str | os.PathLike[str], place: str | os.PathLike[str]) -> 
 
     Asked is where the descriptor is, not where the path leads: a link may be put there between two looks.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    real = os.path.realpath(place)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:  # what is elsewhere is told nothing of, not even that it is missing
+        if place != "/" and not f"{os.path.realpath(path)}/".startswith(f"{real.rstrip('/')}/"):
+            raise OSError(errno.EXDEV, f"it leads out of {real!r}") from None
+        raise
     if place == "/":
         return fd
     try:
-        real = os.path.realpath(place)
         if f"{locate_open(fd, path)}/".startswith(f"{real.rstrip('/')}/"):
             return fd
         raise OSError(errno.EXDEV, f"it leads out of {real!r}")
