@@ -56,6 +56,25 @@ async def test_changes_are_shown_planned_and_taken_back_once(tmp_path: Path) -> 
         assert (first["undone"], back["undoes"]) == (True, [change["call_id"]])
 
 
+async def test_of_several_changes_those_that_were_ticked_are_taken_back(tmp_path: Path) -> None:
+    names = ("a.txt", "b.txt", "c.txt")
+    script: list[Any] = [[("write", {"path": name, "content": "new\n"}) for name in names], "written"]
+    async with serving(tmp_path, script) as server, server.client() as client:
+        session = await write(client)
+        items = (await session.ask("GET", "/changes"))["items"]
+        ticked = [{"call": one["call_id"], "path": one["path"]} for one in items if one["path"] != "b.txt"]
+        crossed = [{**ticked[0], "path": "b.txt"}]  # a file of another call
+        plan = await session.ask("POST", "/undo/plan", {"selection": {"files": ticked + crossed}})
+        undone = await session.ask("POST", "/undo", {"plan_id": plan["plan_id"]})
+        assert sorted(undone["files"]) == ["a.txt", "c.txt"]
+        assert [name for name in names if (tmp_path / "work" / name).exists()] == ["b.txt"]
+        for selection in ({"files": ticked}, {"files": crossed}):
+            asked = (session, "POST", "/undo/plan", {"selection": selection})
+            assert await refusal(*asked) == (404, ErrorKind.NOT_FOUND)
+        both = {"selection": {"files": ticked, "turn": 1}}
+        assert await refusal(session, "POST", "/undo/plan", both) == (400, ErrorKind.INVALID_ARGS)
+
+
 async def test_a_key_starts_and_forks_a_session_once_also_over_a_restart(tmp_path: Path) -> None:
     async def start(client: Client, **more: Any) -> str:
         body = {"name": "fox", "prompt": "go", **more}
@@ -69,6 +88,14 @@ async def test_a_key_starts_and_forks_a_session_once_also_over_a_restart(tmp_pat
         await session.ask("GET", "/result")
         fork = await session.ask("POST", "/fork", {"name": "copy"}, key="one")
         assert (fork["name"], fork["first_prompt"]) == ("copy", "go")
+        forked = (id, fork["forked_at"])
+        assert [(row["parent"], row["forked_at"]) async for row in client.sessions() if row["parent"]] == [
+            forked
+        ]
+        assert (
+            (await client.session(fork["id"]).ask("POST", "/open"))["parent"],
+            fork["forked_at"],
+        ) == forked
         with pytest.raises(ClientError, match="another request"):
             await start(client, name="other")
     async with serving(tmp_path, lambda request: "hi") as server, server.client() as client:

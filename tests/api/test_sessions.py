@@ -17,7 +17,7 @@ from tests.command import WAIT
 
 SESSION = {
     *["id", "name", "state", "first_prompt", "team", "model", "mode", "cost_usd", "head", "created"],
-    *["updated", "node", "holder"],
+    *["updated", "node", "holder", "parent", "forked_at"],
 }
 
 

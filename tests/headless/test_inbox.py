@@ -11,6 +11,7 @@ import pytest
 from planck import ErrorKind, Ok, Planck, Tool
 from planck.headless import Inbox, OpenSession, Pending, make_key
 from planck.records.approval import Question
+from planck.records.board import fold_events
 from planck.records.messages import ToolCall
 from planck.records.outcome import Err
 from planck.testing import Say, ScriptedProvider
@@ -78,6 +79,12 @@ async def test_two_questions_are_answered_out_of_order_and_the_first_answer_coun
     async def act(session: OpenSession, inbox: Inbox) -> None:
         first, second = await wait_for(inbox, 2)
         assert inbox.pending(session.id) == (first, second)
+        assert [
+            one.since <= asked.asked < asked.deadline
+            for one, asked in zip(
+                fold_events(session._session.read()).questions, (first, second), strict=True
+            )
+        ] == [True, True]
         assert inbox.pending("another") == ()
         said = [
             inbox.answer(second.id, first.digest, True),  # seen was another question

@@ -210,6 +210,8 @@ async def _in_turns(pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
 
 
 def _select(given: shapes.SelectChanges | shapes.Chosen) -> Selection:
-    if sum(map(bool, (given.agent, given.turn, given.call))) > 1:
-        raise ApiError(400, ErrorKind.INVALID_ARGS, "choose an agent, a turn or a call, not several")
-    return Selection(given.agent, given.turn, given.call)
+    files = given.files if isinstance(given, shapes.Chosen) else ()
+    if sum(map(bool, (given.agent, given.turn, given.call, files))) > 1:
+        raise ApiError(400, ErrorKind.INVALID_ARGS, "choose an agent, a turn, a call or files, not several")
+    chosen = frozenset((one.call, one.path) for one in files)
+    return Selection(given.agent, given.turn, given.call, chosen)

@@ -104,6 +104,8 @@ class Kept:
             updated=board.updated,
             node=self._node,
             holder=self._holder,
+            parent=board.parent,
+            forked_at=board.forked_at,
         )
 
     async def aclose(self) -> None:

@@ -91,15 +91,7 @@ def _show(row: NodeRow) -> NodeRow:
 
 
 def describe_details(row: QueuedSession) -> shapes.SessionDetails:
-    nothing = {
-        "parent": "",
-        "forked_at": 0,
-        "agents": (),
-        "usage": {},
-        "spent": (),
-        "costs": (),
-        "last_text": "",
-    }
+    nothing = {"agents": (), "usage": {}, "spent": (), "costs": (), "last_text": ""}
     whole = {**msgspec.to_builtins(describe_row(row)), **nothing, "problem": row.problem}
     return msgspec.convert(whole, shapes.SessionDetails)
 
@@ -120,6 +112,8 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
         updated=row.updated,
         node=row.owner,
         holder=None,
+        parent="",
+        forked_at=0,
     )
 
 

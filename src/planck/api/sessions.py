@@ -87,10 +87,9 @@ class SessionHandlers:
         detail = await asyncio.to_thread(self._keeper.archive.detail, call.id)
         whole = msgspec.to_builtins(detail)
         info = whole.pop("info")
-        more = {name: info[name] for name in ("parent", "forked_at", "problem")}
         costs = await asyncio.to_thread(self._keeper.archive.costs, call.id)
-        more["costs"] = msgspec.to_builtins(costs.rows)
-        return msgspec.convert({**info, **msgspec.to_builtins(row), **more, **whole}, shapes.SessionDetails)
+        whole["costs"] = msgspec.to_builtins(costs.rows)
+        return msgspec.convert({**info, **msgspec.to_builtins(row), **whole}, shapes.SessionDetails)
 
     async def change_session(self, call: Call) -> shapes.SessionRow:
         body: shapes.ChangeSession = call.body

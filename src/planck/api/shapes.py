@@ -77,6 +77,9 @@ class SessionRow(Shape, frozen=True, kw_only=True):
     node: str | None
     holder: Holder | None
     """The process that has it open."""
+    parent: str
+    """The session that it was forked from, as it was after event `forked_at`."""
+    forked_at: int
 
 
 class AgentDetail(Shape, frozen=True, kw_only=True):
@@ -111,8 +114,6 @@ class CostRow(SpentRow, frozen=True, kw_only=True):
 
 
 class SessionDetails(SessionRow, frozen=True, kw_only=True):
-    parent: str
-    forked_at: int
     problem: str
     agents: tuple[AgentDetail, ...]
     usage: Usage
@@ -285,10 +286,19 @@ class SelectChanges(Query, frozen=True, kw_only=True):
     call: Word = ""
 
 
+class ChosenFile(Body, frozen=True, kw_only=True):
+    call: Word
+    path: Path
+
+
 class Chosen(Body, frozen=True, kw_only=True):
+    """At most one of them."""
+
     agent: Word = ""
     turn: Seq = 0
     call: Word = ""
+    files: Annotated[tuple[ChosenFile, ...], Meta(max_length=10_000)] = ()
+    """What these calls did to these files."""
 
 
 class ChangePage(Shape, frozen=True, kw_only=True):

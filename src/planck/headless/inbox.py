@@ -28,6 +28,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     rule: str
     preview: str
+    asked: str
+    """When it was put: so long somebody waits."""
     deadline: str
     digest: str
     wider: str

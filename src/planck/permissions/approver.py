@@ -5,6 +5,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Confinement
@@ -47,6 +49,7 @@ class Approvals:
 
     async def ask(self, question: Question) -> Answer:
         """Returns no for a late answer, and for one that was given to another question."""
+        question = replace(question, asked=self._clock.now())
         refused = Answer(question.id, question.digest, False)
         try:
             async with asyncio.timeout(self._patience):

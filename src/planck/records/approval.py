@@ -42,6 +42,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The call that waits; empty: none does."""
     preview: str = ""
     """What the tool's dry run says; of `edit` and `write` a diff."""
+    asked: str = ""
+    """When it was put."""
     deadline: str = ""
     """When the answer is no."""
 

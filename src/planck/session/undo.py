@@ -48,6 +48,8 @@ class Selection(msgspec.Struct, frozen=True):
     agent: str = ""
     turn: int = 0
     call: str = ""
+    files: frozenset[tuple[str, str]] = frozenset()
+    """Calls with the path of what each of them did."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -223,6 +225,8 @@ class _Story:
         own = [change for change in live if not change.fact.undoes]
         if selection.call:
             found = [change for change in live if change.fact.call_id == selection.call]
+        elif selection.files:
+            found = [change for change in live if (change.fact.call_id, change.fact.path) in selection.files]
         elif selection.agent:
             if selection.agent not in self.names.values():
                 raise self.refuse_agent(selection.agent)
@@ -249,9 +253,12 @@ class _Story:
         if selection.call:
             return
         turns = {change.turn for change in chosen}
+        workers = {(change.agent, change.turn) for change in chosen}
         for agent_id, turn, start in self._calls.values():
             agent = self.names.get(agent_id, "")
             in_scope = agent == selection.agent if selection.agent else turn in turns
+            if selection.files:
+                in_scope = (agent, turn) in workers
             if in_scope and start.name not in _QUIET | {*TEAM_TOOLS, *ORCHESTRATOR_TOOLS} | {"write", "edit"}:
                 what = start.args.get("command", "") if isinstance(start.args, dict) else ""
                 yield f"{start.name} {what}".strip() + f"  ({agent}, turn {turn})"
