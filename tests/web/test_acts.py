@@ -88,13 +88,14 @@ async def test_an_undo_is_seen_before_it_is_done_and_can_be_undone(tmp_path: Pat
     async with worked(tmp_path) as (tab, _, session, bench):
         file = bench.work / "prices.py"
         await tab.go(f"#/s/{session.id}/changes")
+        await tab.page.get_by_role("checkbox", name="prices.py").check()
         await tab.page.get_by_role("button", name="Preview undo").click()
         await tab.page.locator(".undo .diff .del").first.wait_for()
         assert file.read_text() == KEPT
         await tab.page.get_by_role("button", name="Undo 1 file").click()
-        await tab.page.locator(".undo .ok-box").wait_for()
+        await tab.page.locator(".box.ok").wait_for()
         assert not file.exists()
-        await tab.page.locator(".undo .ok-box a").click()
+        await tab.page.locator(".box.ok a").click()
         await tab.wait_for("location.hash.includes('call=')")
 
 
@@ -131,7 +132,7 @@ async def test_a_first_model_is_set_up_on_the_page(tmp_path: Path) -> None:
             await tab.page.get_by_label("Key").first.fill("sk-secret-of-a-test")
             await tab.page.locator("input[name=model]").fill("m")
             await tab.page.get_by_role("button", name="Test and keep").click()
-            await tab.page.locator(".ok-box").wait_for()
+            await tab.page.locator(".box.ok").wait_for()
             kept = json.loads((bench.home / "config.json").read_text())
             assert kept["default_model"] == "mine/m"
             assert "sk-secret-of-a-test" not in json.dumps(kept)

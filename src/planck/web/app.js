@@ -15,19 +15,20 @@ import {SessionsView} from './views/sessions.js';
 import {SettingsView} from './views/settings.js';
 import {TeamView} from './views/team.js';
 
-const TABS = ['team', 'conversation', 'changes'];
+const TABS = {team: TeamView, conversation: ConversationView, changes: ChangesView};
 const SCREENS = {sessions: SessionsView, inbox: InboxView, settings: SettingsView};
 
-export function readRoute(hash) {
+function readRoute(hash) {
   const [path, rest = ''] = hash.replace(/^#\/?/, '').split('?');
   const [screen, id, tab, seq] = path.split('/').map((part) => decodeURIComponent(part));
   const params = Object.fromEntries(new URLSearchParams(rest));
   if (screen === 's' && /^[A-Za-z0-9_-]{1,64}$/.test(id || '')) {
-    return {screen: 'session', id, tab: TABS.includes(tab) ? tab : 'team', seq: /^\d{1,15}$/.test(seq || '') ? Number(seq) : null, params};
+    return {screen: 'session', id, tab: Object.hasOwn(TABS, tab) ? tab : 'team', seq: /^\d{1,15}$/.test(seq || '') ? Number(seq) : null, params};
   }
   return {screen: Object.hasOwn(SCREENS, screen) ? screen : 'sessions', params};
 }
 
+// A browser may keep nothing.
 const remembered = (name) => {
   try {
     return localStorage.getItem(`planck.${name}`) || '';
@@ -38,7 +39,7 @@ const remembered = (name) => {
 const remember = (name, value) => {
   try {
     localStorage.setItem(`planck.${name}`, value);
-  } catch { /* a browser that keeps nothing */ }
+  } catch { /* it holds until the page is left */ }
 };
 
 export function mount(root) {
@@ -46,11 +47,11 @@ export function mount(root) {
   const state = {
     access: 'checking', route: {screen: 'sessions', params: {}}, room: null, now: clock.now(), toasts: [], help: false, notices: [], me: null,
     inbox: {items: [], connection: 'connecting', lostSince: 0, ready: false}, sessions: listing, models: listing, teams: listing,
-    theme: remembered('theme') || 'auto', language: chooseLanguage(remembered('language')), keys: remembered('keys') !== 'off', problem: null,
+    theme: remembered('theme') || 'auto', language: remembered('language'), keys: remembered('keys') !== 'off', problem: null,
   };
   const store = new Store(state, () => render(html`<${App} state=${state} act=${act} />`, root));
   const act = new Actions(store);
-  applyLook(state);
+  act.applyLook();
   addEventListener('hashchange', () => act.go());
   addEventListener('keydown', (event) => act.press(event));
   setInterval(() => {
@@ -60,33 +61,36 @@ export function mount(root) {
   act.enter();
 }
 
+const given = (room) => ({room, tick: room.lanes, words: room.words, facts: room.facts});
+
 // The same lanes and transcript over a log that is in the file itself: no server, no way to change anything.
 export function mountOffline(root, {events, session = {}}) {
-  chooseLanguage('');
   const room = Room.of(events, session);
   let tab = 'team';
-  const draw = () => render(html`<${Offline} room=${room} session=${session} tab=${tab} choose=${(one) => { tab = one; draw(); }} tick=${room.lanes} words=${room.words} facts=${room.facts} />`, root);
-  room.touch = draw;
-  draw();
-  return room;
-}
-
-function Offline({room, session, tab, choose, tick, words, facts}) {
-  const View = tab === 'team' ? TeamView : ConversationView;
-  return html`<div class="app"><header class="topbar"><div class="where"><h1 class="session-name"><bdi>${seen(room.board.name || session.name || room.board.id)}</bdi></h1></div>
+  const choose = (one) => {
+    tab = one;
+    room.touch();
+  };
+  room.touch = () => render(html`<div class="app"><header class="topbar"><div class="where"><h1 class="clip"><bdi>${seen(room.board.name || session.name || room.board.id)}</bdi></h1></div>
     <nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation'].map((one) => html`<button key=${one} aria-current=${tab === one ? 'page' : undefined} onClick=${() => choose(one)}>${t(`nav.${one}`)}</button>`)}</nav></header>
-    <main class="main"><${View} room=${room} now=${Date.parse(room.board.updated)} act=${null} tick=${tick} words=${words} facts=${facts} /></main></div>`;
+    <main class="main"><${TABS[tab]} ...${given(room)} now=${Date.parse(room.board.updated)} act=${null} /></main></div>`, root);
+  room.touch();
+  return room;
 }
 
 class App extends Component {
   componentDidCatch(problem) { this.setState({problem}); }
 
   render({state, act}) {
-    const {room, route} = state;
+    const {room, route, inbox, now} = state;
     if (this.state.problem) return html`<main class="page"><${Problem} problem=${this.state.problem} retry=${() => location.reload()} /></main>`;
     if (state.access !== 'in') return html`<${Door} state=${state} act=${act} />`;
-    return html`<div class=${`app at-${route.screen}`}><a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus(); }}>${t('skip')}</a>
-      <${Topbar} state=${state} act=${act} /><${ConnectionBar} room=${room} inbox=${state.inbox} now=${state.now} />
+    const skip = (event) => {
+      event.preventDefault();
+      document.getElementById('main').focus();
+    };
+    return html`<div class=${`app at-${route.screen}`}><a class="skip" href="#main" onClick=${skip}>${t('skip')}</a>
+      <${Topbar} state=${state} act=${act} /><${ConnectionBar} room=${room} inbox=${inbox} now=${now} />
       <main class="main" id="main" tabindex="-1"><${Screen} state=${state} act=${act} /></main>
       <${Toasts} items=${state.toasts} dismiss=${(id) => act.dismiss(id)} />
       <div class="hidden" aria-live="polite">${room?.finished ? seen(room.finished.slice(0, 1000)) : ''}</div>
@@ -95,38 +99,25 @@ class App extends Component {
 }
 
 function Screen({state, act}) {
-  const {room, route, now} = state;
-  if (route.screen !== 'session' || !room) {
-    const View = SCREENS[route.screen] || SessionsView;
-    return html`<${View} state=${state} act=${act} />`;
-  }
-  const base = `#/s/${room.id}`;
-  const given = {key: room.id, room, now, act, base, tick: room.lanes, words: room.words, facts: room.facts};
-  if (route.tab === 'team') return html`<${TeamView} ...${given} models=${state.models.items} />`;
-  if (route.tab === 'changes') return html`<${ChangesView} key=${room.id} room=${room} act=${act} params=${route.params} />`;
-  return html`<${ConversationView} ...${given} seq=${route.seq} agent=${route.params.agent || ''} />`;
+  const {room, now, models, route: {screen, tab, seq, params}} = state;
+  if (!room) return html`<${SCREENS[screen] || SessionsView} state=${state} act=${act} />`;
+  const key = tab === 'changes' ? `${room.id}?${params.call || params.agent}` : room.id;
+  return html`<${TABS[tab]} key=${key} ...${given(room)} now=${now} act=${act} base=${`#/s/${room.id}`} models=${models.items} seq=${seq} agent=${params.agent} params=${params} />`;
 }
 
 // Where nobody is let in: how to come in.
-function Door({state, act}) {
-  if (state.access === 'checking') return html`<main class="door" aria-busy="true"><span class="hidden">${t('loading')}</span></main>`;
+function Door({state: {access, problem}, act}) {
+  if (access === 'checking') return html`<main class="door" aria-busy="true"><span class="hidden">${t('loading')}</span></main>`;
   return html`<main class="door"><h1>${t('door.title')}</h1>
-    ${state.access === 'problem' ? html`<${Problem} problem=${state.problem} retry=${() => act.enter()} />` : html`<p>${t('door.words')}</p><p><code>planck serve --open</code></p>
-    <form class="row" onSubmit=${submitted(({code}) => act.redeem(code))}>
-      <label class="grow"><span class="hidden">${t('door.code')}</span><input name="code" autocomplete="off" placeholder=${t('door.code')} required maxlength="128" /></label><button class="primary">${t('door.enter')}</button></form>
-    ${state.problem && html`<p class="error">${t('door.bad')}</p>`}`}</main>`;
-}
-
-function applyLook({theme, language}) {
-  const root = document.documentElement;
-  if (theme === 'auto') delete root.dataset.theme;
-  else root.dataset.theme = theme;
-  root.lang = language;
+    ${access === 'problem' ? html`<${Problem} problem=${problem} retry=${() => act.enter()} />` : html`<p>${t('door.words')}</p><p><code>planck serve --open</code></p>
+    <form class="row" onSubmit=${submitted(({code}) => act.redeem(code))}><input name="code" class="grow" autocomplete="off" aria-label=${t('door.code')} placeholder=${t('door.code')} required maxlength="128" /><button class="primary">${t('door.enter')}</button></form>
+    ${problem && html`<p class="error">${t('door.bad')}</p>`}`}</main>`;
 }
 
 class Actions {
   constructor(store) {
     this.store = store;
+    this.announced = new Set();
   }
 
   get state() { return this.store.state; }
@@ -135,9 +126,7 @@ class Actions {
     const found = /^#code=([A-Za-z0-9_-]+)(?:&to=(\/s\/[A-Za-z0-9_-]+\/team))?$/.exec(location.hash);
     if (found) {
       history.replaceState(null, '', `${location.pathname}#${found[2] || '/sessions'}`);
-      try {
-        await post('/auth/code', {code: found[1]});
-      } catch { /* a code that was used already: there may be a cookie */ }
+      await post('/auth/code', {code: found[1]}).catch(() => {}); // used already: there may be a cookie
     }
     try {
       const route = readRoute(location.hash);
@@ -145,17 +134,21 @@ class Actions {
       const me = await get('/me');
       this.store.set({access: 'in', me, problem: null});
       this.followInbox();
-      this.loadModels();
+      this.load('models');
       get('/notices').then(({items}) => this.store.set({notices: items}), () => {});
       this.go();
     } catch (problem) {
-      this.store.set({access: problem.status === 401 ? 'out' : 'problem', problem: problem.status === 401 ? null : problem});
+      this.store.set({access: 'problem', problem});
+      this.checkOut(problem);
     }
   }
 
+  // Who is no longer let in stands before the door.
+  checkOut({status}) { if (status === 401) this.store.set({access: 'out', problem: null}); }
+
   async redeem(code) {
     try {
-      await post('/auth/code', {code: String(code).trim()});
+      await post('/auth/code', {code: code.trim()});
       await this.enter();
     } catch (problem) {
       this.store.set({access: 'out', problem});
@@ -167,12 +160,9 @@ class Actions {
     const route = readRoute(location.hash);
     const before = this.state.route;
     let {room} = this.state;
-    if (route.screen === 'session' && room?.id !== route.id) {
+    if (room?.id !== route.id) {
       room?.close();
-      room = this.makeRoom(route.id);
-    } else if (route.screen !== 'session' && room) {
-      room.close();
-      room = null;
+      room = route.id ? this.makeRoom(route.id) : null;
     }
     this.store.set({route, room});
     this.setTitle();
@@ -201,7 +191,7 @@ class Actions {
       await work();
       return null;
     } catch (problem) {
-      if (problem.status === 401) this.store.set({access: 'out', problem: null});
+      this.checkOut(problem);
       this.tell(problem.kind || 'internal_error', problem.message || t('error.network'), 'error');
       return problem;
     }
@@ -215,82 +205,79 @@ class Actions {
 
   dismiss(id) { this.store.set({toasts: this.state.toasts.filter((one) => one.id !== id)}); }
 
-  // Sessions
-  async loadSessions(words) {
-    const {sessions} = this.state;
-    if (sessions.status !== 'ready') this.store.set({sessions: {...sessions, status: 'loading'}});
+  // Lists
+  async load(name, path = `/${name}`, before = []) {
+    const set = (changes) => this.store.set({[name]: {...this.state[name], ...changes}});
+    if (this.state[name].status === 'error') set({status: 'loading'});
     try {
-      const {items, next} = await get(`/sessions${query({q: words.trim().slice(0, 200), limit: 50})}`);
-      this.store.set({sessions: {status: 'ready', items, next}});
+      const {items, next} = await get(path);
+      set({status: 'ready', items: [...before, ...items], next});
     } catch (problem) {
-      this.store.set({sessions: {status: 'error', items: [], next: null, problem}});
+      set({status: 'error', items: [], next: null, problem});
     }
   }
 
-  moreSessions(words) {
-    const {sessions} = this.state;
-    return this.attempt(async () => {
-      const {items, next} = await get(`/sessions${query({q: words.trim(), limit: 50, cursor: sessions.next})}`);
-      this.store.set({sessions: {status: 'ready', items: [...sessions.items, ...items], next}});
-    });
+  loadPlace() {
+    this.load('models');
+    this.load('teams');
   }
 
-  start(given) {
-    const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  loadSessions(words, more = {}, before = []) { return this.load('sessions', `/sessions${query({q: words.trim().slice(0, 200), limit: 50, ...more})}`, before); }
+
+  moreSessions(words) { return this.loadSessions(words, {cursor: this.state.sessions.next}, this.state.sessions.items); }
+
+  // Sessions
+  changeRows(change) {
+    const {sessions} = this.state;
+    this.store.set({sessions: {...sessions, items: sessions.items.flatMap(change)}});
+  }
+
+  replace(row) { this.changeRows((one) => (one.id === row.id ? row : one)); }
+
+  start(asked) {
+    const body = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== ''));
     if (body.max_budget_usd) body.max_budget_usd = Number(body.max_budget_usd);
-    return this.attempt(async () => {
-      const made = await post('/sessions', body, {key: newKey()});
-      location.hash = `#/s/${made.id}/team`;
-    });
+    return this.attempt(async () => { location.hash = `#/s/${(await post('/sessions', body)).id}/team`; });
   }
 
-  replace(row) {
-    const {sessions} = this.state;
-    this.store.set({sessions: {...sessions, items: sessions.items.map((one) => (one.id === row.id ? row : one))}});
-  }
-
-  rename(id, name) {
-    return this.attempt(async () => {
-      this.replace(await patch(`/sessions/${id}`, {name}));
-    });
-  }
+  rename(id, name) { return this.attempt(async () => this.replace(await patch(`/sessions/${id}`, {name}))); }
 
   deleteSession(id) {
     return this.attempt(async () => {
       await remove(`/sessions/${id}`);
-      const {sessions} = this.state;
-      this.store.set({sessions: {...sessions, items: sessions.items.filter((one) => one.id !== id)}});
+      this.changeRows((one) => (one.id === id ? [] : one));
     });
   }
 
   fork(id, at) {
     return this.attempt(async () => {
-      const made = await post(`/sessions/${id}/fork`, at ? {at} : {}, {key: newKey()});
+      const made = await post(`/sessions/${id}/fork`, at ? {at} : {});
       this.tell(made.name, t('fork.made'));
       location.hash = `#/s/${made.id}/conversation`;
     });
   }
 
   // The session at hand
+  get place() { return `/sessions/${this.state.room.id}`; }
+
   prompt(text, options = {}) {
     const {room} = this.state;
     return this.attempt(async () => {
-      await post(`/sessions/${room.id}/prompts`, {text, ...options}, {key: newKey()});
+      await post(`${this.place}/prompts`, {text, ...options});
       room.wake();
     });
   }
 
   // As if it had not been said: everyone forgets what came after, and hears this instead, if anything. Files stay.
   goOnFrom(seq, text) {
-    const {room} = this.state;
-    const {id} = room;
+    const {place, state: {room}} = this;
     const wait = () => new Promise((done) => setTimeout(done, 200));
     return this.attempt(async () => {
-      await post(`/sessions/${id}/interrupt`, {});
+      await post(`${place}/interrupt`);
       for (let left = 50; left > 0 && room.board.agents.some(isBusy); left -= 1) await wait();
       for (let left = 10; ; left -= 1) {
         try {
-          await post(`/sessions/${id}/rewind`, {to: Math.max(0, seq - 1)});
+          await post(`${place}/rewind`, {to: Math.max(0, seq - 1)});
           break;
         } catch (problem) { // an agent may still be on its way out of its turn
           if (problem.status !== 400 || left <= 0) throw problem;
@@ -298,56 +285,45 @@ class Actions {
         }
       }
       room.wake();
-      if (text) await post(`/sessions/${id}/prompts`, {text}, {key: newKey()});
+      if (text) await post(`${place}/prompts`, {text});
     });
   }
 
-  interrupt(agent) { return this.attempt(() => post(`/sessions/${this.state.room.id}/interrupt`, agent ? {agent} : {})); }
+  interrupt(agent) { return this.attempt(() => post(`${this.place}/interrupt`, {agent})); }
 
-  changeMode(mode) { return this.attempt(() => patch(`/sessions/${this.state.room.id}`, {mode})); }
+  changeMode(mode) { return this.attempt(() => patch(this.place, {mode})); }
 
-  changeModel(agent, model) {
-    return this.attempt(() => patch(`/sessions/${this.state.room.id}/agents/${encodeURIComponent(agent)}`, {model}));
-  }
+  changeModel(agent, model) { return this.attempt(() => patch(`${this.place}/agents/${encodeURIComponent(agent)}`, {model})); }
 
   // The inbox
   followInbox() {
     this.inboxStream?.close();
-    const change = (changes) => {
-      this.store.set({inbox: {...this.state.inbox, ...changes}});
-      this.setTitle();
-    };
+    const others = (id) => this.state.inbox.items.filter((one) => one.id !== id);
+    this.settle = (id) => this.changeInbox({items: others(id)});
     this.inboxStream = new Stream(() => '/inbox/events', {
-      live: () => change({items: [], ready: true}),
+      live: () => this.changeInbox({items: [], ready: true}),
       question: (one) => {
-        change({items: [...this.others(one.id), one]});
+        this.changeInbox({items: [...others(one.id), one]});
         this.announce(one);
       },
-      settled: ({id}) => change({items: this.others(id)}),
+      settled: ({id}) => this.settle(id),
       session: (row) => this.replace(row),
-      asleep: () => {},
       state: (now) => {
-        change({connection: now, lostSince: now === 'lost' ? this.state.inbox.lostSince || clock.now() : 0});
-        if (now === 'lost') this.checkAccess();
+        this.changeInbox({connection: now, lostSince: now === 'lost' ? this.state.inbox.lostSince || clock.now() : 0});
+        if (now === 'lost') get('/me').catch((problem) => this.checkOut(problem));
       },
     });
   }
 
-  others(id) { return this.state.inbox.items.filter((one) => one.id !== id); }
-
-  async checkAccess() {
-    try {
-      await get('/me');
-    } catch (problem) {
-      if (problem.status === 401) this.store.set({access: 'out', problem: null});
-    }
+  changeInbox(changes) {
+    this.store.set({inbox: {...this.state.inbox, ...changes}});
+    this.setTitle();
   }
 
   announce(question) {
-    this.announced = this.announced || new Set();
     if (this.announced.has(question.id)) return;
     this.announced.add(question.id);
-    if (document.visibilityState === 'visible' || remembered('notify') !== 'on' || globalThis.Notification?.permission !== 'granted') return;
+    if (document.visibilityState === 'visible' || !this.notifies) return;
     const note = new Notification(t('inbox.asks', {agent: seen(question.agent).slice(0, 80)}), {body: seen(question.text).slice(0, 200), tag: question.id});
     note.onclick = () => {
       focus();
@@ -355,50 +331,33 @@ class Actions {
     };
   }
 
-  answer(question, allow, options = {}) {
+  answer({id, digest}, allow, options) {
     return this.attempt(async () => {
-      await post(`/approvals/${question.id}`, {digest: question.digest, allow, ...options}, {key: newKey()});
-      this.store.set({inbox: {...this.state.inbox, items: this.others(question.id)}});
-      this.setTitle();
+      await post(`/approvals/${id}`, {digest, allow, ...options});
+      this.settle(id);
     });
   }
 
   // Without a frame: a tab that is not seen draws none, and its title is what is seen of it.
   setTitle() {
-    const {inbox, room, route} = this.state;
+    const {inbox: {items}, room, route} = this.state;
     const where = room?.board.name || (route.screen === 'session' ? '' : t(`nav.${route.screen}`));
-    document.title = `${inbox.items.length ? `(${inbox.items.length}) ` : ''}${where ? `${seen(where).slice(0, 80)} · ` : ''}Planck`;
+    document.title = `${items.length ? `(${items.length}) ` : ''}${where ? `${seen(where).slice(0, 80)} · ` : ''}Planck`;
   }
 
-  // The place
-  async loadList(name, path) {
-    try {
-      const {items} = await get(path);
-      this.store.set({[name]: {status: 'ready', items, next: null}});
-    } catch (problem) {
-      this.store.set({[name]: {status: 'error', items: [], next: null, problem}});
-    }
+  // The look
+  setLook(changes) {
+    for (const [name, value] of Object.entries(changes)) remember(name, value);
+    this.store.set(changes);
+    this.applyLook();
   }
 
-  loadPlace() {
-    this.loadModels();
-    this.loadTeams();
-  }
-
-  loadModels() { return this.loadList('models', '/models'); }
-
-  loadTeams() { return this.loadList('teams', '/teams'); }
-
-  setTheme(theme) {
-    remember('theme', theme);
-    this.store.set({theme});
-    applyLook(this.state);
-  }
-
-  setLanguage(wanted) {
-    remember('language', wanted);
-    this.store.set({language: chooseLanguage(wanted)});
-    applyLook(this.state);
+  applyLook() {
+    const {theme, language} = this.state;
+    const root = document.documentElement;
+    root.dataset.theme = theme;
+    root.lang = chooseLanguage(language);
+    this.store.set({language: root.lang});
   }
 
   setKeys(on) {
@@ -407,8 +366,8 @@ class Actions {
   }
 
   async setNotify(on) {
-    if (on && globalThis.Notification && await Notification.requestPermission() !== 'granted') on = false;
-    remember('notify', on ? 'on' : 'off');
+    const may = on && globalThis.Notification && await Notification.requestPermission() === 'granted';
+    remember('notify', may ? 'on' : 'off');
     this.store.touch();
   }
 
@@ -424,14 +383,13 @@ class Actions {
   press(event) {
     const {target, key} = event;
     const {room, help, keys} = this.state;
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!keys || help || target.closest?.('input, textarea, select, [contenteditable]')) return;
-    const base = room ? `#/s/${room.id}` : '';
-    const places = {i: '#/inbox', s: '#/sessions', ...(room ? {t: `${base}/team`, c: `${base}/conversation`, d: `${base}/changes`} : {})};
+    if (!keys || help || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.('input, textarea, select')) return;
+    const base = room && `#/s/${room.id}`;
+    const places = {i: '#/inbox', s: '#/sessions', ...(room && {t: `${base}/team`, c: `${base}/conversation`, d: `${base}/changes`})};
+    const fields = {'/': 'find', m: 'composer'};
     if (key === '?') this.store.set({help: true});
     else if (Object.hasOwn(places, key)) location.hash = places[key];
-    else if (key === '/') document.getElementById('find')?.focus();
-    else if (key === 'm') document.getElementById('composer')?.focus();
+    else if (Object.hasOwn(fields, key)) document.getElementById(fields[key])?.focus();
     else if (key === 'X' && room) this.interrupt('');
     else return;
     event.preventDefault();

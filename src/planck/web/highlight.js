@@ -8,24 +8,23 @@ const WORDS = new Set(`and as assert async await break case catch class const co
  False final finally fn for from func function go if impl import in interface is let lambda match mod mut new nil None nonlocal not null or package pass private
  protected public raise return self static struct super switch then this throw trait True true false try type typeof undefined use var void where while with yield`.split(/\s+/));
 const HASH = /^(py|python|sh|bash|shell|zsh|rb|ruby|yaml|yml|toml|make|makefile|dockerfile|r|perl|conf|ini|console|)$/i;
-const PLAIN = /^(text|txt|plain|output|log)$/i;
+const SIGNS = {'+': 'add', '-': 'del', '@': 'num'};
+const KINDS = ['com', 'str', 'num'];
 
-export function tokenize(code, language = '') {
-  if (code.length > LONGEST || PLAIN.test(language)) return [['', code]];
-  if (/^(diff|patch)$/i.test(language)) return code.split(/(?<=\n)/).map((line) => [line[0] === '+' ? 'add' : line[0] === '-' ? 'del' : line[0] === '@' ? 'num' : '', line]);
+function tokenize(code, language) {
+  if (code.length > LONGEST || /^(text|txt|plain|output|log)$/i.test(language)) return [['', code]];
+  if (/^(diff|patch)$/i.test(language)) return code.split(/(?<=\n)/).map((line) => [SIGNS[line[0]] || '', line]);
   const comment = HASH.test(language) ? '#[^\\n]*' : '//[^\\n]*|/\\*[^]*?(?:\\*/|$)';
-  const token = new RegExp(`(${comment})|("(?:[^"\\\\\\n]|\\\\.)*"?|'(?:[^'\\\\\\n]|\\\\.)*'?|\`(?:[^\`\\\\]|\\\\.)*\`?)|(\\b\\d[\\w.]*)|([A-Za-z_$][\\w$]*)`, 'g');
+  const token = new RegExp(`(${comment})|("(?:[^"\\\\\\n]|\\\\.)*"?|'(?:[^'\\\\\\n]|\\\\.)*'?|\`(?:[^\`\\\\]|\\\\.)*\`?)|(\\b\\d[\\w.]*)|[A-Za-z_$][\\w$]*`, 'g');
   const parts = [];
   let from = 0;
   for (const found of code.matchAll(token)) {
-    const kind = found[1] !== undefined ? 'com' : found[2] !== undefined ? 'str' : found[3] !== undefined ? 'num' : WORDS.has(found[4]) ? 'kw' : '';
+    const kind = KINDS[found.slice(1).findIndex((group) => group !== undefined)] || (WORDS.has(found[0]) && 'kw');
     if (!kind) continue;
-    if (found.index > from) parts.push(['', code.slice(from, found.index)]);
-    parts.push([kind, found[0]]);
+    parts.push(['', code.slice(from, found.index)], [kind, found[0]]);
     from = found.index + found[0].length;
   }
-  if (from < code.length) parts.push(['', code.slice(from)]);
-  return parts;
+  return [...parts, ['', code.slice(from)]];
 }
 
 const whenIdle = globalThis.requestIdleCallback || ((work) => setTimeout(work, 50));
@@ -36,7 +35,6 @@ export function CodeBlock({code, language = ''}) {
   const shown = seen(code);
   useEffect(() => {
     setParts(null);
-    if (!globalThis.IntersectionObserver || !box.current) return undefined;
     const watch = new IntersectionObserver((found) => {
       if (!found.some((one) => one.isIntersecting)) return;
       watch.disconnect();

@@ -32,27 +32,25 @@ const LANES_MS = 250;
 const TAIL = 65_536;
 const HIDDEN_MS = 60_000;
 
-// A session: its board, the newest part of its log, and what is being said. `part` is the number of events
-// between two checkpoints; any earlier moment is the fold from the checkpoint before it.
+const speech = ({text = '', thinking = '', output = {}}) => ({text, thinking, output: new Map(Object.entries(output)), note: ''});
+
+// A session: its board, the newest part of its log, and what is being said. Every PART events there is a
+// checkpoint; any earlier moment is the fold from the one before it.
 export class Room {
   constructor(id, touch) {
     Object.assign(this, {
       id, touch, status: 'loading', problem: null, connection: 'connecting', lostSince: 0, board: emptyBoard(),
       events: [], first: 0, blocks: [], facts: 0, lanes: 0, words: 0, live: new Map(), replay: null, older: false,
-      checkpoints: new Map([[0, emptyBoard()]]), pages: new Map(), finished: '',
+      checkpoints: new Map([[0, emptyBoard()]]), pages: new Map(), finished: '', offline: false,
     });
-    this.offline = false;
   }
 
   // Offline: everything is there already.
-  static of(events, session = {}) {
+  static of(events, session) {
     const room = new Room(session.id || '', () => {});
-    room.offline = true;
-    room.events = events.map(trim);
+    Object.assign(room, {offline: true, status: 'ready', first: 1, events: events.map(trim)});
     room.board = foldEvents(room.events);
-    room.first = 1;
-    room.blocks = buildBlocks(room.events);
-    Object.assign(room, {status: 'ready', connection: 'offline', facts: 1, lanes: 1});
+    room.rebuild();
     return room;
   }
 
@@ -95,7 +93,10 @@ export class Room {
     this.stream = new Stream(() => `/sessions/${this.id}/events?after=${this.board.seq}`, {
       message: (event) => this.hear(event),
       live: (said) => this.join(said),
-      reset: () => this.reset(),
+      reset: () => {
+        this.close();
+        this.onreset();
+      },
       state: (state) => {
         if (state === 'lost' && this.connection !== 'lost') this.lostSince = clock.now();
         this.connection = state;
@@ -107,11 +108,6 @@ export class Room {
   // A session that was closed is opened again by what it is told.
   wake() {
     if (this.connection === 'ended') this.connect();
-  }
-
-  reset() {
-    this.close();
-    this.onreset?.();
   }
 
   hear(event) {
@@ -150,14 +146,9 @@ export class Room {
     else this.waiting = setTimeout(draw, left);
   }
 
-  speech(agent) {
-    let found = this.live.get(agent);
-    if (!found) this.live.set(agent, found = {text: '', thinking: '', output: new Map(), note: ''});
-    return found;
-  }
-
   hearDelta({agent_id: agent, type, data}) {
-    const live = this.speech(agent);
+    if (!this.live.has(agent)) this.live.set(agent, speech({}));
+    const live = this.live.get(agent);
     const add = (before, more) => (before + more).slice(-TAIL);
     if (type === 'text_delta') live.text = add(live.text, data.text);
     else if (type === 'thinking_delta') live.thinking = add(live.thinking, data.text);
@@ -172,9 +163,7 @@ export class Room {
   }
 
   join(said) {
-    this.live = new Map(Object.entries(said).map(([agent, one]) => [agent, {
-      text: one.text || '', thinking: one.thinking || '', output: new Map(Object.entries(one.output || {})), note: '',
-    }]));
+    this.live = new Map(Object.entries(said).map(([agent, one]) => [agent, speech(one)]));
     this.words += 1;
     this.touch();
   }
@@ -211,20 +200,17 @@ export class Room {
 
   // The board and the events around an earlier moment; null: now.
   async show(seq) {
-    if (seq === null || seq >= this.board.seq) {
-      this.replay = null;
-      this.lanes += 1;
-      this.touch();
-      return;
-    }
-    const wanted = Math.max(1, seq);
+    const wanted = seq === null || seq >= this.board.seq ? null : Math.max(1, seq);
     this.asked = wanted;
-    const from = Math.floor((wanted - 1) / PART) * PART;
-    const [base, events] = await Promise.all([this.findCheckpoint(from), this.findPage(from)]);
-    if (this.asked !== wanted || this.closed) return;
-    const until = events.filter((event) => event.seq <= wanted);
-    const before = this.pages.get(from - PART) || [];
-    this.replay = {seq: wanted, board: foldEvents(until, base), events: [...before, ...until]};
+    let replay = null;
+    if (wanted !== null) {
+      const from = Math.floor((wanted - 1) / PART) * PART;
+      const [base, events] = await Promise.all([this.findCheckpoint(from), this.findPage(from)]);
+      if (this.asked !== wanted || this.closed) return;
+      const until = events.filter((event) => event.seq <= wanted);
+      replay = {seq: wanted, board: foldEvents(until, base), events: [...(this.pages.get(from - PART) || []), ...until]};
+    }
+    this.replay = replay;
     this.lanes += 1;
     this.touch();
   }
@@ -234,20 +220,16 @@ export class Room {
       let at = from;
       while (at > 0 && !this.checkpoints.has(at)) at -= PART;
       const known = this.first - 1 <= at && this.events.length;
-      this.checkpoints.set(from, known ? this.foldTo(at, from) : await get(`/sessions/${this.id}/board?at=${from}`));
+      this.checkpoints.set(from, known ? foldEvents(this.find(at, from), this.checkpoints.get(at)) : await get(`/sessions/${this.id}/board?at=${from}`));
     }
     return this.checkpoints.get(from);
   }
 
-  foldTo(at, from) {
-    return foldEvents(this.events.filter((event) => event.seq > at && event.seq <= from), this.checkpoints.get(at));
-  }
+  find(after, until) { return this.events.filter((event) => event.seq > after && event.seq <= until); }
 
   async findPage(from) {
-    if (this.first - 1 <= from) return this.events.filter((event) => event.seq > from && event.seq <= from + PART);
-    if (!this.pages.has(from)) {
-      this.pages.set(from, await readEvents(this.id, {after: from, before: from + PART + 1, limit: PART}));
-    }
+    if (this.first - 1 <= from) return this.find(from, from + PART);
+    if (!this.pages.has(from)) this.pages.set(from, await readEvents(this.id, {after: from, before: from + PART + 1, limit: PART}));
     return this.pages.get(from);
   }
 

@@ -9,11 +9,8 @@ const LAST_RETRY = 10_000;
 export class Stream {
   // `path()` is asked at each connection, so that it can say where to go on; `on` has a function for each
   // named event, `message` for the others, and `state('live' | 'lost' | 'ended')`.
-  constructor(path, on) {
-    this.path = path;
-    this.on = on;
-    this.retry = FIRST_RETRY;
-    this.closed = false;
+  constructor(path, {state, ...on}) {
+    Object.assign(this, {path, state, on, retry: FIRST_RETRY, closed: false});
     this.wake = () => { if (document.visibilityState === 'visible' && this.isSilent()) this.open(); };
     this.back = () => this.open();
     document.addEventListener('visibilitychange', this.wake);
@@ -30,43 +27,27 @@ export class Stream {
     this.heard = Date.now();
     const source = new EventSource(PREFIX + this.path());
     this.source = source;
-    const heard = () => {
+    const listen = (name, work) => source.addEventListener(name, (event) => {
       this.heard = Date.now();
       this.retry = FIRST_RETRY;
-    };
-    source.onopen = () => {
-      heard();
-      this.on.state('live');
-    };
-    source.onerror = () => { if (this.source === source) this.fail(source.readyState === EventSource.CLOSED); };
-    source.onmessage = (event) => {
-      heard();
-      this.on.message?.(JSON.parse(event.data));
-    };
-    source.addEventListener('ping', heard);
-    for (const name of Object.keys(this.on)) {
-      if (name === 'state' || name === 'message') continue;
-      source.addEventListener(name, (event) => {
-        heard();
-        this.on[name](JSON.parse(event.data));
-      });
-    }
-    source.addEventListener('end', () => {
-      this.close();
-      this.on.state('ended');
+      work(event);
     });
+    listen('open', () => this.state('live'));
+    listen('ping', () => {});
+    listen('end', () => this.end());
+    for (const [name, work] of Object.entries(this.on)) listen(name, (event) => work(JSON.parse(event.data)));
+    source.onerror = () => { if (this.source === source) this.fail(source.readyState === EventSource.CLOSED); };
   }
 
   // `refused`: the server answered, and not with a stream. 204 is a session that was closed.
   async fail(refused = false) {
     this.drop();
     if (refused && await this.isOver()) {
-      this.close();
-      this.on.state('ended');
+      this.end();
       return;
     }
     if (this.closed) return;
-    this.on.state('lost');
+    this.state('lost');
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.open(), this.retry);
     this.retry = Math.min(this.retry * 2, LAST_RETRY);
@@ -75,8 +56,7 @@ export class Stream {
   async isOver() {
     const stop = new AbortController();
     try {
-      const response = await fetch(PREFIX + this.path(), {headers: {accept: 'text/event-stream'}, signal: stop.signal, cache: 'no-store'});
-      return response.status === 204;
+      return (await fetch(PREFIX + this.path(), {headers: {accept: 'text/event-stream'}, signal: stop.signal, cache: 'no-store'})).status === 204;
     } catch {
       return false;
     } finally {
@@ -88,6 +68,11 @@ export class Stream {
     clearTimeout(this.timer);
     this.source?.close();
     this.source = null;
+  }
+
+  end() {
+    this.close();
+    this.state('ended');
   }
 
   close() {

@@ -1,51 +1,50 @@
 // Words and numbers in the user's language. Components hold no text of their own: they name a key.
 
-import {messages as en} from './i18n/en.js';
-import {messages as es} from './i18n/es.js';
+import {LANGUAGES, WORDS} from './i18n.js';
 
-const LANGUAGES = {en, es};
-export const languages = Object.keys(LANGUAGES);
+const SAID = new Map();
+for (const [group, found] of Object.entries(WORDS)) {
+  for (const [key, texts] of Array.isArray(found) ? [['self', found]] : Object.entries(found)) SAID.set(key === 'self' ? group : `${group}.${key}`, texts);
+}
 
 let chosen = 'en';
 let plural, number, fine, clockTime, fullTime, day;
 
 export function chooseLanguage(wanted) {
   const asked = [wanted, ...(globalThis.navigator?.languages || [])];
-  chosen = asked.map((one) => String(one || '').slice(0, 2)).find((one) => Object.hasOwn(LANGUAGES, one)) || 'en';
+  chosen = asked.map((one) => String(one || '').slice(0, 2)).find((one) => LANGUAGES.includes(one)) || 'en';
+  const moments = (options) => new Intl.DateTimeFormat(chosen, {hourCycle: 'h23', ...options});
   plural = new Intl.PluralRules(chosen);
   number = new Intl.NumberFormat(chosen);
   fine = new Intl.NumberFormat(chosen, {maximumFractionDigits: 1});
-  clockTime = new Intl.DateTimeFormat(chosen, {hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
-  fullTime = new Intl.DateTimeFormat(chosen, {dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23'});
-  day = new Intl.DateTimeFormat(chosen, {day: 'numeric', month: 'short'});
+  clockTime = moments({hour: '2-digit', minute: '2-digit'});
+  fullTime = moments({dateStyle: 'medium', timeStyle: 'medium'});
+  day = moments({day: 'numeric', month: 'short'});
   return chosen;
 }
 chooseLanguage('');
 
 export function t(key, given = {}) {
-  let found = LANGUAGES[chosen][key];
-  if (found === undefined && 'n' in given) found = LANGUAGES[chosen][`${key}.${plural.select(given.n) === 'one' ? 'one' : 'other'}`];
-  if (found === undefined) return key;
-  return found.replace(/\{(\w+)\}/g, (_, name) => {
+  const [one, many = one] = (SAID.get(key)?.[LANGUAGES.indexOf(chosen)] ?? key).split('|');
+  return (plural.select(given.n) === 'one' ? one : many).replace(/\{(\w+)\}/g, (_, name) => {
     const value = given[name];
-    return typeof value === 'number' ? number.format(value) : String(value ?? '');
+    return typeof value === 'number' ? exact(value) : String(value ?? '');
   });
 }
 
 // A word for a value of the server's; what we have no word for is shown as it is.
-export const known = (prefix, value) => (LANGUAGES[chosen][`${prefix}.${value}`] === undefined ? value : t(`${prefix}.${value}`));
+export const known = (group, value) => (SAID.has(`${group}.${value}`) ? t(`${group}.${value}`) : value);
 
 export const exact = (value) => number.format(value);
 
 export function short(value) {
-  if (value < 1000) return number.format(value);
+  if (value < 1000) return exact(value);
   return value < 999_950 ? `${fine.format(value / 1000)}k` : `${fine.format(value / 1e6)}M`;
 }
 
 export function money(value) {
   const digits = value >= 0.1 || value === 0 ? 2 : 4;
-  const shown = new Intl.NumberFormat(chosen, {minimumFractionDigits: digits, maximumFractionDigits: digits});
-  return `$${shown.format(value)}`;
+  return `$${new Intl.NumberFormat(chosen, {minimumFractionDigits: digits, maximumFractionDigits: digits}).format(value)}`;
 }
 
 // What a board, or a row of it, has cost as far as its prices are known.

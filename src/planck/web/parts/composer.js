@@ -2,17 +2,17 @@
 
 import {html, useRef, useState} from '../vendor/preact.js';
 import {brief, t} from '../words.js';
-import {into, submitted} from './common.js';
+import {Choice, submitted, useBusy} from './common.js';
 
 export function Composer({busy, agents, to, choose, send}) {
   const [text, setText] = useState('');
-  const [sending, setSending] = useState(false);
+  const [sending, run] = useBusy();
   const box = useRef(null);
+  const idle = sending || !text.trim();
+  const steers = busy && !to;
   const submit = async (queue) => {
-    if (!text.trim() || sending) return;
-    setSending(true);
-    const problem = await send(text, {...(to ? {agent: to} : {}), ...(busy && !queue && !to ? {steer: true} : {})});
-    setSending(false);
+    if (idle) return;
+    const problem = await run(() => send(text, {...(to && {agent: to}), ...(steers && !queue && {steer: true})}));
     if (!problem) {
       setText('');
       if (box.current) box.current.style.height = '';
@@ -25,17 +25,14 @@ export function Composer({busy, agents, to, choose, send}) {
     event.preventDefault();
     submit(event.ctrlKey || event.metaKey);
   };
-  const type = (event) => {
-    setText(event.target.value);
-    const {style} = event.target;
-    style.height = 'auto';
-    style.height = `${Math.min(event.target.scrollHeight + 2, 200)}px`;
+  const type = ({target}) => {
+    setText(target.value);
+    target.style.height = 'auto';
+    target.style.height = `${Math.min(target.scrollHeight + 2, 200)}px`;
   };
   return html`<form class="composer" onSubmit=${submitted(() => submit(false))}>
-    <label class="hidden" for="composer">${t('composer.label')}</label>
-    <textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} title=${t('composer.hint')} placeholder=${busy ? t('composer.busy') : t('composer.idle')}></textarea>
-    <label><span class="hidden">${t('composer.to')}</span><select value=${to} onChange=${into(choose)}>
-      <option value="">${t('composer.everyone')}</option>${agents.map((row) => html`<option key=${row.id} value=${row.id}>${brief(row.name, 24)}</option>`)}</select></label>
-    ${busy && !to && html`<button type="button" disabled=${sending || !text.trim()} onClick=${() => submit(true)}>${t('composer.queue')}</button>`}
-    <button class="primary" disabled=${sending || !text.trim()}>${busy && !to ? t('composer.steer') : t('composer.send')}</button></form>`;
+    <textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} aria-label=${t('composer.label')} title=${t('composer.hint')} placeholder=${t(busy ? 'composer.busy' : 'composer.idle')}></textarea>
+    <${Choice} label=${t('composer.to')} hidden none=${t('composer.everyone')} of=${agents.map((row) => row.id)} say=${(id) => brief(agents.find((row) => row.id === id).name, 24)} value=${to} set=${choose} />
+    ${steers && html`<button type="button" disabled=${idle} onClick=${() => submit(true)}>${t('composer.queue')}</button>`}
+    <button class="primary" disabled=${idle}>${t(steers ? 'composer.steer' : 'composer.send')}</button></form>`;
 }

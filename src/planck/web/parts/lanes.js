@@ -9,10 +9,12 @@ import {ARROWS, countOlder, makeScale, traceLanes} from './trace.js';
 const AXIS = 24;
 const PAST = 72;
 const EDGE = 14;
+const WHOLE = {from: 0, to: 1};
+const KINDS = ['work', 'tool', 'waits', 'asks'];
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400].map((s) => s * 1000);
 
 // Those who work first, where there are many; else in the order of their start.
-export function orderRows(board) {
+function orderRows(board) {
   if (board.agents.length <= 8) return board.agents;
   const rank = (row) => (board.questions.some((one) => one.agent_id === row.id) ? 0 : isBusy(row) ? 1 : row.status === 'ended' ? 3 : 2);
   return board.agents.map((row, at) => [rank(row), at, row]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((one) => one[2]);
@@ -24,7 +26,7 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
   const height = dense ? 32 : 44;
   const box = useRef(null);
   const [width, setWidth] = useState(720);
-  const [view, setView] = useState({from: 0, to: 1});
+  const [view, setView] = useState(WHOLE);
   const [told, setTold] = useState('');
   useLayoutEffect(() => {
     const measure = () => box.current && setWidth(Math.max(160, box.current.clientWidth));
@@ -35,7 +37,7 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
   }, []);
   const order = rows.map((row) => row.id).join();
   const drawing = useMemo(() => draw({board, events, rows, height, width, view, until, selected}), [tick, order, width, view, until, height, selected]);
-  useEffect(() => setView({from: 0, to: 1}), [board.id]);
+  useEffect(() => setView(WHOLE), [board.id]);
 
   const zoom = (event) => {
     const {from, to} = view;
@@ -64,14 +66,11 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
           <${AgentState} board=${board} row=${row} now=${now} /></span></button>`)}
       </div>
       <div class="lanes-box" ref=${box} tabindex="0" role="group" aria-label=${t('lanes.label')} onKeyDown=${zoom}
-        onPointerMove=${point} onPointerLeave=${() => setTold('')}>
-        ${drawing.svg}
-      </div>
+        onPointerMove=${point} onPointerLeave=${() => setTold('')}>${drawing.svg}</div>
     </div>
-    <div class="lanes-foot muted"><span class="lanes-told" aria-hidden="true">${told || t('lanes.hint')}</span>
+    <div class="lanes-foot muted"><span class="clip" aria-hidden="true">${told || t('lanes.hint')}</span>
       <span class="legend" aria-hidden="true">
-        <span class="key work"></span>${t('lanes.model')} <span class="key tool"></span>${t('lanes.tool')}
-        <span class="key waits"></span>${t('lanes.wait')} <span class="key asks"></span>${t('state.asks')}
+        ${KINDS.map((kind) => html`<span class=${`key ${kind}`} key=${kind}></span>${t(`lanes.${kind}`)} `)}
         ${['ask', 'task', 'response'].map((kind) => html`<svg class=${`arrow ${kind}`} width="24" height="8" key=${kind}><path d="M0 4H23" /></svg>${t(`mail.${kind}`)} `)}
       </span></div>
     <${Words} board=${board} rows=${rows} now=${now} arrows=${drawing.arrows} />
@@ -80,14 +79,12 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
 
 // The same in words, for those who do not see the drawing.
 function Words({board, rows, now, arrows}) {
-  return html`<div class="hidden"><table><caption>${t('lanes.table')}</caption>
-    <thead><tr><th scope="col">${t('changes.by.agent')}</th><th scope="col">${t('state')}</th><th scope="col">${t('since')}</th></tr></thead>
-    <tbody>${rows.map((row) => {
-      const state = describeAgent(board, row);
-      return html`<tr key=${row.id}><th scope="row">${seen(row.name)}</th><td>${state.word}</td><td>${span(now - Date.parse(state.since))}</td></tr>`;
-    })}</tbody></table>
-    <table><caption>${t('lanes.mail')}</caption><thead><tr><th scope="col">${t('time')}</th><th scope="col">${t('from')}</th><th scope="col">${t('to')}</th><th scope="col">${t('kind')}</th></tr></thead>
-    <tbody>${arrows.slice(-20).map((one) => html`<tr key=${one.seq}><td>${time(one.at)}</td><td>${seen(nameOf(board, one.from))}</td><td>${seen(nameOf(board, one.to))}</td><td>${seen(one.kind)}</td></tr>`)}</tbody></table></div>`;
+  const table = (title, heads, body) => html`<table><caption>${title}</caption><thead><tr>${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}</tr></thead>
+    <tbody>${body.map((cells, at) => html`<tr key=${at}>${cells.map((cell) => html`<td>${seen(cell)}</td>`)}</tr>`)}</tbody></table>`;
+  return html`<div class="hidden">${table(t('lanes.table'), [t('changes.by.agent'), t('state'), t('since')], rows.map((row) => {
+    const state = describeAgent(board, row);
+    return [row.name, state.word, span(now - Date.parse(state.since))];
+  }))}${table(t('lanes.mail'), [t('time'), t('from'), t('to'), t('kind')], arrows.slice(-20).map((one) => [time(one.at), nameOf(board, one.from), nameOf(board, one.to), one.kind]))}</div>`;
 }
 
 function draw({board, events, rows, height, width, view, until, selected}) {
@@ -111,8 +108,7 @@ function draw({board, events, rows, height, width, view, until, selected}) {
     const lane = lanes.get(row.id);
     if (!lane) return;
     const open = [lane.open, ...lane.overs].filter(Boolean).map((one) => ({...one, to: last, open: true}));
-    const paths = {work: '', tool: '', waits: '', asks: ''};
-    let ticks = '';
+    const paths = {work: '', tool: '', waits: '', asks: '', deadline: '', cross: ''};
     for (const bar of [...lane.bars, ...open]) {
       if (bar.to < cut) continue;
       const left = clip(x(Math.max(bar.from, cut)));
@@ -121,38 +117,33 @@ function draw({board, events, rows, height, width, view, until, selected}) {
       const wide = Math.max(right - left, 1.5);
       const top = AXIS + middle(row.id) - tall / 2;
       paths[bar.kind] += `M${left.toFixed(1)} ${top}h${wide.toFixed(1)}v${tall}h-${wide.toFixed(1)}z`;
-      if (bar.until && bar.open && bar.until <= last) ticks += `M${clip(x(bar.until)).toFixed(1)} ${top - 3}v${tall + 6}`;
+      if (bar.until && bar.open && bar.until <= last) paths.deadline += `M${clip(x(bar.until)).toFixed(1)} ${top - 3}v${tall + 6}`;
       spots.push({left, right: left + wide, row, bar});
     }
-    let crosses = '', free = -9;
-    for (const {at} of lane.marks) {
+    let free = -9;
+    for (const at of lane.marks) {
       const place = x(at);
       if (at < cut || place <= past || place < free) continue;
-      crosses += `M${(place - 3).toFixed(1)} ${AXIS + middle(row.id) - 3}l6 6m0-6l-6 6`;
+      paths.cross += `M${(place - 3).toFixed(1)} ${AXIS + middle(row.id) - 3}l6 6m0-6l-6 6`;
       free = place + 7;
     }
-    const hue = `hue-${hueOf(board, row.id)}`;
-    bars.push(html`<g class=${`lane ${hue}`} key=${row.id}>
-      ${paths.work && html`<path class="work" d=${paths.work} />`}${paths.tool && html`<path class="tool" d=${paths.tool} />`}
-      ${paths.waits && html`<path class="paper" d=${paths.waits} /><path class="waits" d=${paths.waits} fill="url(#hatch)" />`}
-      ${paths.asks && html`<path class="paper" d=${paths.asks} /><path class="asks" d=${paths.asks} />`}
-      ${ticks && html`<path class="deadline" d=${ticks} />`}
-      ${crosses && html`<path class="cross" d=${crosses} />`}
+    bars.push(html`<g class=${`lane hue-${hueOf(board, row.id)}`} key=${row.id}>
+      ${Object.entries(paths).map(([kind, path]) => path && html`${(kind === 'waits' || kind === 'asks') && html`<path class="paper" d=${path} />`}<path class=${kind} d=${path} fill=${kind === 'waits' ? 'url(#hatch)' : undefined} />`)}
       ${older?.rows.get(row.id)?.map((count, at) => count && html`<rect class="density" key=${at} x=${at * (PAST - 8) / older.buckets} width=${(PAST - 8) / older.buckets - 0.5}
         y=${AXIS + middle(row.id) + tall / 2 - Math.max(2, (count / older.most) * tall)} height=${Math.max(2, (count / older.most) * tall)} />`)}
     </g>`);
   });
 
   const drawn = arrows.filter((one) => x(one.at) >= past && x(one.at) <= width).map((one) => {
+    const user = one.from === 'user';
+    if (!y.has(one.to) || (!user && !y.has(one.from))) return null;
     const at = x(one.at);
-    const to = y.has(one.to) ? AXIS + middle(one.to) : null;
-    if (to === null) return null;
-    const from = one.from === 'user' ? to - height / 2 - 2 : y.has(one.from) ? AXIS + middle(one.from) : null;
-    if (from === null) return null;
+    const to = AXIS + middle(one.to);
+    const from = user ? to - height / 2 - 2 : AXIS + middle(one.from);
     const down = to > from ? 1 : -1;
     const stop = to - down * (tall / 2);
-    const begin = one.from === 'user' ? from : from + down * (tall / 2);
-    return html`<g class=${`arrow ${one.from === 'user' ? 'prompt' : one.kind}${selected && selected !== one.from && selected !== one.to ? ' dim' : ''}`} key=${one.seq}><path d=${`M${at.toFixed(1)} ${begin}V${stop - down * 5}`} />
+    const begin = user ? from : from + down * (tall / 2);
+    return html`<g class=${`arrow ${user ? 'prompt' : one.kind}${selected && selected !== one.from && selected !== one.to ? ' dim' : ''}`} key=${one.seq}><path d=${`M${at.toFixed(1)} ${begin}V${stop - down * 5}`} />
       <path class="head" d=${`M${(at - 3.5).toFixed(1)} ${stop - down * 6}h7l-3.5 ${down * 6}z`} /></g>`;
   });
 
@@ -173,34 +164,24 @@ function draw({board, events, rows, height, width, view, until, selected}) {
     const hit = hits[hits.length - 1];
     const at = moment(new Date(scale.moment(view.from + ((px - past - EDGE) / room) * (view.to - view.from))).toISOString());
     if (!hit) return `${brief(row.name, 40)} · ${at}`;
-    const {bar} = hit;
-    const word = bar.kind === 'waits' ? t('state.waits', {name: brief(nameOf(board, bar.word), 40)})
-      : bar.kind === 'asks' ? `${t('state.asks')} ${brief(bar.word, 40)}` : bar.kind === 'work' ? t('state.thinking') : brief(bar.word, 40);
-    return `${brief(row.name, 40)} · ${word} · ${span(bar.to - bar.from)} · ${at}`;
+    const {kind, word, from, to} = hit.bar;
+    const what = kind === 'waits' ? t('state.waits', {name: brief(nameOf(board, word), 40)}) : kind === 'work' ? t('state.thinking') : `${kind === 'asks' ? `${t('state.asks')} ` : ''}${brief(word, 40)}`;
+    return `${brief(row.name, 40)} · ${what} · ${span(to - from)} · ${at}`;
   };
   return {svg, arrows, tell};
 }
 
 function makeTicks(scale, view, x, past, width) {
   const from = scale.moment(view.from), to = scale.moment(view.to);
+  const size = STEPS.find((one) => (to - from) / one <= 8);
   const found = [];
-  if (!(to > from)) return found;
-  const step = STEPS.find((one) => (to - from) / one <= 400) || (to - from) / 10;
-  const seconds = to - from < 300_000;
-  let free = past - 1;
-  // Round moments first, so that a long gap does not leave odd ones.
-  for (const size of STEPS.filter((one) => one >= step)) {
-    if ((to - from) / size > 8) continue;
-    for (let at = Math.ceil(from / size) * size; at <= to; at += size) {
-      const place = x(at);
-      if (place <= free || place > width - 60) continue;
-      const date = new Date(at);
-      found.push({at, x: place, word: seconds ? `${time(date)}:${String(date.getSeconds()).padStart(2, '0')}` : time(date)});
-      free = place + 84;
-    }
-    break;
+  if (!(to > from) || !size) return found;
+  for (let at = Math.ceil(from / size) * size, free = past - 1; at <= to; at += size) {
+    const place = x(at);
+    if (place <= free || place > width - 60) continue;
+    const date = new Date(at);
+    found.push({at, x: place, word: to - from < 300_000 ? `${time(date)}:${String(date.getSeconds()).padStart(2, '0')}` : time(date)});
+    free = place + 84;
   }
-  const end = x(to);
-  if (end > free - 30 && end <= width) found.push({at: to + 1, x: Math.min(end, width - 40) - 0, word: ''});
   return found;
 }

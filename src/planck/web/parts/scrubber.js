@@ -5,6 +5,7 @@ import {exact, t, time} from '../words.js';
 import {Mark} from './common.js';
 
 const PLAY_MS = 120;
+const Key = ({word, mark, ...given}) => html`<button class="icon" aria-label=${t(word)} ...${given}>${mark}</button>`;
 
 export function Scrubber({head, at, ts, show, live}) {
   const [playing, setPlaying] = useState(false);
@@ -21,23 +22,21 @@ export function Scrubber({head, at, ts, show, live}) {
   }, [playing, head]);
   useEffect(() => setWanted(null), [at]);
   const shown = wanted ?? at;
+  const where = t('replay.at', {seq: shown, head});
   const go = (seq) => {
     setPlaying(false);
-    const next = Math.min(Math.max(seq, 1), head);
-    setWanted(next);
-    show(next >= head ? null : next);
+    setWanted(Math.min(Math.max(seq, 1), head));
+    show(seq);
   };
-  const begin = () => {
+  const play = () => {
     if (!playing && at >= head) show(1);
     setPlaying(!playing);
   };
   return html`<div class="scrubber" role="group" aria-label=${t('replay.label')}>
-    <button class="icon" onClick=${() => go(at - 1)} disabled=${at <= 1} aria-label=${t('replay.back')}>◀</button>
-    <button class="icon" onClick=${begin} disabled=${head < 2} aria-pressed=${playing} aria-label=${playing ? t('replay.pause') : t('replay.play')}>${playing ? '❚❚' : '▶'}</button>
-    <button class="icon" onClick=${() => go(at + 1)} disabled=${at >= head} aria-label=${t('replay.forward')}>▶▏</button>
-    <input type="range" min="1" max=${Math.max(1, head)} value=${shown} aria-label=${t('replay.place')} aria-valuetext=${t('replay.at', {seq: shown, head})} onInput=${(event) => go(Number(event.target.value))} />
-    <span class="num scrub-at" title=${t('replay.at', {seq: shown, head})}>${exact(shown)} / ${exact(head)} <span class="muted">${time(ts)}</span></span>
-    <button class=${`live${live ? ' on' : ''}`} aria-pressed=${live} onClick=${() => { setPlaying(false); show(null); }}>
-      <${Mark} is=${live ? '●' : '○'} /> ${t('replay.live')}</button>
-  </div>`;
+    <${Key} word="replay.back" mark="◀" disabled=${at <= 1} onClick=${() => go(at - 1)} />
+    <${Key} word=${playing ? 'replay.pause' : 'replay.play'} mark=${playing ? '❚❚' : '▶'} disabled=${head < 2} aria-pressed=${playing} onClick=${play} />
+    <${Key} word="replay.forward" mark="▶▏" disabled=${at >= head} onClick=${() => go(at + 1)} />
+    <input type="range" min="1" max=${Math.max(1, head)} value=${shown} aria-label=${t('replay.place')} aria-valuetext=${where} onInput=${(event) => go(Number(event.target.value))} />
+    <span class="num scrub-at" title=${where}>${exact(shown)} / ${exact(head)} <span class="muted">${time(ts)}</span></span>
+    <button class=${live ? 'live on' : 'live'} aria-pressed=${live} onClick=${() => { setPlaying(false); show(null); }}><${Mark} is=${live ? '●' : '○'} /> ${t('replay.live')}</button></div>`;
 }

@@ -2,7 +2,7 @@
 
 import {brief, known, t} from '../words.js';
 
-export const HUES = 8;
+const HUES = 8;
 
 export const nameOf = (board, id) => {
   if (id === 'user') return t('you');
@@ -11,6 +11,7 @@ export const nameOf = (board, id) => {
 };
 
 export const hueOf = (board, id) => {
+  if (id === 'user') return 'you';
   const at = board.agents.findIndex((row) => row.id === id);
   return at < 0 ? 'none' : `${at % HUES}${at >= HUES ? ' ring' : ''}`;
 };

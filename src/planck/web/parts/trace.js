@@ -6,8 +6,8 @@ const BUCKETS = 24;
 const MIDDLE = new Set(['assistant_message', 'tool_start', 'tool_end', 'turn_end', 'wait', 'permission_request', 'file_changed', 'usage']);
 
 class Lane {
-  constructor(id) {
-    Object.assign(this, {id, bars: [], open: null, calls: new Map(), overs: [], marks: [], at: 0});
+  constructor() {
+    Object.assign(this, {bars: [], open: null, calls: new Map(), overs: [], marks: [], at: 0});
   }
 
   begin(kind, at, word = '') {
@@ -22,14 +22,20 @@ class Lane {
     this.open = null;
   }
 
-  cover(over, at) {
-    over.to = at;
-    this.bars.push(over);
-    this.overs = this.overs.filter((one) => one !== over);
+  // A wait or a question lies over what is done meanwhile.
+  cover(kind, at, {call_id: call, deadline}, word) {
+    this.overs.push({kind, from: at, to: at, call, word: String(word), until: Date.parse(deadline) || 0});
   }
 
   uncover(test, at) {
-    for (const over of this.overs.filter(test)) this.cover(over, at);
+    this.bars.push(...this.overs.filter(test).map((over) => ({...over, to: at})));
+    this.overs = this.overs.filter((over) => !test(over));
+  }
+
+  close(at) {
+    this.uncover(() => true, at);
+    this.finish(at);
+    this.calls.clear();
   }
 }
 
@@ -40,7 +46,7 @@ export function traceLanes(events) {
   let at = start;
   const cut = events.length > 0 && events[0].seq > 1;
   const laneOf = (id) => {
-    if (!lanes.has(id)) lanes.set(id, new Lane(id));
+    if (!lanes.has(id)) lanes.set(id, new Lane());
     return lanes.get(id);
   };
   for (const event of events) {
@@ -50,55 +56,43 @@ export function traceLanes(events) {
       arrows.push({seq: event.seq, at, from: String(data.from), to: String(data.to), kind: String(data.kind)});
       if (data.from !== 'user') laneOf(String(data.from));
     }
-    if (type === 'session_resumed') for (const lane of lanes.values()) closeLane(lane, lane.at || at);
+    if (type === 'session_resumed') for (const lane of lanes.values()) lane.close(lane.at || at);
     if (!agent) continue;
     const lane = laneOf(agent);
     // A window of the log may begin in the middle of a turn.
-    if (cut && !lane.at && MIDDLE.has(type)) {
-      lane.turn = event.turn;
-      lane.begin('work', start);
-    }
-    follow(lane, event, at);
+    if (cut && !lane.at && MIDDLE.has(type)) lane.begin('work', start);
+    if (Object.hasOwn(FOLLOW, type)) FOLLOW[type](lane, at, data);
     lane.at = at;
   }
   return {lanes, arrows, start, end: at};
 }
 
-function closeLane(lane, at) {
-  lane.uncover(() => true, at);
-  lane.finish(at);
-  lane.calls.clear();
-  lane.turn = 0;
-}
-
-function follow(lane, {type, turn, data, seq}, at) {
-  if (type === 'turn_start') {
-    closeLane(lane, at);
-    lane.turn = turn;
+// What an event changes in its agent's lane.
+const FOLLOW = {
+  turn_start(lane, at) {
+    lane.close(at);
     lane.begin('work', at);
-  } else if (type === 'turn_end') {
-    closeLane(lane, at);
-    if (data.status !== 'completed') lane.marks.push({at, kind: 'failed', word: String(data.status), seq});
-  } else if (type === 'agent_ended') {
-    closeLane(lane, at);
-    lane.ended = at;
-  } else if (type === 'tool_start') {
-    lane.calls.set(data.id, data.name);
-    if (lane.open?.kind !== 'tool') lane.begin('tool', at, String(data.name));
-  } else if (type === 'tool_end') {
-    lane.uncover((over) => over.call === data.id, at);
-    lane.calls.delete(data.id);
-    if (!data.ok) lane.marks.push({at, kind: 'bad', word: String(data.name), seq});
+  },
+  turn_end(lane, at, {status}) {
+    lane.close(at);
+    if (status !== 'completed') lane.marks.push(at);
+  },
+  agent_ended(lane, at) { lane.close(at); },
+  tool_start(lane, at, {id, name}) {
+    lane.calls.set(id, name);
+    if (lane.open?.kind !== 'tool') lane.begin('tool', at, String(name));
+  },
+  tool_end(lane, at, {id, ok}) {
+    lane.uncover((over) => over.call === id, at);
+    lane.calls.delete(id);
+    if (!ok) lane.marks.push(at);
     if (!lane.calls.size) lane.begin('work', at);
     else if (lane.open) lane.open.word = String([...lane.calls.values()].pop());
-  } else if (type === 'wait') {
-    lane.overs.push({kind: 'waits', from: at, to: at, call: data.call_id, word: String(data.on), until: Date.parse(data.deadline) || 0});
-  } else if (type === 'permission_request') {
-    lane.overs.push({kind: 'asks', from: at, to: at, call: data.call_id, word: String(data.tool), until: Date.parse(data.deadline) || 0});
-  } else if (type === 'permission_decision') {
-    lane.uncover((over) => over.kind === 'asks' && over.call === data.call_id, at);
-  }
-}
+  },
+  wait(lane, at, data) { lane.cover('waits', at, data, data.on); },
+  permission_request(lane, at, data) { lane.cover('asks', at, data, data.tool); },
+  permission_decision(lane, at, {call_id: call}) { lane.uncover((over) => over.kind === 'asks' && over.call === call, at); },
+};
 
 // Time to place: time in which something happens is as long as it was, quiet time is shortened.
 export function makeScale(events, from, until) {

@@ -1,73 +1,77 @@
-// What was done to files, by whom; and taking it back, after a look at what that would do.
+// What was done to files, by whom; and taking some of it back, after a look at what that would do.
 
-import {html, useEffect, useMemo, useState} from '../vendor/preact.js';
-import {get, newKey, post} from '../api.js';
+import {html, useEffect, useState} from '../vendor/preact.js';
+import {get, post} from '../api.js';
 import {brief, seen, t} from '../words.js';
 import {Diff, readDiff} from '../diff.js';
-import {Badge, Changed, Empty, Pending, moveFocus, useBusy} from '../parts/common.js';
+import {Badge, Changed, Empty, Fold, Pending, moveFocus, useBusy} from '../parts/common.js';
 
-const GROUPS = ['agent', 'turn', 'call'];
+const GROUPS = {agent: 'agent', turn: 'turn', call: 'call_id'};
+const keyOf = (item) => `${item.call_id}/${item.path}`;
+const count = (items) => t('changes.files', {n: new Set(items.map((one) => one.path)).size});
+const nameOf = (agent, length) => (agent === 'user' ? t('you') : brief(agent, length));
 
-export function ChangesView({room, act, params}) {
+export function ChangesView({room, act, params: {agent, call}}) {
   const [list, setList] = useState({status: 'loading', items: []});
-  const [by, setBy] = useState(params.call ? 'call' : 'agent');
-  const [chosen, setChosen] = useState(params.call || params.agent || null);
-  const [file, setFile] = useState(null);
+  const [by, setBy] = useState(call ? 'call' : 'agent');
+  const [at, setAt] = useState('');
+  const [ticked, setTicked] = useState(null); // null: what the address names
+  const [plan, setPlan] = useState(null);
   const [done, setDone] = useState(null);
-  const load = async () => {
-    try {
-      const {items} = await get(`/sessions/${room.id}/changes`);
-      setList({status: 'ready', items});
-    } catch (problem) {
-      setList({status: 'error', items: [], problem});
-    }
-  };
-  const changes = room.board.counts.file_changes;
-  useEffect(() => { load(); }, [room, changes]);
-  const groups = useMemo(() => {
-    const made = new Map();
-    for (const item of list.items) {
-      const key = item[by === 'call' ? 'call_id' : by];
-      if (!made.has(key)) made.set(key, []);
-      made.get(key).push(item);
-    }
-    return [...made];
-  }, [list, by]);
+  const [busy, run] = useBusy();
+  const place = `/sessions/${room.id}`;
+  const load = () => get(`${place}/changes`).then(({items}) => setList({status: 'ready', items}), (problem) => setList({status: 'error', items: [], problem}));
+  useEffect(() => { load(); }, [room, room.board.counts.file_changes]);
+  const {items} = list;
   if (list.status !== 'ready') return html`<${Pending} of=${list} retry=${load} />`;
-  if (!list.items.length) return html`<${Empty} words=${t('changes.empty')}><a class="button" href=${`#/s/${room.id}/conversation`}>${t('nav.conversation')}</a></${Empty}>`;
-  const at = groups.find(([key]) => key === chosen) || groups.filter(([key]) => key !== 'user').pop() || groups[0];
-  const [key, items] = at;
-  const shown = items.find((item) => `${item.call_id}/${item.path}` === file) || items[items.length - 1];
-  const ids = new Map(room.board.agents.map((row) => [row.name, row.id]));
-  const title = (value, first) => (by === 'agent' ? (value === 'user' ? t('you') : brief(value, 28)) : by === 'turn' ? t('changes.turn', {n: value}) : `${brief(first.path.split('/').pop(), 20)} · ${brief(value, 10)}`);
+  if (!items.length) return html`<${Empty} words=${t('changes.empty')}><a class="button" href=${`#/s/${room.id}/conversation`}>${t('nav.conversation')}</a></${Empty}>`;
+
+  const chosen = items.filter((item) => !item.undone && (ticked ? ticked.has(keyOf(item)) : item.call_id === call || item.agent === agent));
+  const shown = items.find((item) => keyOf(item) === at) || chosen[chosen.length - 1] || items[items.length - 1];
+  const groups = [...Map.groupBy(items, (item) => item[GROUPS[by]])];
+  const title = (value, {path}) => (by === 'agent' ? nameOf(value, 28) : by === 'turn' ? t('changes.turn', {n: value}) : `${brief(path.split('/').pop(), 20)} · ${brief(value, 10)}`);
+  const tick = (changed, on) => {
+    const next = new Set(chosen.map(keyOf));
+    for (const item of changed) next[on ? 'add' : 'delete'](keyOf(item));
+    setTicked(next);
+    setPlan(null);
+  };
+  const box = (of, label, first) => {
+    const open = of.filter((item) => !item.undone);
+    const on = open.filter((item) => chosen.includes(item)).length;
+    return html`<input type="checkbox" data-stop tabindex=${first ? 0 : -1} aria-label=${label} disabled=${!open.length} checked=${on > 0 && on === open.length} indeterminate=${on > 0 && on < open.length} onChange=${({target}) => tick(open, target.checked)} />`;
+  };
+  const attempt = (work) => () => run(() => act.attempt(work));
+  const look = attempt(async () => setPlan(await post(`${place}/undo/plan`, {selection: {files: chosen.map((item) => ({call: item.call_id, path: item.path}))}})));
+  const take = attempt(async () => {
+    setDone(await post(`${place}/undo`, {plan_id: plan.plan_id}));
+    setPlan(null);
+    setTicked(new Set());
+    await load();
+  });
+  const File = (item) => {
+    const conflict = plan?.conflicts.find((one) => one.path === item.path && chosen.includes(item));
+    const note = item.undone ? t('changes.undone') : item.undoes.length ? t('changes.undo') : '';
+    return html`<li class=${`change${item === shown ? ' on' : ''}`} key=${keyOf(item)}>${box([item], seen(item.path))}<button class="grow" data-stop tabindex="-1" aria-pressed=${item === shown} onClick=${() => setAt(keyOf(item))}>
+      <span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 34)}</span>${note && html`<span class="muted">${note}</span>`}<${Changed} ...${item} />${conflict && html`<span class="warn" title=${seen(conflict.reason)}>⚠</span>`}</button></li>`;
+  };
   return html`<div class="changes"><section class="changes-list" aria-label=${t('nav.changes')}>
-    <div class="segmented" role="group" aria-label=${t('changes.by')}>${GROUPS.map((one) => html`<button key=${one} aria-pressed=${by === one} onClick=${() => { setBy(one); setChosen(null); setFile(null); }}>${t(`changes.by.${one}`)}</button>`)}</div>
-    <div onKeyDown=${moveFocus}>${groups.map(([value, all], index) => html`<div class="change-group" key=${value}><button class=${`change-head${value === key ? ' on' : ''}`} data-stop tabindex=${value === key ? 0 : -1} aria-pressed=${value === key} onClick=${() => { setChosen(value); setFile(null); }}>
-      ${by === 'agent' && html`<${Badge} board=${room.board} id=${ids.get(value) || 'user'} />`}<bdi class="grow strong">${title(value, all[0])}</bdi><span class="muted num">${t('changes.files', {n: new Set(all.map((one) => one.path)).size})}</span></button>
-      ${value === key && html`<ul class="plain">${all.map((item) => html`<li key=${`${item.call_id}/${item.path}`}><button class=${`change-file${item === shown ? ' on' : ''}`} data-stop tabindex="-1" aria-pressed=${item === shown} onClick=${() => setFile(`${item.call_id}/${item.path}`)}>
-        <span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 34)}</span>${item.undone && html`<span class="muted">${t('changes.undone')}</span>`}${item.undoes.length > 0 && html`<span class="muted">${t('changes.undo')}</span>`}<${Changed} ...${item} /></button></li>`)}</ul>`}</div>`)}</div></section>
-    <section class="changes-diff" aria-label=${seen(shown.path)}><header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${brief(shown.agent === 'user' ? t('you') : shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})}</span></header>
-      ${shown.diff ? html`<${Diff} key=${`${shown.call_id}/${shown.path}`} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.noDiff')}</p>`}
-      <${Undo} key=${`${by}/${key}`} room=${room} act=${act} selection=${{[by]: key}} what=${title(key, items[0])} done=${done} setDone=${setDone} reload=${load} usable=${!(by === 'agent' && key === 'user')} /></section></div>`;
+    <div class="segmented" role="group" aria-label=${t('changes.by')}>${Object.keys(GROUPS).map((one) => html`<button key=${one} aria-pressed=${by === one} onClick=${() => setBy(one)}>${t(`changes.by.${one}`)}</button>`)}</div>
+    <div onKeyDown=${moveFocus}>${groups.map(([value, all], index) => html`<section key=${value} aria-label=${title(value, all[0])}><h2 class="change">${box(all, title(value, all[0]), index === 0)}
+      ${by === 'agent' && html`<${Badge} board=${room.board} id=${room.board.agents.find((row) => row.name === value)?.id || 'user'} />`}<bdi class="grow">${title(value, all[0])}</bdi><span class="muted num">${count(all)}</span></h2><ul class="plain">${all.map(File)}</ul></section>`)}</div></section>
+    <section class="changes-diff" aria-label=${seen(shown.path)}><header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${nameOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span></span></header>
+      ${shown.diff ? html`<${Diff} key=${keyOf(shown)} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.noDiff')}</p>`}
+      ${done && html`<p class="box ok" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${room.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}
+      ${plan ? html`<${Plan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />`
+      : html`<div class="row"><button disabled=${busy || !chosen.length} onClick=${look}>${t('undo.look')}</button><span class="muted">${chosen.length ? count(chosen) : t('undo.tick')}</span></div>`}</section></div>`;
 }
 
-function Undo({room, act, selection, what, done, setDone, reload, usable}) {
-  const [plan, setPlan] = useState(null);
-  const [busy, run] = useBusy();
-  const attempt = (work) => () => run(() => act.attempt(work));
-  const look = attempt(async () => setPlan(await post(`/sessions/${room.id}/undo/plan`, {selection})));
-  const take = attempt(async () => {
-    setDone(await post(`/sessions/${room.id}/undo`, {plan_id: plan.plan_id}, {key: newKey()}));
-    setPlan(null);
-    await reload();
-  });
-  const rows = plan?.diff ? readDiff(plan.diff) : [];
-  const count = rows.filter((row) => row.kind === 'file' && row.text.startsWith('+++')).length;
-  return html`<div class="undo">${done && html`<p class="ok-box" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${room.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}
-    ${!plan && html`<button disabled=${busy || !usable} onClick=${look}>${t('undo.look', {what})}</button>`}
-    ${plan && html`<section aria-label=${t('undo.plan')}><h3>${t('undo.plan')}</h3>
-      ${plan.conflicts.length > 0 && html`<ul class="plain conflicts">${plan.conflicts.map((one) => html`<li key=${one.path}><span aria-hidden="true">⚠</span> <span class="code">${seen(one.path)}</span> ${seen(one.reason)}</li>`)}</ul>`}
-      ${plan.diff ? html`<${Diff} rows=${rows} />` : html`<p class="muted">${t('undo.nothing')}</p>`}
-      ${plan.commands.length > 0 && html`<details><summary>${t('undo.commands', {n: plan.commands.length})}</summary><ul class="plain">${plan.commands.map((one, at) => html`<li class="code" key=${at}>${seen(one)}</li>`)}</ul></details>`}
-      <div class="row end"><button onClick=${() => setPlan(null)}>${t('cancel')}</button><button class="primary" disabled=${busy || !plan.diff} onClick=${take}>${t('undo.take', {n: Math.max(1, count)})}</button></div></section>`}</div>`;
+function Plan({plan, busy, take, leave}) {
+  const rows = readDiff(plan.diff);
+  const files = rows.filter((row) => row.kind === 'file' && row.text.startsWith('+++')).length;
+  return html`<section class="undo" aria-label=${t('undo.plan')}><h3>${t('undo.plan')}</h3>
+    ${plan.conflicts.length > 0 && html`<ul class="plain warn">${plan.conflicts.map((one) => html`<li key=${one.path}>⚠ <span class="code">${seen(one.path)}</span> ${seen(one.reason)}</li>`)}</ul>`}
+    ${plan.diff ? html`<${Diff} rows=${rows} />` : html`<p class="muted">${t('undo.nothing')}</p>`}
+    ${plan.commands.length > 0 && html`<${Fold} title=${t('undo.commands', {n: plan.commands.length})}><ul class="plain">${plan.commands.map((one, at) => html`<li class="code" key=${at}>${seen(one)}</li>`)}</ul></${Fold}>`}
+    <div class="row end"><button onClick=${leave}>${t('cancel')}</button><button class="primary" disabled=${busy || !plan.diff} onClick=${take}>${t('undo.take', {n: Math.max(1, files)})}</button></div></section>`;
 }
