@@ -16,27 +16,29 @@ export const hueOf = (board, id) => {
   return at < 0 ? 'none' : `${at % HUES}${at >= HUES ? ' ring' : ''}`;
 };
 
+const MARKS = {work: '●', tool: '●', waits: '◌', asks: '▲', idle: '○', failed: '✗', ended: '–'};
+
 export function describeAgent(board, row) {
   const question = board.questions.find((one) => one.agent_id === row.id);
-  const look = (kind, mark, word, since = row.since, target = '') => ({kind, mark, word, since, target});
+  const look = (kind, word, since = row.since) => ({kind, mark: MARKS[kind], word, since});
   if (row.status === 'ended') {
-    return row.ended === 'failed' ? look('failed', '✗', t('state.failed')) : look('ended', '–', known('ended', row.ended || 'ended'));
+    return row.ended === 'failed' ? look('failed', t('state.failed')) : look('ended', known('ended', row.ended || 'ended'));
   }
-  if (row.stopping) return look('work', '●', t('state.stopping'));
-  if (question) return look('asks', '▲', t('state.asks'), question.since, 'user');
+  if (row.stopping) return look('work', t('state.stopping'));
+  if (question) return look('asks', t('state.asks'), question.since);
   if (row.waits.length && row.status !== 'idle') {
     const names = [...new Set(row.waits.map((wait) => nameOf(board, wait.on)))];
-    return look('waits', '◌', t('state.waits', {name: brief(names.join(', '), 28)}), row.waits[0].since, row.waits[0].on);
+    return look('waits', t('state.waits', {name: brief(names.join(', '), 28)}), row.waits[0].since);
   }
   if (row.status === 'executing_tools' && row.calls.length) {
     const call = row.calls[row.calls.length - 1];
-    return look('tool', '●', brief(`${call.name} ${call.subject}`, 48), call.since);
+    return look('tool', brief(`${call.name} ${call.subject}`, 48), call.since);
   }
-  if (row.status !== 'idle') return look('work', '●', t('state.thinking'));
-  if (row.error && row.last_turn === 'failed') return look('failed', '✗', t('state.failedKind', {kind: row.error.kind}));
-  if (row.last_turn === 'capped') return look('failed', '✗', t('turn.capped'));
-  if (row.unread.length) return look('idle', '○', t('state.unread', {n: row.unread.length}));
-  return look('idle', '○', t('state.idle'));
+  if (row.status !== 'idle') return look('work', t('state.thinking'));
+  if (row.error && row.last_turn === 'failed') return look('failed', t('state.failedKind', {kind: row.error.kind}));
+  if (row.last_turn === 'capped') return look('failed', t('turn.capped'));
+  if (row.unread.length) return look('idle', t('state.unread', {n: row.unread.length}));
+  return look('idle', t('state.idle'));
 }
 
 export const isBusy = (row) => row.status !== 'ended' && row.status !== 'idle';

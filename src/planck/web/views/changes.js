@@ -3,7 +3,7 @@
 import {html, useEffect, useState} from '../vendor/preact.js';
 import {get, post} from '../api.js';
 import {brief, seen, t} from '../words.js';
-import {Diff, readDiff} from '../diff.js';
+import {Diff, countFiles, readDiff} from '../diff.js';
 import {Badge, Changed, Empty, Fold, Pending, moveFocus, useBusy} from '../parts/common.js';
 
 const GROUPS = {agent: 'agent', turn: 'turn', call: 'call_id'};
@@ -52,26 +52,24 @@ export function ChangesView({room, act, params: {agent, call}}) {
   const File = (item) => {
     const conflict = plan?.conflicts.find((one) => one.path === item.path && chosen.includes(item));
     const note = item.undone ? t('changes.undone') : item.undoes.length ? t('changes.undo') : '';
-    return html`<li class=${`change${item === shown ? ' on' : ''}`} key=${keyOf(item)}>${box([item], seen(item.path))}<button class="grow" data-stop tabindex="-1" aria-pressed=${item === shown} onClick=${() => setAt(keyOf(item))}>
-      <span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 34)}</span>${note && html`<span class="muted">${note}</span>`}<${Changed} ...${item} />${conflict && html`<span class="warn" title=${seen(conflict.reason)}>⚠</span>`}</button></li>`;
+    return html`<li class=${`change${item === shown ? ' on' : ''}`} key=${keyOf(item)}>${box([item], seen(item.path))}<button class="grow" data-stop tabindex="-1" aria-pressed=${item === shown} onClick=${() => { setAt(keyOf(item)); setPlan(null); }}>
+      <span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 24)}</span>${note && html`<span class="muted">${note}</span>`}<${Changed} ...${item} />${conflict && html`<span class="warn" title=${seen(conflict.reason)}>⚠</span>`}</button></li>`;
   };
   return html`<div class="changes"><section class="changes-list" aria-label=${t('nav.changes')}>
     <div class="segmented" role="group" aria-label=${t('changes.by')}>${Object.keys(GROUPS).map((one) => html`<button key=${one} aria-pressed=${by === one} onClick=${() => setBy(one)}>${t(`changes.by.${one}`)}</button>`)}</div>
+    <div class="row"><button disabled=${busy || !chosen.length} onClick=${look}>${t('undo.look')}</button><span class="muted grow">${chosen.length ? count(chosen) : t('undo.tick')}</span></div>
     <div onKeyDown=${moveFocus}>${groups.map(([value, all], index) => html`<section key=${value} aria-label=${title(value, all[0])}><h2 class="change">${box(all, title(value, all[0]), index === 0)}
       ${by === 'agent' && html`<${Badge} board=${room.board} id=${room.board.agents.find((row) => row.name === value)?.id || 'user'} />`}<bdi class="grow">${title(value, all[0])}</bdi><span class="muted num">${count(all)}</span></h2><ul class="plain">${all.map(File)}</ul></section>`)}</div></section>
-    <section class="changes-diff" aria-label=${seen(shown.path)}><header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${nameOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span></span></header>
-      ${shown.diff ? html`<${Diff} key=${keyOf(shown)} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.noDiff')}</p>`}
+    <section class="changes-diff" aria-label=${seen(shown.path)}>
       ${done && html`<p class="box ok" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${room.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}
-      ${plan ? html`<${Plan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />`
-      : html`<div class="row"><button disabled=${busy || !chosen.length} onClick=${look}>${t('undo.look')}</button><span class="muted">${chosen.length ? count(chosen) : t('undo.tick')}</span></div>`}</section></div>`;
+      ${plan ? html`<${Plan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />` : html`<header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${nameOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span></span></header>
+      ${shown.diff ? html`<${Diff} key=${keyOf(shown)} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.noDiff')}</p>`}`}</section></div>`;
 }
 
 function Plan({plan, busy, take, leave}) {
   const rows = readDiff(plan.diff);
-  const files = rows.filter((row) => row.kind === 'file' && row.text.startsWith('+++')).length;
-  return html`<section class="undo" aria-label=${t('undo.plan')}><h3>${t('undo.plan')}</h3>
+  return html`<section class="undo" aria-label=${t('undo.plan')}><div class="row"><h3 class="grow">${t('undo.plan')}</h3><button onClick=${leave}>${t('cancel')}</button><button class="primary" disabled=${busy || !plan.diff} onClick=${take}>${t('undo.take', {n: countFiles(rows) || 1})}</button></div>
     ${plan.conflicts.length > 0 && html`<ul class="plain warn">${plan.conflicts.map((one) => html`<li key=${one.path}>⚠ <span class="code">${seen(one.path)}</span> ${seen(one.reason)}</li>`)}</ul>`}
     ${plan.diff ? html`<${Diff} rows=${rows} />` : html`<p class="muted">${t('undo.nothing')}</p>`}
-    ${plan.commands.length > 0 && html`<${Fold} title=${t('undo.commands', {n: plan.commands.length})}><ul class="plain">${plan.commands.map((one, at) => html`<li class="code" key=${at}>${seen(one)}</li>`)}</ul></${Fold}>`}
-    <div class="row end"><button onClick=${leave}>${t('cancel')}</button><button class="primary" disabled=${busy || !plan.diff} onClick=${take}>${t('undo.take', {n: Math.max(1, files)})}</button></div></section>`;
+    ${plan.commands.length > 0 && html`<${Fold} title=${t('undo.commands', {n: plan.commands.length})}><ul class="plain">${plan.commands.map((one, at) => html`<li class="code" key=${at}>${seen(one)}</li>`)}</ul></${Fold}>`}</section>`;
 }

@@ -4,8 +4,7 @@ import {Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState} 
 import {diffTexts, countRows, Diff} from '../diff.js';
 import {Markdown} from '../markdown.js';
 import {brief, exact, known, money, plain, seen, short, t, took} from '../words.js';
-import {Badge, Changed, Empty, Fold, Folded, Mark, Name, Pending, Text, Time, Who, into, submitted} from '../parts/common.js';
-import {Composer} from '../parts/composer.js';
+import {Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Pending, Text, Time, Who, into, submitted, useBusy} from '../parts/common.js';
 import {isBusy, nameOf} from '../parts/status.js';
 
 const DRAWN = 100;
@@ -33,6 +32,40 @@ export function ConversationView({room, act, seq = null, agent = '', words, fact
     <${Thread} room=${room} board=${board} facts=${facts} words=${words} only=${only} find=${find} seq=${seq} act=${act} />
     ${act && html`<${Composer} busy=${there.some(isBusy)} agents=${there} to=${to} choose=${setTo} send=${(text, options) => act.prompt(text, options)} />`}
   </div>`;
+}
+
+// Enter steers while a team works; with Ctrl it waits for its turn.
+function Composer({busy, agents, to, choose, send}) {
+  const [text, setText] = useState('');
+  const [sending, run] = useBusy();
+  const box = useRef(null);
+  const idle = sending || !text.trim();
+  const steers = busy && !to;
+  const submit = async (queue) => {
+    if (idle) return;
+    const problem = await run(() => send(text, {...(to && {agent: to}), ...(steers && !queue && {steer: true})}));
+    if (!problem) {
+      setText('');
+      if (box.current) box.current.style.height = '';
+    }
+    box.current?.focus();
+  };
+  const press = (event) => {
+    if (event.key === 'Escape') event.currentTarget.blur();
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit(event.ctrlKey || event.metaKey);
+  };
+  const type = ({target}) => {
+    setText(target.value);
+    target.style.height = 'auto';
+    target.style.height = `${Math.min(target.scrollHeight + 2, 200)}px`;
+  };
+  return html`<form class="composer" onSubmit=${submitted(() => submit(false))}>
+    <textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} aria-label=${t('composer.label')} title=${t('composer.hint')} placeholder=${t(busy ? 'composer.busy' : 'composer.idle')}></textarea>
+    <${Choice} label=${t('composer.to')} hidden none=${t('composer.everyone')} of=${agents.map((row) => row.id)} say=${(id) => brief(agents.find((row) => row.id === id).name, 24)} value=${to} set=${choose} />
+    ${steers && html`<button type="button" disabled=${idle} onClick=${() => submit(true)}>${t('composer.queue')}</button>`}
+    <button class="primary" disabled=${idle}>${t(steers ? 'composer.steer' : 'composer.send')}</button></form>`;
 }
 
 function isShown(block, only, find, lead) {

@@ -63,7 +63,7 @@ function Row({one, depth, parent, now, act}) {
   return html`<li class=${`session-row fork-${Math.min(depth, 4)}`}><a class="session-main" href=${`#/s/${one.id}/team`}>
     <span class="session-title"><bdi class="strong" title=${seen(one.name)}>${brief(one.name, 36)}</bdi> <${SessionState} state=${one.state} /></span>
     <span class="clip">${brief(one.first_prompt, 160) || html`<span class="muted">${t('sessions.noPrompt')}</span>`}</span>
-    <span class="session-facts muted">${one.parent && html`<span>⑂ ${t('sessions.forkOf', {name: brief(parent?.name || one.parent, 28), seq: one.forked_at})}</span>`}${one.team && html`<span>${brief(one.team.split('/').pop(), 24)}</span>`}<span class="code">${brief(one.model, 28)}</span>
+    <span class="session-facts muted">${one.parent && html`<span>↳ ${t('sessions.forkOf', {name: brief(parent?.name || one.parent, 28), seq: one.forked_at})}</span>`}${one.team && html`<span>${brief(one.team.split('/').pop(), 24)}</span>`}<span class="code">${brief(one.model, 28)}</span>
       <span class="num">${one.cost_usd === null ? t('cost.unknown') : money(one.cost_usd)}</span><time class="num" datetime=${seen(one.updated)} title=${moment(one.updated)}>${ago(one.updated, now)}</time>
       ${one.holder && html`<span title=${t('sessions.heldWhere', {host: seen(one.holder.host), pid: one.holder.pid})}>${t('sessions.held')}</span>`}</span></a>
     <button class="icon" aria-expanded=${more} aria-label=${t('sessions.acts', {name: seen(one.name)})} onClick=${() => setMore(!more)}>⋯</button>
