@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from planck.cli.main import main
 from tests.command import Bench
 from tests.mcp.bench import FAKE
 from tests.sidecar.bench import HEAD, write
@@ -143,3 +144,13 @@ async def test_nothing_of_a_folder_that_is_not_trusted_is_started(tmp_path: Path
     assert not (tmp_path / "evil").exists()
     trusted = await bench.run("tools", "call", "mcp__evil__echo", "--trust")
     assert (trusted.code, trusted.out) == (0, "{}\n")
+
+
+@pytest.mark.parametrize("args", [["mcp", "serve"], ["sidecar", "run"]], ids=" ".join)
+def test_without_the_extra_what_serves_names_it(
+    args: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(args) == 2
+    said = capsys.readouterr().err
+    assert (said.count("\n"), "pip install 'planck-agents[mcp]'" in said) == (1, True)

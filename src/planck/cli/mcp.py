@@ -134,9 +134,18 @@ def show_reports(reports: list[PeerReport], as_json: bool) -> int:
     return 0 if all(report.state in ("connected", "disabled") for report in reports) else 1
 
 
+def check_extra() -> None:
+    """Raises where MCP can't be spoken here."""
+    from planck.headless import find_missing_extra
+
+    if missing := find_missing_extra():
+        raise UsageError(ErrorKind.NOT_FOUND, missing)
+
+
 def _serve(options: argparse.Namespace) -> int:
     from planck.headless import Workbench
 
+    check_extra()
     project = open_project(options)
     say_place(project)
     bench = Workbench(project, options.permission_mode)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from planck.cli.errors import UsageError
-from planck.cli.mcp import open_with_notices, show_reports, try_peers
+from planck.cli.mcp import check_extra, open_with_notices, show_reports, try_peers
 from planck.cli.options import SIDECAR
 from planck.headless import Project
 from planck.records.outcome import ErrorKind
@@ -41,6 +41,8 @@ def _new(folder: Path) -> int:
 def _run(options: argparse.Namespace) -> int:
     """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
     from planck.headless import make_token, pipe_secret, prepare_sidecar
+
+    check_extra()
 
     def progress(text: str) -> None:
         print(f"planck: {make_plain(text)}", file=sys.stderr)

@@ -58,7 +58,7 @@ _NAMES = {
     "planck.mcp.lobby": "GuardedProtocol Lobby",
     "planck.mcp.standard": "claim_standard_streams",
     "planck.peers.peers": "PeerReport",
-    "planck.peers.plan": "add_server find_tokens list_servers read_servers remove_server",
+    "planck.peers.plan": "add_server find_missing_extra find_tokens list_servers read_servers remove_server",
     "planck.peers.prompts": "ServerPrompt",
     "planck.peers.sign_in": "sign_in",
     "planck.permissions.grants": "revise_rule",

@@ -134,6 +134,7 @@ from planck.mcp.lobby import Lobby as Lobby
 from planck.mcp.standard import claim_standard_streams as claim_standard_streams
 from planck.peers.peers import PeerReport as PeerReport
 from planck.peers.plan import add_server as add_server
+from planck.peers.plan import find_missing_extra as find_missing_extra
 from planck.peers.plan import find_tokens as find_tokens
 from planck.peers.plan import list_servers as list_servers
 from planck.peers.plan import read_servers as read_servers
