@@ -37,21 +37,21 @@ async def _main() -> None:
             ready = _read_line(planck)
             print(f"import and start         {time.perf_counter() - began:7.2f} s     aim <= 0.6 s")
             token = Path(ready["token_file"]).read_text()
-            own = _Target(ready["url"], token)
+            own = Target(ready["url"], token)
             id = await _prepare(own)
             board = await own.get(f"/api/v1/sessions/{id}/board")
             events = await own.get(f"/api/v1/sessions/{id}/events?limit=10000")
             (Path(folder) / "board").write_bytes(board)
             (Path(folder) / "events").write_bytes(events)
             with _child("serve_bare", folder) as other:
-                bare = _Target(_read_line(other)["url"], token)
+                bare = Target(_read_line(other)["url"], token)
                 await _compare_requests(own, bare, id)
                 await _compare_frames(own, bare, id, events.count(b"\n"))
             await _run_sessions(own, ready["pid"])
             await _hear_among_stuck(own, ready["pid"])
 
 
-async def _compare_requests(own: "_Target", bare: "_Target", id: str) -> None:
+async def _compare_requests(own: "Target", bare: "Target", id: str) -> None:
     figures: dict[str, float] = {"own": 0.0, "bare": 0.0}
     for _ in range(ROUNDS):  # in turns, so that a busy moment hits both alike; the best of each counts
         figures["own"] = max(figures["own"], await own.count_requests(f"/api/v1/sessions/{id}/board"))
@@ -59,7 +59,7 @@ async def _compare_requests(own: "_Target", bare: "_Target", id: str) -> None:
     _print_ratio("GET board", figures)
 
 
-async def _compare_frames(own: "_Target", bare: "_Target", id: str, count: int) -> None:
+async def _compare_frames(own: "Target", bare: "Target", id: str, count: int) -> None:
     figures: dict[str, float] = {"own": 0.0, "bare": 0.0}
     for _ in range(ROUNDS):
         figures["own"] = max(figures["own"], await own.count_frames(f"/api/v1/sessions/{id}/events", count))
@@ -72,7 +72,7 @@ def _print_ratio(what: str, figures: dict[str, float]) -> None:
     print(f"{what:<24} {own:7.0f} /s    bare {bare:7.0f} /s  {own / bare:5.2f} x  aim >= 0.5 x")
 
 
-async def _run_sessions(own: "_Target", pid: int) -> None:
+async def _run_sessions(own: "Target", pid: int) -> None:
     """Start, one answer, close, many times; some at once."""
     before = _resident(pid)
     began, room = time.perf_counter(), asyncio.Semaphore(AT_ONCE)
@@ -90,7 +90,7 @@ async def _run_sessions(own: "_Target", pid: int) -> None:
     print(f"{SESSIONS} sessions, {AT_ONCE} at once  {SESSIONS / seconds:7.1f} /s    RSS +{grown:.1f} MB")
 
 
-async def _hear_among_stuck(own: "_Target", pid: int) -> None:
+async def _hear_among_stuck(own: "Target", pid: int) -> None:
     """How late a client hears each word: alone, then beside many that never read anything.
 
     The model says when it says it, by the clock that all processes of a machine share.
@@ -113,7 +113,7 @@ def _summarise(delays: list[float]) -> str:
     return f"p50 {middle:.0f}, p99 {late:.0f}, last {delays[-1]:.0f} ms"
 
 
-async def _hear(own: "_Target", id: str) -> list[float]:
+async def _hear(own: "Target", id: str) -> list[float]:
     """Milliseconds between each word and when it is here, the shortest first."""
     accepted = json.loads(await own.post(f"/api/v1/sessions/{id}/prompts", {"text": "talk"}))
     delays: list[float] = []
@@ -128,7 +128,7 @@ async def _hear(own: "_Target", id: str) -> list[float]:
     return sorted(delays)
 
 
-async def _prepare(own: "_Target") -> str:
+async def _prepare(own: "Target") -> str:
     """A session with some hundred events."""
     id = str(json.loads(await own.post("/api/v1/sessions", {}))["id"])
     for _ in range(TURNS):
@@ -137,7 +137,7 @@ async def _prepare(own: "_Target") -> str:
     return id
 
 
-class _Target:
+class Target:
     """HTTP by hand on kept connections: the client must not be what is measured."""
 
     def __init__(self, url: str, token: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.server import Target
 from planck.api.keeper import Keeper
 from planck.api.metrics import Metrics
 from planck.api.shapes import Holder
@@ -242,15 +243,7 @@ async def until_clients(client: Client, count: int) -> None:
 
 
 async def connect_and_never_read(server: Served, id: str) -> socket.socket:
-    one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    one.setblocking(False)
-    loop = asyncio.get_running_loop()
-    await loop.sock_connect(one, ("127.0.0.1", server.port))
-    head = f"GET /api/v1/sessions/{id}/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
-    head += f"Authorization: Bearer {server.token}\r\nAccept: text/event-stream\r\n\r\n"
-    await loop.sock_sendall(one, head.encode())
-    return one
+    return await Target(server.url, server.token).connect_and_never_read(f"/api/v1/sessions/{id}/events")
 
 
 async def hear(session: RemoteSession, size: int) -> str:
