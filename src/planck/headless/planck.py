@@ -1,7 +1,5 @@
 """`Planck`: everything a frontend, or a program that embeds it, may do."""
 
-import asyncio
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
@@ -28,11 +26,10 @@ from planck.records.authority import Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
-from planck.session.logs import HeldSession, SessionLog, SessionLogs
+from planck.session.logs import HeldSession, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Session, resume_session, start_session
 from planck.store.files import FileLibrary
-from planck.store.store import SessionError
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
@@ -194,43 +191,10 @@ class Planck:
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
         self._check_open()
-        plan = SessionPlan(self._runtime, "", self._spills("check"), Options())
-        path = teams.find_team(alias_or_path, self.resources.team_dirs())
-        lead, missing = None, list[str]()
-        if teams.needs_default(path):
-            try:
-                lead = await self.model()
-            except PlanckError as failure:
-                missing = [f"orchestrator: {failure.err.full_message}"]
+        from planck.headless.team_check import find_problems  # a run checks none
 
-        def problems(reports: list[PeerReport]) -> list[str]:
-            offered = {name for report in reports for name in report.tools}
-            return missing + teams.check_team(
-                path,
-                self._providers.resolve_member,
-                lead=lead,
-                tools={*plan.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
-                skills=set(self.resources.skills().skills),
-                compactors={name for report in reports for name in report.compactors},
-            )
-
-        found = problems([])
-        if found and self.peers.plan.select():
-            self.peers.start()  # what is unknown so far may be one of theirs
-            await self.peers.settle()
-            found = problems(self.peers.report())
-        return found + await self._try_foreign(path)
-
-    async def _try_foreign(self, path: Path) -> list[str]:
-        """Starts each member that is another program, and greets it."""
-        if not (members := teams.find_foreign(path)):
-            return []
-        from planck.headless.foreign_check import try_member
-
-        if doubt := self.project.doubt(path):
-            return [f"{name}: not tried: {doubt}" for name in members]
-        tried = await asyncio.gather(*(try_member(self.project, foreign) for foreign in members.values()))
-        return [f"{name}: {problem}" for name, problem in zip(members, tried, strict=True) if problem]
+        tools = SessionPlan(self._runtime, "", self._spills("check"), Options()).tools.names
+        return await find_problems(self._runtime, alias_or_path, tools)
 
     async def list_prompts(self) -> "list[ServerPrompt]":
         """Returns what MCP servers offer to say, each called by `/server:prompt`; starts them."""
@@ -330,7 +294,9 @@ class Planck:
         log = await self._logs.open(id_or_name, self.config.durability)
         async with log.close_on_failure():
             if log.imported:
-                self._refuse_stranger(log)
+                from planck.headless.strangers import refuse_strangers  # few are
+
+                refuse_strangers(self.project, log)
             options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
             plan = SessionPlan(self._runtime, log.id, self._spills(log.id), options)
             place = await plan.look_around()
@@ -347,34 +313,6 @@ class Planck:
         if model:
             await opened.change_model(model)
         return opened
-
-    def _refuse_stranger(self, log: SessionLog) -> None:
-        """Raises where agents of an imported log would go to an address, or start a program, that only its
-        author named."""
-        from planck.config.addresses import find_stranger
-
-        files = [
-            one.acp
-            for one in self.resources.agents().agents.values()
-            if one.acp and not self.project.doubt(one.file)
-        ]
-        named = (*files, *teams.list_foreign(self.resources.team_dirs(), self.project.doubt))
-        known = {replace(one, source="") for one in named}
-        for one in log.foreign():
-            if replace(one, source="") not in known:
-                raise SessionError(
-                    ErrorKind.PERMISSION_DENIED,
-                    f"an agent of this imported session is the program {shlex.join(one.command)!r}, which no "
-                    "team of yours names; add it to a TEAM.json if you know it, or only read it: "
-                    f"planck sessions show {log.name}",
-                )
-
-        if stranger := find_stranger(self.config, log.models()):
-            raise SessionError(
-                ErrorKind.PERMISSION_DENIED,
-                f"agents of this imported session are at {stranger!r}, which is none of your `providers`; "
-                f"add it there if you know it, or only read it: planck sessions show {log.name}",
-            )
 
     def changes(self, id_or_name: str, selection: "Selection") -> "tuple[FileDiff, ...]":
         """What agents of a stored session did to files; also of one that somebody has open."""
