@@ -284,3 +284,15 @@ def test_what_must_outlive_the_summary_is_asked_for_when_it_is_made() -> None:
     assert done is not None
     assert "how things stand for a1" in str(done.messages)
     assert asyncio.run(compactor.make_room(Request("a1", "be brief", told(*turn(1))), SILENT)) is None
+
+
+@pytest.mark.parametrize("counted", [0, 14_000])
+def test_a_history_shortened_by_request_counts_with_prompt_and_tools(counted: int) -> None:
+    """A share of the window that leaves them out would jump with the next answer."""
+    said = _said(Text("so far"), usage=Usage(input_tokens=counted))
+    history = told(*turn(1, output=9000), *turn(2, output=200), said)
+    compactor = WindowCompactor(None, 128_000)
+    done = asyncio.run(compactor.shorten(Request("a1", "s" * 28_000, history), SILENT))
+    assert done is not None
+    assert 7_000 < done.tokens_after < done.tokens_before
+    assert done.tokens_after >= after(history, done).tokens(7_000)

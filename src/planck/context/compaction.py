@@ -148,7 +148,7 @@ class WindowCompactor:
         self._tools = SpecSize()
 
     async def make_room(self, request: Request, scribe: Scribe, *, overflowed: bool = False) -> Room | None:
-        fixed = (len(request.system.encode()) + self._tools.measure(request.tools)) // BYTES_PER_TOKEN
+        fixed = self._measure_fixed(request)
         if overflowed:
             self._window = min(self._window, request.history.tokens(fixed)) * 2 // 3
         if fits(request.history, self._window, fixed=fixed):
@@ -159,8 +159,14 @@ class WindowCompactor:
         return replace(done, overflowed=overflowed)
 
     async def shorten(self, request: Request, scribe: Scribe) -> Room | None:
-        done = await self._compact(request, max(4_096, request.history.tokens(0)), 0, scribe)
+        fixed = self._measure_fixed(request)
+        most = _usable(max(4_096, request.history.tokens(fixed) - fixed))
+        done = await self._compact(request, _find_window(fixed + most), fixed, scribe)
         return None if isinstance(done, TooBig) or done.tokens_after >= done.tokens_before else done
+
+    def _measure_fixed(self, request: Request) -> int:
+        """Tokens of system prompt and tools."""
+        return (len(request.system.encode()) + self._tools.measure(request.tools)) // BYTES_PER_TOKEN
 
     async def _compact(self, request: Request, window: int, fixed: int, scribe: Scribe) -> Compacted | TooBig:
         scribe.publish(Compacting(tokens=request.history.tokens(fixed), window=window))
@@ -396,6 +402,11 @@ def _last_step(messages: Sequence[Message]) -> int:
 def _usable(window: int) -> int:
     """A fifth of the window is for the answer, at most 16,000 tokens."""
     return window - min(window // 5, 16_000)
+
+
+def _find_window(usable: int) -> int:
+    """The window of which so much is usable."""
+    return min(usable * 5 // 4, usable + 16_000)
 
 
 def _total(messages: Sequence[Message]) -> int:

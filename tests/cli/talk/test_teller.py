@@ -175,6 +175,24 @@ def _message(text: str) -> SessionEvent:
     return event("message", {"from": "user", "to": "a1", "kind": "prompt", "text": text})
 
 
+def test_of_a_long_message_of_the_user_both_ends_are_shown() -> None:
+    """A question stands behind a stack trace that was pasted as often as before it."""
+    trace = [f"  frame {number}" for number in range(40)]
+    (told,) = Teller([LEAD], echoes=True).tell(_message("\n".join(["Traceback:", *trace, "why is that?"])))
+    assert rows([told]) == [
+        "",
+        "> Traceback:",
+        "      frame 0",
+        "      frame 1",
+        "    … 36 more lines",
+        "      frame 38",
+        "      frame 39",
+        "    why is that?",
+    ]
+    assert isinstance(told, Told)
+    assert "frame 20" in told.rest
+
+
 def test_a_turn_that_was_stopped_for_what_was_said_in_it_is_told() -> None:
     teller = Teller([LEAD], echoes=True)
     stopped = {"status": "interrupted"}

@@ -134,15 +134,22 @@ _OURS = ("[exit code ", "[sandbox: ")
 """Lines below an output that are none of it."""
 
 
-def draw_said(prefix: Sequence[Span], text: str, style: str = "", most: int = SPOKEN) -> Told:
-    """What somebody said to somebody: its first lines behind the name, the others below it."""
+def draw_said(
+    prefix: Sequence[Span], text: str, style: str = "", most: int = SPOKEN, *, ends: int = 0
+) -> Told:
+    """What somebody said to somebody: its first lines behind the name, the others below it.
+
+    `ends`: so many of them are its last lines, where not all are shown.
+    """
     rows = _list_rows(text) or [""]
-    shown = rows if len(rows) <= most + 1 else rows[:most]
-    first, *others = (line for row in shown for line in make_lines(_shorten(row), style))
+    left = len(rows) - most if len(rows) > most + 1 else 0
+    head, tail = (rows[: most - ends], rows[len(rows) - ends :]) if left else (rows, [])
+    first, *others = (line for row in head for line in make_lines(_shorten(row), style))
     lines: list[Line] = [(*prefix, *first), *(((INDENT, ""), *line) for line in others)]
-    if len(rows) > len(shown):
-        lines.append(((f"{INDENT}… {len(rows) - len(shown):,} more lines", "dim"),))
-    folded = len(rows) > len(shown) or any(len(row) > _ROW for row in shown)
+    if left:
+        lines.append(((f"{INDENT}… {left:,} more lines", "dim"),))
+    lines += (((INDENT, ""), *line) for row in tail for line in make_lines(_shorten(row), style))
+    folded = left > 0 or any(len(row) > _ROW for row in (*head, *tail))
     return Told(tuple(lines), "", text if folded else "", wraps=True, prefix=tuple(prefix))
 
 

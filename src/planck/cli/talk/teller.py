@@ -20,6 +20,8 @@ PALETTE = ("34", "33", "36", "31", "94", "35", "93", "90")
 _KEPT = 50
 """Folded blocks that can still be shown whole."""
 _THOUGHT = 4
+_ASKED = 3
+"""The last lines of what the user said that are shown of a long message."""
 _NAME = 32
 _NOTE = 1_000
 """Characters of a name, and of what is said of something in passing."""
@@ -206,7 +208,8 @@ class Teller:
             (f"{whose}: " if whose else "", "dim"),
             (to, self.style(data["to"])),
         ]
-        said = draw_said(prefix, text, "dim" if whose else "bold")
+        # What is asked stands before what was pasted, or behind it.
+        said = draw_said(prefix, text, "dim" if whose else "bold", ends=0 if whose else _ASKED)
         return [msgspec.structs.replace(said, lines=((("", ""),), *said.lines))]
 
     def _is_lead(self, id: str) -> bool:
