@@ -35,6 +35,11 @@ class Doings:
         self._passing.pop(event.agent_id, None)
         self.board = apply(self.board, event.recorded)
 
+    def stand_still(self) -> None:
+        """What goes on can't be recorded: whoever was at work does nothing until somebody speaks to it."""
+        for row in self.board.agents:
+            self._passing[row.id] = "stands still: say something to go on"
+
     def say_passing(self, id: str) -> str:
         """Says what an agent does that runs no call and waits for nobody."""
         return self._passing.get(id, "thinking")

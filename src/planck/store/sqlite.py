@@ -95,7 +95,9 @@ class SqliteStore(SqliteReader):
                 put_file(path, image, disk)
             except OSError as e:
                 raise StoreError(
-                    ErrorKind.LOG_WRITE_FAILED, f"can't create the log {str(path)!r}: {e}"
+                    ErrorKind.LOG_WRITE_FAILED,
+                    f"can't create the log {path.name!r}: {e.strerror or e}; free some space in "
+                    f"{str(path.parent)!r}, or see that it can be written",
                 ) from e
             return _open_new(path, durability, disk, lock, meta)
         except BaseException:

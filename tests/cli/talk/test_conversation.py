@@ -1,6 +1,7 @@
 """A conversation as a person has it: `planck` on a terminal, what is typed, seen, and sent to the model."""
 
 import json
+import resource
 import sys
 import zlib
 from functools import partial
@@ -329,6 +330,26 @@ async def test_whoever_went_back_to_a_message_and_clears_the_input_stays(tmp_pat
         run.type("second\r")
         at = await run.until("heard 2: second.", at)
         await leave(run, at)
+
+
+async def test_what_could_not_be_recorded_is_in_the_input_again(tmp_path: Path) -> None:
+    """A disk that is full for a while costs nobody a message."""
+    async with WireServer(echo) as server:
+        bench = Bench(tmp_path, server.url)
+        run = await talk(bench)
+        run.type("one\r")
+        at = await run.until("completed")
+        most = resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (1, most[1]))
+        run.type("two, at length\r")
+        at = await run.until("log_write_failed", at)
+        at = await run.until("> two, at length", at)
+        resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, most)
+        run.type("\r")
+        at = await run.until("heard 2: two, at length.", at)
+        await run.until("completed", at)
+        run.process.kill()
+        await run.end()
 
 
 async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:

@@ -154,6 +154,9 @@ class Conversation:
     def edit(self, text: str) -> None:
         self._screen.edit(text)
 
+    def give_back(self, text: str) -> None:
+        self._screen.edit("\n".join([text, self._screen.draft]).strip("\n"))
+
     def clear(self) -> None:
         self._screen.print([""] * 100)
 
@@ -286,7 +289,7 @@ class Conversation:
         waiting = [f"@{agent} {text}" if agent else text for text, agent in self.talk.queued]
         if waiting:
             self.talk.queued.clear()
-            self._screen.edit("\n".join([*waiting, self._screen.draft]).strip("\n"))
+            self.give_back("\n".join(waiting))
             self.changed()
 
     async def _show_keys(self) -> None:

@@ -100,6 +100,9 @@ class Script:
     def edit(self, text: str) -> None:
         say(self, "there is no input to edit here: say it again as it should be", "dim")
 
+    def give_back(self, text: str) -> None:
+        """Whoever sent the line has it."""
+
     def clear(self) -> None:
         """There is nothing to empty."""
 

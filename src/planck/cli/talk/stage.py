@@ -33,6 +33,9 @@ class Stage(Shows, Protocol):
     def edit(self, text: str) -> None:
         """Puts a text into the input."""
 
+    def give_back(self, text: str) -> None:
+        """Puts what could not be sent back into the input, before what was typed since."""
+
     def clear(self) -> None:
         """Empties the screen; what was on it can be scrolled back to."""
 

@@ -197,6 +197,8 @@ class Talk:
                     say(self.stage, intent.text, "yellow")
         except PlanckError as failure:
             say(self.stage, f"planck: {failure.err}", "red")
+            if intent.what == "say":  # it was not heard: nobody has to write it again
+                self.stage.give_back(line)
 
     async def say(self, text: str, agent: str = "", images: tuple[Image, ...] = ()) -> None:
         """Sends it: to a turn that runs as steering, else as the beginning of one."""
@@ -319,9 +321,14 @@ class Talk:
                 text, agent = self.queued.pop(0)
                 head, turn = self.session.head, self._count_turns(agent)
                 self._changed()
-                await self._send(*await self._attach(text, agent))
+                try:
+                    await self._send(*await self._attach(text, agent))
+                except PlanckError:
+                    self.queued.insert(0, (text, agent))
+                    raise
         except PlanckError as failure:
             say(self.stage, f"planck: {failure.err}", "red")
+            self.doings.stand_still()
             self.code = Exit.FAILURE
         finally:
             asyncio.get_running_loop().call_soon(self._changed)
