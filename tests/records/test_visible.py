@@ -78,3 +78,8 @@ def test_beginnings_without_an_end_are_read_once() -> None:
 
 def test_a_beginning_inside_a_sequence_begins_another() -> None:
     assert make_plain("a\x9dlost\x9d0;title\x07b") == "a\\x9dlostb"
+
+
+def test_joined_pictures_stand_side_by_side_and_no_other_joiner_is_hidden() -> None:
+    assert make_plain("👩\u200d💻 👨🏽\u200d👧 🏳\ufe0f\u200d🌈") == "👩💻 👨🏽👧 🏳\ufe0f🌈"
+    assert make_plain("rm\u200d -rf 👩\u200d x\u200d👩") == "rm\\u200d -rf 👩\\u200d x\\u200d👩"

@@ -305,5 +305,12 @@ New here? `planck demo` needs no key and no server."""
 def _fail(line: str, code: int = 2) -> int:
     from planck.records.visible import fit_line
 
-    print(f"planck: {fit_line(line)}", file=sys.stderr)
+    text = f"planck: {fit_line(line)}"
+    if sys.stderr.isatty():  # between words: what it says to do is copied
+        from shutil import get_terminal_size
+        from textwrap import fill
+
+        width = max(20, get_terminal_size().columns - 1)
+        text = fill(text, width, break_long_words=False, break_on_hyphens=False)
+    print(text, file=sys.stderr)
     return code

@@ -7,6 +7,8 @@ _UNSEEN = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+_PICTURE = "\u2600-\u27bf\U0001f000-\U0001faff"
+_JOINED = f"(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])"
 _MARKS = "\u0300"
 """The first character that is printable by Unicode and may be invisible all the same."""
 # CSI, then OSC, DCS, SOS, PM and APC up to their end, then the two-byte escapes. No body holds a beginning:
@@ -33,11 +35,15 @@ def escape_json(text: str) -> str:
 def make_plain(text: str) -> str:
     """Drops whole escape sequences (colours, titles, links) and spells out all else, for a terminal.
 
-    A carriage return begins a new line, so that nothing already shown is overwritten.
+    A carriage return begins a new line, so that nothing already shown is overwritten. Pictures that are
+    joined into one stand side by side: their width can be told then, and nothing between them is hidden.
     """
     if text.isprintable() and (text.isascii() or max(text) < _MARKS):  # most lines
         return text
-    return spell_out(_drop_sequences(text).replace("\r\n", "\n").replace("\r", "\n"))
+    text = _drop_sequences(text)
+    if "\u200d" in text:
+        text = re.sub(_JOINED, "", text)
+    return spell_out(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def clean_pasted(text: str) -> str:

@@ -59,7 +59,8 @@ class TeamRows:
         """Mode, questions, queue, money, window, model: as many as fit, the most telling first."""
         words = [word for word in self._list_words() if word[0]]
         while len(words) > 1 and sum(count_columns(text) + 3 for text, _ in words) > width:
-            words.pop()
+            # While it works, the key that stops it is worth more than figures.
+            words.pop(-2 if self.working and len(words) > 2 else -1)
         parts = [part for word in words for part in ((" · ", "dim"), word)]
         return (("  ", ""), *parts[1:])
 
