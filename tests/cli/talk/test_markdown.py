@@ -70,7 +70,9 @@ def test_paragraphs_and_lists_look_the_same_among_themselves_and_beside_other_th
 def test_colours_are_for_light_terminals_too() -> None:
     """No backgrounds, and none of the bright colours, which are hard to see on white."""
     shown = render_markdown(
-        "`a` **b**\n\n---\n\n`c`\n```python\ndef f() -> int:\n    ...\n```", 60, color=True
+        "`a` **b**\n\n---\n\n`c` [d](http://e.invalid)\n\n> q\n\n```python\ndef f() -> int:\n    ...\n```",
+        60,
+        color=True,
     )
     codes = {int(code) for found in re.findall(r"\x1b\[([0-9;]+)m", shown) for code in found.split(";")}
     assert codes

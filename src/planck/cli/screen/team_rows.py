@@ -11,7 +11,7 @@ from planck.records.visible import count_columns
 
 _MOST = 6
 """Agents with a line of their own."""
-_PALETTE = ("34", "33", "36", "31", "94", "35", "93", "90")
+_PALETTE = ("34", "33", "36", "31", "94", "35", "32", "90")
 
 
 class Doing(NamedTuple):

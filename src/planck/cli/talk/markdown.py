@@ -27,6 +27,12 @@ _CODE = "36"
 """Code within a line has no background: a black one stands out on a light terminal, a white one on a dark."""
 
 
+_THEME = {"markdown.code": "cyan", "markdown.link": "none", "markdown.block_quote": "dim"} | {
+    f"markdown.h{level}": "bold" for level in range(2, 7)
+}
+"""Where `rich` is louder than a calm terminal, or has colours that only dark ones show."""
+
+
 def render_markdown(text: str, width: int, *, color: bool) -> str:
     """Lines within the width, each with its newline, with our own colours alone."""
     tokens = _make_parser().parse(make_plain(text))
@@ -157,7 +163,7 @@ def _make_console(color: bool) -> "Console":
         force_terminal=color,
         highlight=False,
         legacy_windows=False,
-        theme=Theme({"markdown.code": "cyan"}),
+        theme=Theme(_THEME),
     )
 
 

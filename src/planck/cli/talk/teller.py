@@ -15,8 +15,8 @@ from planck.records.events import FileChanged, view
 from planck.records.specs import AgentSpec
 from planck.records.visible import fit_line
 
-PALETTE = ("34", "33", "36", "31", "94", "35", "93", "90")
-"""Blue, orange, green-blue, vermilion, sky, purple, yellow, grey: for the eight agents that begin first."""
+PALETTE = ("34", "33", "36", "31", "94", "35", "32", "90")
+"""Blue, orange, green-blue, vermilion, sky, purple, green, grey: for the eight agents that begin first."""
 _KEPT = 50
 """Folded blocks that can still be shown whole."""
 _THOUGHT = 4
