@@ -206,7 +206,7 @@ def test_a_dead_session_is_in_no_turn(place: Place, command: Command) -> None:
             if b'"turn_end"' in data:
                 break
         assert seq < last + 1
-    log.with_name(f"{log.name}.witness").unlink()
+    log.with_name(f"{log.name}.lock").unlink()
     detail = json.loads(command("show", "calm-fox", "--json")[1])
     assert detail["info"]["state"] == "interrupted"
     assert [agent["state"] for agent in detail["agents"]] == ["interrupted"]

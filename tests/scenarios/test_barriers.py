@@ -24,7 +24,7 @@ async def test_a_prompt_a_decision_and_the_orchestrator_s_turn_are_synced_and_a_
     """At each request of the orchestrator, and at the end of the run."""
 
     def witnessed() -> None:
-        (path,) = (tmp_path / "home" / "sessions").glob("*.witness")
+        (path,) = (tmp_path / "home" / "sessions").glob("*.db")
         testimony = read_witness(path)
         synced.append(testimony.seq if testimony else 0)
 

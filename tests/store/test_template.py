@@ -28,11 +28,7 @@ def check(path: Path) -> None:
     assert store._db.execute("PRAGMA integrity_check").fetchone() == (b"ok",)
     assert path.stat().st_mode & 0o777 == 0o600
     store.close()
-    assert sorted(file.name for file in path.parent.iterdir()) == [
-        path.name,
-        f"{path.name}.lock",
-        f"{path.name}.witness",
-    ]
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, f"{path.name}.lock"]
 
 
 def test_a_new_log_is_whole(path: Path) -> None:

@@ -5,7 +5,8 @@ import os
 import threading
 from pathlib import Path
 
-from planck.store.database import Disk, companion
+from planck.store.database import Disk
+from planck.store.lock import WriterLock
 from planck.store.witness import write_witness
 
 log = logging.getLogger(__name__)
@@ -14,11 +15,10 @@ log = logging.getLogger(__name__)
 class Barrier:
     """Syncs the WAL of one log; the witness says how far that went."""
 
-    def __init__(self, path: Path, disk: Disk) -> None:
+    def __init__(self, path: Path, disk: Disk, lock: WriterLock) -> None:
         self._path = path
         self._disk = disk
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._witness = os.open(companion(path, "witness"), flags, 0o600)
+        self._lock = lock
         self._busy = threading.Lock()
         self._stopped = False
         self._wal = -1
@@ -49,19 +49,19 @@ class Barrier:
         self._stopped = True
 
     def close(self, head: int, digest: bytes) -> None:
-        """Lets go of the descriptors; a second call does nothing."""
+        """Lets go of the WAL and of the lock; a second call does nothing."""
         # A sync whose caller was cancelled may still be at work: its descriptors stay until it is done.
         with self._busy:
             if self._closed:
                 return
             self._closed = True
             self._write_witness(head, digest)
-            os.close(self._witness)
             if self._wal >= 0:
                 os.close(self._wal)
+            self._lock.release()
 
     def _write_witness(self, head: int, digest: bytes) -> None:
         try:
-            write_witness(self._witness, head, digest)
+            write_witness(self._lock.fd, head, digest)
         except OSError as e:
             log.warning("the witness of %s was not written: %s", self._path.name, e)

@@ -2,7 +2,6 @@
 
 import glob
 import os
-import shutil
 import sqlite3
 import stat
 from contextlib import closing, suppress
@@ -13,6 +12,7 @@ from planck.records.outcome import ErrorKind
 from planck.store.database import Disk, as_store_error, companion, connect
 from planck.store.lock import WriterLock
 from planck.store.store import StoreError
+from planck.store.witness import read_witness, repeat_witness
 
 
 def make_private(directory: Path) -> None:
@@ -70,9 +70,7 @@ def move_log(path: Path, new: Path) -> None:
     lock = WriterLock(companion(path, "lock"))
     try:
         _empty_wal(path)
-        witness = companion(path, "witness")
-        if witness.exists():
-            shutil.copy2(witness, companion(new, "witness"))
+        _testify_again(path, new)
         path.rename(new)
         for beside in path.parent.glob(f"{glob.escape(path.name)}*"):
             rest = beside.name.removeprefix(path.name)
@@ -82,6 +80,17 @@ def move_log(path: Path, new: Path) -> None:
                 beside.unlink(missing_ok=True)
     except OSError as e:
         raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"{path.name!r} can't be renamed: {e}") from e
+    finally:
+        lock.release()
+
+
+def _testify_again(path: Path, new: Path) -> None:
+    """The same witness beside the new name, before the log has it."""
+    seen = read_witness(path)
+    lock = WriterLock(companion(new, "lock"))
+    try:
+        if seen:
+            repeat_witness(lock.fd, seen)
     finally:
         lock.release()
 

@@ -400,7 +400,7 @@ def _take_in(path: Path, meta: Mapping[str, str], what: "Contents") -> None:
         finally:
             store.close()
         # The log itself last: a session is there as a whole, or not.
-        for suffix in (".witness", ""):
+        for suffix in (".lock", ""):
             (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
     finally:
         shutil.rmtree(waiting, ignore_errors=True)

@@ -3,6 +3,9 @@
 Links in `<sessions>/index` lead to the log's file name: `i.<id>`, and `n.<workspace>.<name>` with a digest of
 the workspace. `n..<name>` says that there may be more of that name than its link knows of. A link is a hint:
 a session is what its log says, while the log is there.
+
+A link to what was there before the index, or may be of any workspace, is a symbolic one. All others are second
+names of the file beside the log, which says what the log is called: they cost a tenth of a new file.
 """
 
 import hashlib
@@ -10,6 +13,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from planck.store import beside
+from planck.store.database import companion
 from planck.store.names import id_in, name_in
 
 _COMPLETE = "complete"
@@ -56,8 +61,8 @@ class NameIndex:
         before = self.find_name(name)
         if before and before != path and before.exists():
             self._link(f"n..{name}", path.name)
-        self._link(f"i.{id_in(path)}", path.name)
-        self._link(f"n.{self._place}.{name}", path.name)
+        self._name(f"i.{id_in(path)}", path)
+        self._name(f"n.{self._place}.{name}", path)
 
     def note_stranger(self, path: Path) -> None:
         """Enters one that may be of any workspace."""
@@ -78,18 +83,40 @@ class NameIndex:
 
     def _follow(self, link: str) -> Path | None:
         try:
-            return self._folder / os.path.basename(os.readlink(f"{self._index}/{link}"))
+            target = _read(f"{self._index}/{link}")
         except OSError:
             return None
+        return self._folder / os.path.basename(target) if target else None
+
+    def _name(self, link: str, path: Path) -> None:
+        """Gives the file beside the log a second name; where that can't be, it is a link like the others."""
+        beside_it, new = companion(path, "lock"), f"{self._index}/{link}"
+        try:
+            os.link(beside_it, new)
+        except FileExistsError:
+            if self._follow(link) != path:
+                os.unlink(new)
+                self._name(link, path)
+        except OSError:
+            self._link(link, path.name)
 
     def _link(self, link: str, target: str) -> None:
         path = f"{self._index}/{link}"
         try:
             os.symlink(target, path)
         except FileExistsError:
-            if os.readlink(path) != target:
+            if _read(path) != target:
                 os.unlink(path)
                 os.symlink(target, path)
+
+
+def _read(link: str) -> str:
+    try:
+        return os.fsdecode(beside.get(link, beside.NAME))
+    except FileNotFoundError:
+        raise
+    except OSError:  # each system has its own word for a symbolic one
+        return os.readlink(link)
 
 
 def _digest_place(workspace: Path) -> str:

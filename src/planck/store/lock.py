@@ -1,4 +1,4 @@
-"""One writer process per log: `flock` on a file beside it, held until the process ends."""
+"""One writer process per log: `flock` on the file beside it, held until the process ends."""
 
 import fcntl
 import os
@@ -11,6 +11,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.outcome import ErrorKind
+from planck.store import beside
 from planck.store.names import id_in
 from planck.store.store import StoreError
 
@@ -20,31 +21,34 @@ class Holder(msgspec.Struct, frozen=True):
     host: str
 
 
+class _Held(Holder, frozen=True):
+    since: str = ""
+
+
 class WriterLock:
     """The kernel frees it when the process dies, whatever way; the file itself stays."""
 
     def __init__(self, path: Path, *, steal: bool = False) -> None:
         """`steal` takes it from a process that is stopped but alive; the epoch in the log fences that one."""
-        if steal:
-            path.unlink(missing_ok=True)
         try:
-            self._fd = _acquire(path)
+            if steal:
+                _replace(path)
+            self.fd = _acquire(path)
         except OSError as e:
             raise StoreError(
                 ErrorKind.LOG_WRITE_FAILED, f"can't lock {path.stem!r}: {e}; check the directory and the disk"
             ) from e
         # On a full disk the lock holds all the same; only who holds it can't be told.
         with suppress(OSError):
-            if os.fstat(self._fd).st_size:  # ext4 writes a file out at once that was cut and written again
-                os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, codec.encode(Holder(os.getpid(), socket.gethostname())), 0)
+            held = _Held(os.getpid(), socket.gethostname(), _format(time.time()))
+            beside.label(self.fd, codec.encode(held), path.stem)
 
     def release(self) -> None:
-        if self._fd >= 0:
+        if self.fd >= 0:
             with suppress(OSError):
-                os.ftruncate(self._fd, 0)
-            os.close(self._fd)
-            self._fd = -1
+                beside.put(self.fd, beside.HOLDER)
+            os.close(self.fd)
+            self.fd = -1
 
 
 def is_locked(path: Path) -> bool:
@@ -65,7 +69,7 @@ def is_locked(path: Path) -> bool:
 def find_holder(path: Path) -> Holder | None:
     """Returns who has the lock, as far as can be told without touching it: nobody is kept from taking it."""
     try:
-        holder = codec.decode_as(path.read_bytes(), Holder)
+        holder = codec.decode_as(beside.get(path, beside.HOLDER), Holder)
     except (OSError, codec.DecodeError):  # never locked, or released
         return None
     if holder.host == socket.gethostname():
@@ -93,8 +97,25 @@ def _acquire(path: Path) -> int:
         os.close(fd)
 
 
+def _replace(path: Path) -> None:
+    """Makes another file of it, which says the same of the log: a lock on the old one guards nothing."""
+    try:
+        said = path.read_bytes()
+    except FileNotFoundError:
+        return
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, said)
+        beside.put(fd, beside.HOLDER)
+    finally:
+        os.close(fd)
+    new.replace(path)
+
+
 def _is_current(path: Path, fd: int) -> bool:
-    # Whoever steals the lock unlinks its file: a lock on the old one guards nothing.
+    # Whoever steals the lock replaces its file, and whoever deletes a log removes it.
     try:
         return os.path.samestat(os.stat(path), os.fstat(fd))
     except FileNotFoundError:
@@ -103,12 +124,12 @@ def _is_current(path: Path, fd: int) -> bool:
 
 def _describe_holder(path: Path, fd: int) -> StoreError:
     with os.fdopen(fd, "rb") as file:
-        text = file.read(4096)
-        # It was written when the lock was taken, so its time is the "since".
-        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.fstat(fd).st_mtime))
+        text = file.read(beside.HOLDER[1]).rstrip()
+        since = _format(os.fstat(fd).st_mtime)  # of an older file, which was written once
     copy = f"go on in a copy: planck sessions fork {id_in(path)}"
     try:
-        holder = codec.decode_as(text, Holder)
+        holder = codec.decode_as(text, _Held)
+        since = holder.since or since
     except codec.DecodeError:
         return StoreError(
             ErrorKind.WRITER_CONFLICT,
@@ -121,3 +142,7 @@ def _describe_holder(path: Path, fd: int) -> StoreError:
         f"close it there, or {copy}",
         {"pid": holder.pid, "host": holder.host, "since": since},
     )
+
+
+def _format(at: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

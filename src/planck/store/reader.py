@@ -14,7 +14,7 @@ from typing import Any
 from planck.records.events import Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import GENESIS, BrokenChain, Row, link, parse_blob_name, verified
-from planck.store.database import Disk, as_store_error, check_exists, companion, connect, load_meta
+from planck.store.database import Disk, as_store_error, check_exists, connect, load_meta
 from planck.store.store import StoreError, find_last
 from planck.store.witness import Witnessed, read_witness
 
@@ -42,7 +42,7 @@ class SqliteReader:
             self.head, self.head_hash = 0, GENESIS
             return
         # Before the tail: a writer that commits and testifies in between must not look like a loss.
-        seen = read_witness(companion(path, "witness"))
+        seen = read_witness(path)
         self.head, self.head_hash = self._read_tail()
         self._notice_lost_tail(seen)
 

@@ -35,8 +35,8 @@ from planck.store.lock import WriterLock
 from planck.store.migrations import MIGRATIONS, migrate, read_version
 from planck.store.reader import PAGE, SqliteReader
 from planck.store.store import CommitListener, Store, StoreError
-from planck.store.template import FIRST_EPOCH, make_image, put_file
-from planck.store.threads import THREADS, finish_blocking
+from planck.store.template import FIRST_EPOCH, begin_log, make_image, put_file
+from planck.store.threads import finish_blocking, run_blocking
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,6 @@ class SqliteStore(SqliteReader):
         fresh: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(path, connection, disk, fresh)
-        self._lock = lock
         self._queue: list[_Batch] = []
         self._held: dict[bytes, bytes] = {}
         """Blobs by their digests that go into the next commit."""
@@ -65,7 +64,7 @@ class SqliteStore(SqliteReader):
         """Digests of those that this writer committed."""
         self._listener: CommitListener | None = None
         self._epoch = Epoch(connection, path.name, self._epoch_number)
-        self._barrier = Barrier(path, disk)
+        self._barrier = Barrier(path, disk, lock)
         self._wal_bytes = 0
         self._doubtful = False
 
@@ -90,9 +89,8 @@ class SqliteStore(SqliteReader):
             # Before the file has its name: nobody else can have the log first.
             lock = WriterLock(companion(path, "lock"))
         try:
-            image = make_image(meta)
             try:
-                put_file(path, image, disk)
+                put_file(path, make_image(), disk)
             except OSError as e:
                 raise StoreError(
                     ErrorKind.LOG_WRITE_FAILED,
@@ -151,8 +149,7 @@ class SqliteStore(SqliteReader):
         try:
             if self._doubtful:
                 self._move_wal()
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(THREADS, self._barrier.sync, self.head, self.head_hash)
+            await run_blocking(self._barrier.sync, self.head, self.head_hash)
         except (OSError, sqlite3.Error) as e:
             # After a failed sync the kernel may call the lost pages clean, and a second sync would "succeed":
             # copying the WAL into the file writes them again.
@@ -252,7 +249,6 @@ class SqliteStore(SqliteReader):
         """Moves the WAL into the file, which waits for the disk; a second call does nothing."""
         self._db.close()
         self._barrier.close(self.head, self.head_hash)
-        self._lock.release()
 
     def _check_writable(self) -> None:
         damage = self.damage
@@ -359,7 +355,7 @@ def _open_new(
         # The first commit makes the WAL and the -shm, and would sync the head of the WAL: here, not on the
         # loop, and without that. It keeps a new head from old frames, of which a new file has none.
         connection.execute("PRAGMA synchronous = OFF")
-        begin_epoch(connection)
+        begin_log(connection, meta)
         configure(connection, durability)
         return SqliteStore(path, connection, disk, lock, {**meta, "epoch": FIRST_EPOCH})
     except BaseException as e:

@@ -20,14 +20,21 @@ _WRITE_FORMAT, _READ_FORMAT, _WAL = 18, 19, 2
 """Offsets in a database's header, and what both say of one with a WAL (sqlite.org/fileformat2.html)."""
 
 
-def make_image(meta: Mapping[str, str]) -> bytes:
-    """Returns the bytes of a log that holds no event yet, and had no writer."""
+@cache
+def make_image() -> bytes:
+    """Returns the bytes of a log that says nothing of itself yet, and had no writer."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
-        memory.deserialize(_lay_out())
-        memory.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        migrate(memory, Path(), MIGRATIONS)
         image = bytearray(memory.serialize())
     image[_WRITE_FORMAT] = image[_READ_FORMAT] = _WAL
     return bytes(image)
+
+
+def begin_log(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
+    """Adds the log's own lines and its first writer's epoch, in one commit; before it, there is no session."""
+    lines = [value for line in (*meta.items(), ("epoch", FIRST_EPOCH)) for value in line]
+    rows = ", ".join(["(?, ?)"] * (len(meta) + 1))
+    connection.execute(f"INSERT OR REPLACE INTO meta VALUES {rows}", lines)
 
 
 def put_file(path: Path, image: bytes, disk: Disk) -> None:
@@ -62,10 +69,3 @@ def _put_by_name(path: Path, image: bytes, disk: Disk) -> None:
     finally:
         os.close(fd)
         partial.unlink()
-
-
-@cache
-def _lay_out() -> bytes:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
-        migrate(memory, Path(), MIGRATIONS)
-        return memory.serialize()

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -15,40 +16,74 @@ THREADS = ThreadPoolExecutor(16, "planck-disk")
 
 async def run_blocking(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Returns what it returns; a caller that is cancelled is let go at once, and the work goes on."""
-    return await _begin(partial(function, *args, **kwargs))
+    work = _Work(partial(function, *args, **kwargs))
+    await work.wait()
+    return work.result()
 
 
 async def finish_blocking(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The same for what must not be left in the middle: a caller that is cancelled waits for its end."""
-    work = _begin(partial(function, *args, **kwargs))
-    await _wait_for_end(work)
+    work = _Work(partial(function, *args, **kwargs))
+    await work.wait_for_end()
     return work.result()
 
 
 async def hand_over(make: Callable[[], T], take_back: Callable[[T], None]) -> T:
     """Returns what was made; a caller that is cancelled meanwhile gets nothing, and nothing is left of it."""
-    work = _begin(make)
+    work = _Work(make)
     try:
-        await _wait_for_end(work)
+        await work.wait_for_end()
     except asyncio.CancelledError:
-        if not work.exception():
+        if not work.failure:
             await finish_blocking(take_back, work.result())
         raise
     return work.result()
 
 
-def _begin(function: Callable[[], T]) -> asyncio.Future[T]:
-    """No task stands around it: a session that starts and ends waits for the disk four times."""
-    return asyncio.get_running_loop().run_in_executor(THREADS, function)
+class _Work(Generic[T]):
+    """One call in a thread. No task and no second future stand around it: a session that starts and ends waits
+    for the disk four times, and the way there and back was more than what it does there."""
 
+    __slots__ = ("_done", "_function", "_loop", "_made", "_waiter", "failure")
 
-async def _wait_for_end(work: asyncio.Future[T]) -> None:
-    cancelled: asyncio.CancelledError | None = None
-    while not work.done():
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._loop = asyncio.get_running_loop()
+        self._waiter: asyncio.Future[None] | None = None
+        self._done = False
+        self._made: list[T] = []
+        self.failure: BaseException | None = None
+        THREADS.submit(self._run)
+
+    def result(self) -> T:
+        if self.failure:
+            raise self.failure
+        return self._made[0]
+
+    async def wait(self) -> None:
+        if not self._done:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+
+    async def wait_for_end(self) -> None:
+        cancelled: asyncio.CancelledError | None = None
+        while not self._done:
+            try:
+                await self.wait()
+            except asyncio.CancelledError as e:  # the disk's time is short: a second one waits too
+                cancelled = e
+        if cancelled:
+            raise cancelled
+
+    def _run(self) -> None:
         try:
-            await asyncio.wait({work})
-        except asyncio.CancelledError as e:  # the disk's time is short: a second one waits too
-            cancelled = e
-    if cancelled:
-        work.exception()  # it is heard of, if only here
-        raise cancelled
+            self._made.append(self._function())
+        except BaseException as e:
+            self.failure = e
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        self._done = True
+        if self._waiter and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,14 +1,12 @@
 """How far a log had come, kept outside the file: a chain alone can't show that its end was cut off."""
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from planck.records import codec
-
-_SIZE = 128
-"""Always written whole, at one place within one sector: there is no half of it."""
+from planck.store import beside
+from planck.store.database import companion
 
 
 class Witnessed(msgspec.Struct, frozen=True):
@@ -17,12 +15,19 @@ class Witnessed(msgspec.Struct, frozen=True):
 
 
 def write_witness(fd: int, seq: int, digest: bytes) -> None:
-    os.pwrite(fd, codec.encode(Witnessed(seq, digest.hex())).ljust(_SIZE), 0)
+    """Into the file beside the log, which the writer has locked."""
+    repeat_witness(fd, Witnessed(seq, digest.hex()))
 
 
-def read_witness(path: Path) -> Witnessed | None:
+def repeat_witness(fd: int, seen: Witnessed) -> None:
+    beside.put(fd, beside.WITNESS, codec.encode(seen))
+
+
+def read_witness(log: Path) -> Witnessed | None:
     """Returns None where there is none, or nothing that can be read."""
-    try:
-        return codec.decode_as(path.read_bytes(), Witnessed)
-    except (OSError, codec.DecodeError):
-        return None
+    for suffix, place in (("lock", beside.WITNESS), ("witness", (0, 4096))):  # the second: an older log's
+        try:
+            return codec.decode_as(beside.get(companion(log, suffix), place), Witnessed)
+        except (OSError, codec.DecodeError):
+            pass
+    return None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from planck.records.events import Event
 from planck.records.outcome import Err, ErrorKind
+from planck.store import beside
 from planck.store.chain import BrokenChain, Row, decoded, link
 from planck.store.database import companion
 from planck.store.directory import make_private, move_log, remove_log
@@ -278,6 +279,7 @@ def _put_aside(file: SqliteStore) -> None:
         number = len([*path.parent.glob(f"{glob.escape(path.name)}.lost*")]) + 1
         for suffix in ("-wal", "-shm", ".witness"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
+        beside.put(lock.fd, beside.WITNESS)  # of a log that is no longer here
         path.rename(f"{path}.lost{number}")
     finally:
         lock.release()
