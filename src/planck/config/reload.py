@@ -155,7 +155,8 @@ class Resources:
         )
 
     def has_agents(self) -> bool:
-        return any(map(os.path.isdir, self._agent_folders))
+        # Most are not there: no exception for each.
+        return any(os.access(folder, os.F_OK) and os.path.isdir(folder) for folder in self._agent_folders)
 
     def _list_roots(self) -> list[tuple[Path, Path | None]]:
         """Returns the folders that hold commands and agents; those of the project must not lead out of it."""

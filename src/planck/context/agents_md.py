@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from planck.context.texts import MAX_BYTES, read_text
+from planck.workspace.paths import has_entry
 from planck.workspace.regular import locate_open
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
@@ -69,7 +70,7 @@ def prepend_agents_md(system_prompt: str | None, cwd: str | os.PathLike[str]) ->
 def list_places(cwd: Path, workspace: Path, home: Path) -> list[str]:
     """Returns every place that decides what is found, for whoever watches for a change, at each turn."""
     folders = _list_upwards(cwd)
-    found = next((n for n, folder in enumerate(folders) if os.path.lexists(f"{folder}.git")), None)
+    found = next((n for n, folder in enumerate(folders) if has_entry(f"{folder}.git")), None)
     if found is None:
         top = _as_prefix(workspace)
         found = folders.index(top) if top in folders else 0

@@ -61,13 +61,13 @@ class SessionTools:
         """The program's, which are the orchestrator's whatever its spec names."""
         return tuple(self._own)
 
-    def grant(self, spec: AgentSpec) -> list[Tool]:
+    def grant(self, spec: AgentSpec, skills: Collection[str]) -> list[Tool]:
         """The tools of a spec that are here; its skills are known from now on."""
         self._specs[spec.id] = spec
         given = {name: tool for name, tool in self._changed(spec.delegator_id).items() if tool}
         there = {**given, **self._built_in, **self._own, **self._files.tools}
         own = self._own if spec.role == "orchestrator" else ()
-        if not self._resources.skills_of(spec):  # they come with the first skill: see `prepare`
+        if not skills:  # their tools come with the first one: see `prepare`
             there = {name: tool for name, tool in there.items() if tool not in self._skill_tools}
         return [there[name] for name in dict.fromkeys((*spec.tools, *own)) if name in there]
 

@@ -342,9 +342,11 @@ class OpenSession:
     async def _past_hooks(self, text: str) -> str:
         """The prompt with what the hooks add to it; one may refuse it."""
         own = self._wired.hooks
+        first, self._greeted = not self._greeted, True
+        if not own.has("SessionStart", "UserPromptSubmit"):
+            return text
         told = []
-        if not self._greeted:
-            self._greeted = True
+        if first:
             told.append((await own.session_start("resume" if self.opened_at else "startup")).context)
         verdict = await own.prompt(text)
         if verdict.blocked:

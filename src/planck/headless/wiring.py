@@ -222,22 +222,19 @@ class SessionWiring:
         return find_kinds(self._runtime, spec.model, self._plan.tools.names)
 
     def _tools_of(self, spec: AgentSpec) -> list[Tool]:
-        granted = list(
-            {
-                tool.name: tool
-                for tool in (*self._plan.tools.grant(spec), *self.team.granted.get(spec.id, ()))
-            }.values()
-        )
+        resources = self._runtime.project.resources
+        skills = tuple(resources.skills_of(spec))
+        given = (*self._plan.tools.grant(spec, skills), *self.team.granted.get(spec.id, ()))
+        granted = list({tool.name: tool for tool in given}.values())
         if spec.delegator_id not in self._worker_tools:
             self._worker_tools[spec.delegator_id] = make_worker_tools(self.team, spec.delegator_id)
         team_tools = self._worker_tools[spec.delegator_id]
         if spec.role == "orchestrator":
-            resources = self._runtime.project.resources
             grants = Grants(
                 models=tuple(available(resources.config, spec.model)),
                 choice=self._runtime.providers,
                 tools=tuple(tool.name for tool in granted if not self._plan.withholds(tool.name)),
-                skills=tuple(resources.skills_of(spec)),
+                skills=skills,
                 kinds=self._find_kinds(spec),
                 room=spec.model.context_window * 4 // 50,
             )

@@ -155,7 +155,7 @@ class SessionLogs:
 
 
 class _Room:
-    """How many logs a process may have open: each is six files, and other things need some too."""
+    """How many logs a process may have open: each is five files, and other things need some too."""
 
     def __init__(self) -> None:
         self._open: list[Store] = []

@@ -1,4 +1,4 @@
-"""The file beside a log, `<log>.lock`: who has the log, how far it had come, and what the log's file is called.
+"""The file beside a log, `<log>.lock`: who has the log, how far it had come, and what its file is called.
 
 One file for three things, and the index has links to it: on a busy disk a new file costs a session as much as
 all of its commits. Each thing has its place, written whole, within one sector: there is no half of it.

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 from planck.records.outcome import Err, ErrorKind
 from planck.store.migrations import MIGRATIONS
@@ -41,7 +42,7 @@ def check_exists(path: Path) -> None:
 
 
 def connect(disk: Disk, path: Path, mode: str) -> sqlite3.Connection:
-    connection = disk.connect(f"{path.absolute().as_uri()}?mode={mode}")
+    connection = disk.connect(f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}")
     connection.text_factory = bytes  # a damaged file can hold text that is no UTF-8
     return connection
 
@@ -52,9 +53,9 @@ a bound SQLite takes room for twenty at once, a third of what an open session we
 
 
 def configure(connection: sqlite3.Connection, durability: Durability) -> None:
+    """Of a log that has a WAL already, as each has from its first moment."""
     connection.execute(f"PRAGMA cache_size = {CACHED_PAGES}")
     connection.execute("PRAGMA shrink_memory")  # of what was taken before it was bounded
-    connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
     connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
 

@@ -17,8 +17,11 @@ from planck.store.witness import read_witness, repeat_witness
 
 def make_private(directory: Path) -> None:
     """Makes the directory for this user alone; refuses one in which somebody else could plant a log."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = directory.lstat()
+    try:
+        found = directory.lstat()
+    except FileNotFoundError:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.lstat()
     why = ""
     if not stat.S_ISDIR(found.st_mode):
         why = "is a link"

@@ -76,11 +76,20 @@ class FileLibrary:
             path = self.make_path(id, name)
             lock = WriterLock(companion(path, "lock"))
             try:
-                self.note(path)
+                self._note_new(path)
             except BaseException:
                 lock.release()
                 raise
         return Claim(path, name, lock)
+
+    def _note_new(self, path: Path) -> None:
+        """As `note`, for a name that was found free a moment ago."""
+        try:
+            if not self._index.complete:
+                self._index.build()
+            self._index.note_new(path, name_in(path))
+        except OSError as problem:
+            raise self._refuse(problem) from None
 
     def note(self, path: Path, name: str = "") -> None:
         """Lets a session be found by its id and its name, or by another name."""

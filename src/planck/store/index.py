@@ -4,8 +4,8 @@ Links in `<sessions>/index` lead to the log's file name: `i.<id>`, and `n.<works
 the workspace. `n..<name>` says that there may be more of that name than its link knows of. A link is a hint:
 a session is what its log says, while the log is there.
 
-A link to what was there before the index, or may be of any workspace, is a symbolic one. All others are second
-names of the file beside the log, which says what the log is called: they cost a tenth of a new file.
+A link to what was there before the index, or may be of any workspace, is a symbolic one. The others are
+second names of the file beside the log, which says what the log is called: a tenth of what a new file costs.
 """
 
 import hashlib
@@ -61,6 +61,10 @@ class NameIndex:
         before = self.find_name(name)
         if before and before != path and before.exists():
             self._link(f"n..{name}", path.name)
+        self.note_new(path, name)
+
+    def note_new(self, path: Path, name: str) -> None:
+        """The same for a name that is known to be nobody else's."""
         self._name(f"i.{id_in(path)}", path)
         self._name(f"n.{self._place}.{name}", path)
 

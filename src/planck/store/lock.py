@@ -40,7 +40,7 @@ class WriterLock:
             ) from e
         # On a full disk the lock holds all the same; only who holds it can't be told.
         with suppress(OSError):
-            held = _Held(os.getpid(), socket.gethostname(), _format(time.time()))
+            held = _Held(os.getpid(), socket.gethostname(), _format())
             beside.label(self.fd, codec.encode(held), path.stem)
 
     def release(self) -> None:
@@ -144,5 +144,5 @@ def _describe_holder(path: Path, fd: int) -> StoreError:
     )
 
 
-def _format(at: float) -> str:
+def _format(at: float | None = None) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,8 +47,13 @@ _NOUNS = (
 def new_name(ids: Ids) -> str:
     """`<adjective>-<noun>`; about 14,000 of them, so the caller checks whether it is taken."""
     number = int(ids.new(), 16)
-    adjectives, nouns = _ADJECTIVES.split(), _NOUNS.split()
+    adjectives, nouns = _list_words()
     return f"{adjectives[number % len(adjectives)]}-{nouns[number // 1009 % len(nouns)]}"
+
+
+@cache
+def _list_words() -> tuple[list[str], list[str]]:
+    return _ADJECTIVES.split(), _NOUNS.split()
 
 
 def name_in(path: Path) -> str:

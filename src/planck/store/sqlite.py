@@ -376,6 +376,7 @@ def _open_writer(
             newer = NewerLog(path, connection, disk)
             lock.release()
             return newer
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
         configure(connection, durability)
         migrate(connection, path)
         begin_epoch(connection)

@@ -31,7 +31,7 @@ def make_image() -> bytes:
 
 
 def begin_log(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
-    """Adds the log's own lines and its first writer's epoch, in one commit; before it, there is no session."""
+    """Adds the log's own lines and its first writer's epoch, in one commit; before, there is no session."""
     lines = [value for line in (*meta.items(), ("epoch", FIRST_EPOCH)) for value in line]
     rows = ", ".join(["(?, ?)"] * (len(meta) + 1))
     connection.execute(f"INSERT OR REPLACE INTO meta VALUES {rows}", lines)

@@ -41,8 +41,8 @@ async def hand_over(make: Callable[[], T], take_back: Callable[[T], None]) -> T:
 
 
 class _Work(Generic[T]):
-    """One call in a thread. No task and no second future stand around it: a session that starts and ends waits
-    for the disk four times, and the way there and back was more than what it does there."""
+    """One call in a thread. No task and no second future stand around it: a session that starts and ends
+    waits for the disk four times, and the way there and back costs as much as what it does there."""
 
     __slots__ = ("_done", "_function", "_loop", "_made", "_waiter", "failure")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from planck.workspace.containment import Containment, system_program
+from planck.workspace.paths import has_entry
 from planck.workspace.regular import read_regular
 
 _MAX = 64 << 10
@@ -56,7 +57,7 @@ async def look(folder: Path, environment: Mapping[str, str], patience: float = _
 def find_top(folder: Path) -> Path | None:
     """Returns the first folder upwards that holds `.git`, a file or a directory."""
     place = os.path.abspath(folder)
-    while not os.path.lexists(os.path.join(place, ".git")):
+    while not has_entry(os.path.join(place, ".git")):
         place, below = os.path.dirname(place), place
         if place == below:
             return None

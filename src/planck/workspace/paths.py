@@ -435,6 +435,11 @@ class Slot:
         return WorkspaceError(ErrorKind.WRITE_FAILED, f"{why}; check who may write there, and the disk")
 
 
+def has_entry(path: str) -> bool:
+    """Whether anything has that name, be it a link to nowhere; without an exception where nothing has."""
+    return os.access(path, os.F_OK, follow_symlinks=os.access not in os.supports_follow_symlinks)
+
+
 def stamp_file(path: Path | str) -> tuple[int, int, int] | None:
     """Returns what differs once the file was changed, came or went."""
     if not os.access(path, os.F_OK):  # most of those that are looked for are not there: no exception for each
