@@ -47,8 +47,10 @@ def lost(path: Path) -> object:
 def take_over(path: Path) -> Path:
     stopped = SqliteStore.open(path)
     second = SqliteStore.open(path, takeover=True)
-    for store in (second, stopped):  # who was stopped goes on to its end
+    said = lock_of(path).read_bytes()
+    for store in (stopped, second):
         store.close()
+    lock_of(path).write_bytes(said)  # as if the second had died before it said more
     return path
 
 
