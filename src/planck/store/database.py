@@ -47,7 +47,7 @@ def connect(disk: Disk, path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-CACHED_PAGES = 8
+CACHED_PAGES = 5
 """A log is appended to and read from front to back: what it needs again is the way to its last page. Without
 a bound SQLite takes room for twenty at once, a third of what an open session weighs."""
 
