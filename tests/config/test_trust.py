@@ -1,5 +1,6 @@
 """A folder's own files run nothing until the user trusts exactly them."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -215,7 +216,7 @@ def test_an_agents_file_that_names_a_program_is_trusted_by_its_content(tmp_path:
 async def test_a_team_that_agents_may_write_names_no_program_and_no_address(
     tmp_path: Path, where: str, says: dict[str, Any]
 ) -> None:
-    """Whatever the user trusted: such a file is none of what was looked at."""
+    """Whatever the user trusted: as it is now, it is none of what was there to be looked at."""
     work, added, out = tmp_path / "work", tmp_path / "added", tmp_path / "out"
     for place in (work / ".planck/teams", added, out):
         place.mkdir(parents=True)
@@ -237,8 +238,34 @@ async def test_a_team_that_agents_may_write_names_no_program_and_no_address(
     async with Planck(tmp_path / "home", work, **options) as planck:
         if where == "alias":  # what the user's own configuration names is looked at, as it is now
             team = "t"
-            (work / "teams/t/TEAM.json").write_text((work / "teams/t/TEAM.json").read_text() + " ")
+        await asyncio.sleep(0.02)  # a file's time is that of the kernel's last tick
+        if where == "to a link":
+            (work / "t").rename(work / "u")
+        elif where != "beside":
+            file = real.get(where, work / "t") / "TEAM.json"
+            file.write_text(file.read_text() + " ")
+        if where == "to a link":
+            (work / "u").rename(work / "t")
         with pytest.raises(PlanckError) as refused:
             await planck.start(team=team, stored=False)
         assert refused.value.err.kind == "permission_denied"
         assert ("not trusted" if where == "alias" else "agents may write there") in refused.value.err.message
+
+
+async def test_a_team_of_the_folder_names_a_program_for_a_run_that_trusts_it_as_it_was(
+    tmp_path: Path,
+) -> None:
+    """Trust for good is for what was looked at, and that is not every file of the folder."""
+    work, home = tmp_path / "work", tmp_path / "home"
+    lead = {"type": "orchestrator", "provider": "ollama", "model_id": "m", "base_url": "http://127.0.0.1:1"}
+    write_team(work / "t", lead)
+    stored = Trust(home, work)
+    stored.give(stored.examine().content)
+    async with Planck(home, work, environ={}) as planck:
+        with pytest.raises(PlanckError, match="or look at it and pass --trust"):
+            await planck.start(team=str(work / "t"), stored=False)
+    async with Planck(home, work, environ={}, trust=True) as planck:
+        assert await planck.start(team=str(work / "t"), stored=False)
+        with pytest.raises(PlanckError) as missing:
+            await planck.start(team=str(work / "none/TEAM.json"), stored=False)
+    assert missing.value.err.kind == "not_found"

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -87,6 +88,7 @@ class Trust:
         self._environ = environ or {}
         self._flags = flags or {}
         self._key = os.path.realpath(workspace)
+        self._began_ns = time.time_ns()
         self._this_run = self._read() if this_run else None
         self._state = TrustState(True, self._this_run) if self._this_run else None
 
@@ -123,7 +125,8 @@ class Trust:
     def doubt(self, file: Path | str) -> str:
         """Says why what a file names may not be started; empty: it is none of the folder's, or was trusted.
 
-        What the hashes do not cover an agent may have written, whatever the user trusted.
+        What the hashes do not cover an agent may have written: only a user who trusts the folder for this run
+        vouches for it, as it was when the run began.
         """
         spelled, real = os.path.abspath(file), os.path.realpath(file)
         if is_inside(real, (os.path.realpath(self._home),)):
@@ -136,9 +139,24 @@ class Trust:
         if not standing.trusted:
             return "this folder is not trusted; look at it, then pass --trust"
         for name in own:
-            if not any(str(part) in standing.content.hashes for part in (Path(name), *Path(name).parents)):
+            if any(str(part) in standing.content.hashes for part in (Path(name), *Path(name).parents)):
+                continue
+            if self._this_run is None:
+                return f"{OPEN_TO_AGENTS}, or look at it and pass --trust"
+            if not self._lay_there(Path(name)):
                 return OPEN_TO_AGENTS
         return ""
+
+    def _lay_there(self, name: Path) -> bool:
+        """Whether a file, and every link on the way to it, is as it was when this run began.
+
+        The time of a change of the inode is the kernel's: no program sets it back.
+        """
+        try:
+            ways = [os.lstat(self._workspace / part) for part in (name, *name.parents[:-1])]
+        except OSError:
+            return False  # whoever reads it says why
+        return all(stat.S_ISDIR(way.st_mode) or way.st_ctime_ns < self._began_ns for way in ways)
 
     def covers(self, folder: Path) -> bool:
         """Whether the last examination looked at all files of a folder of the workspace."""
