@@ -90,3 +90,40 @@ def test_the_readme_leads_to_every_guide() -> None:
     assert [
         page.name for page in sorted(GUIDES.glob("*.md")) if f"docs/guides/{page.name}" not in readme
     ] == []
+
+
+ROOT = GUIDES.parent.parent
+SRC = ROOT / "src" / "planck"
+
+
+@pytest.mark.parametrize("page", ["AGENTS.md", "docs/architecture.md"])
+def test_every_file_class_and_function_that_whoever_works_on_it_is_told_of_is_there(page: str) -> None:
+    names = set(re.findall(r"`([\w./-]+)`", (ROOT / page).read_text()))
+    modules = [path.read_text() for path in SRC.rglob("*.py")]
+    assert [name for name in sorted(names) if not _is_there(name, modules)] == []
+
+
+def _is_there(name: str, modules: list[str]) -> bool:
+    if re.fullmatch(r"[A-Z]\w+\.\w+", name):
+        owner, _, own = name.partition(".")
+        return any(_defines(text, owner) and re.search(rf"\b{own}\b", text) for text in modules)
+    if "/" not in name or name[0] == "/":
+        return True
+    if any((base / f"{name}{ending}").exists() for base in (SRC, ROOT) for ending in ("", ".py")):
+        return True
+    file, _, own = name.rpartition(".")
+    return (SRC / f"{file}.py").exists() and _defines((SRC / f"{file}.py").read_text(), own)
+
+
+def _defines(text: str, name: str) -> bool:
+    return bool(re.search(rf"^ *(?:async def|def|class) {name}\b|^{name}\b", text, re.MULTILINE))
+
+
+def test_a_home_that_is_gone_is_found() -> None:
+    modules = ["class There:\n    def here(self): ..."]
+    assert _is_there("There.here", modules)
+    assert not _is_there("There.gone", modules)
+    assert not _is_there("Gone.here", modules)
+    assert _is_there("records/board.apply", [])
+    assert not _is_there("records/board.gone", [])
+    assert not _is_there("records/gone", [])

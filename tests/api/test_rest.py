@@ -260,3 +260,8 @@ async def test_the_place_says_what_it_has(tmp_path: Path) -> None:
         assert 'planck_turns_total{status="completed"} 1\n' in metrics
         assert "planck_sessions_open 1\n" in metrics
         assert (await session.ask("POST", "/compact", {}))["compacted"] in (True, False)
+
+
+async def test_whoever_asks_is_told_the_language_that_is_configured(tmp_path: Path) -> None:
+    async with serving(tmp_path, [], config={"locale": "es"}) as server, server.client() as client:
+        assert (await client.ask("GET", "/me")).data["locale"] == "es"

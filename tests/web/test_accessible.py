@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.bench import Served, served
+from tests.api.bench import Served, served, serving
 from tests.command import WAIT, Bench
 from tests.web.chromium import (
     DESK,
@@ -173,3 +173,16 @@ async def test_a_visitor_who_speaks_spanish_reads_spanish(tmp_path: Path) -> Non
         assert await tab.page.evaluate("document.documentElement.lang") == "es"
         assert "Conversación" in await tab.find_text("header")
         assert await tab.list_problems() == []
+
+
+async def test_a_language_of_the_configuration_is_the_page_s_until_another_is_chosen_there(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path, [], config={"locale": "es"}) as server, chromium() as browser:
+        tab = await browser.open(server.page)
+        await tab.page.wait_for_selector("html[lang=es] main")
+        await tab.page.goto(f"{server.url}/#/settings")
+        await tab.page.get_by_label("Idioma").select_option("en")
+        await tab.page.wait_for_selector("html[lang=en] main")
+        await tab.page.reload()
+        await tab.page.wait_for_selector("html[lang=en] main")

@@ -176,7 +176,7 @@ class Server:
         sessions = SessionHandlers(self._keeper, streams, requests)
         self.begin = sessions.begin
         groups = (
-            ServerHandlers(access, str(planck.workspace), secure=settings.proxied),
+            ServerHandlers(access, planck, secure=settings.proxied),
             sessions,
             HistoryHandlers(self._keeper, sessions, requests),
             ApprovalHandlers(inbox, self._keeper, streams),

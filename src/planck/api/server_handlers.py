@@ -8,14 +8,15 @@ from planck.api.access import COOKIE_SECONDS, Access
 from planck.api.errors import ApiError
 from planck.api.exchange import Call, Reply
 from planck.api.openapi import make_document
+from planck.headless import Planck
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 
 
 class ServerHandlers:
-    def __init__(self, access: Access, workspace: str, *, secure: bool) -> None:
+    def __init__(self, access: Access, place: Planck, *, secure: bool) -> None:
         self._access = access
-        self._workspace = workspace
+        self._planck = place
         self._secure = secure
 
     async def read_health(self, call: Call) -> shapes.Health:
@@ -23,7 +24,13 @@ class ServerHandlers:
 
     async def read_me(self, call: Call) -> shapes.Me:
         assert call.way
-        return shapes.Me(version=planck.__version__, workspace=self._workspace, pid=os.getpid(), by=call.way)
+        return shapes.Me(
+            version=planck.__version__,
+            workspace=str(self._planck.workspace),
+            pid=os.getpid(),
+            by=call.way,
+            locale=self._planck.config.locale,
+        )
 
     async def read_document(self, call: Call) -> Reply:
         return Reply(200, codec.encode(make_document()))

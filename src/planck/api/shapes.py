@@ -53,6 +53,8 @@ class Me(Shape, frozen=True, kw_only=True):
     pid: int
     by: Literal["token", "cookie"]
     """How the caller showed that it may."""
+    locale: str = ""
+    """The language of the interface, where the configuration names one."""
 
 
 class Holder(Shape, frozen=True, kw_only=True):

@@ -132,7 +132,8 @@ class Actions {
       const route = readRoute(location.hash);
       if (route.screen === 'session') this.store.set({route, room: this.makeRoom(route.id)}); // while the rest is asked
       const me = await get('/me');
-      this.store.set({access: 'in', me, problem: null});
+      this.store.set({access: 'in', me, problem: null, language: remembered('language') || me.locale});
+      this.applyLook();
       this.followInbox();
       this.load('models');
       get('/notices').then(({items}) => this.store.set({notices: items}), () => {});
