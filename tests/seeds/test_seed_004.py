@@ -1,6 +1,7 @@
 """Every statement of seed 004 (the tool behaviour and its error kinds), each in our words."""
 
 import ast
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -227,3 +228,6 @@ async def test_an_error_that_is_returned_is_recorded_as_one_in_every_form_of_fun
         [done] = await finished([one], tmp_path, [("probe", '{"path": "a"}')])
         assert (done.ok, done.output) == (ok, output)
         assert isinstance(done.outcome, Ok if ok else Err)
+        called = one.execute({"path": "a"}, ToolContext("s", "a", "c", tmp_path))
+        called = await called if inspect.isawaitable(called) else called
+        assert called in (done.outcome, Ok({"lines": 2}))  # which is none yet: the executor adds the output

@@ -116,8 +116,9 @@ class Tool:
             else {**({} if "type" in parameters else {"type": "object"}), **parameters}
         )
         self.effect = effect if type(effect) is Effect else Effect(effect)
-        self.execute = _as_execute(name, execute)
-        self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run)
+        ours = type(parameters) is OwnSchema
+        self.execute = _as_execute(name, execute, ours=ours)
+        self.dry_run = self._plan if dry_run is None else _as_execute(name, dry_run, ours=ours)
         self.plans = self.effect in (Effect.FILES, Effect.COMMAND) and dry_run not in (None, execute)
         """Its dry run says more than its arguments do, and does nothing: that of a team tool is the call."""
         self.timeout = timeout
@@ -172,6 +173,29 @@ def closure(function: Closure) -> Execute:
         return _read_closure(await function(ctx.agent_id, ctx.call_id, args))
 
     return call_async if is_async(function) else call
+
+
+def _native(function: Native) -> Execute:
+    def call(args: dict[str, Any], ctx: ToolContext) -> Outcome | Awaitable[Outcome]:
+        value = function(args, ctx)
+        return _await_native(value) if inspect.isawaitable(value) else _read_native(value)
+
+    async def call_async(args: dict[str, Any], ctx: ToolContext) -> Outcome:
+        return _read_native(await function(args, ctx))
+
+    return call_async if is_async(function) else call
+
+
+async def _await_native(value: Awaitable[Any]) -> Outcome:
+    return _read_native(await value)
+
+
+def _read_native(value: Any) -> Outcome:
+    """A map in an `Ok` is a result as it is; nothing at all is for the executor to complain of."""
+    inner = value.value if type(value) is Ok else value
+    if inner is None or (type(value) is Ok and type(inner) is dict and "error" not in inner):
+        return cast(Outcome, value)
+    return outcome_of(value)
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -277,10 +301,11 @@ def make_validator(schema: dict[str, Any]) -> Any:
         return jsonschema_rs.validator_for(schema, pattern_options=leashed, offline=True)
 
 
-def _as_execute(name: str, function: Native | Closure) -> Execute:
+def _as_execute(name: str, function: Native | Closure, *, ours: bool) -> Execute:
+    """Returns it as a function that gives results, whoever calls it; our own tools give nothing else."""
     count = _count_parameters(function)
     if count == 2:
-        return cast(Execute, function)
+        return cast(Execute, function) if ours else _native(cast(Native, function))
     if count == 3:
         return closure(cast(Closure, function))
     raise InvalidTool(
