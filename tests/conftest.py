@@ -28,7 +28,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(autouse=True)
 def own_signals() -> Iterator[None]:
     """A command that ran in this process leaves no handler behind: Ctrl+C and a kill end the suite."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     yield
     for number, handler in before.items():
         if signal.getsignal(number) is not handler:

@@ -157,7 +157,9 @@ async def test_max_steps_is_exactly_that_many_requests(tmp_path: Path) -> None:
     assert done.result["errors"][-1]["kind"] == "iteration_cap"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
 async def test_a_signal_ends_the_turn_and_the_result_still_comes(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     options.begun = False
-    signal.signal(signal.SIGINT, partial(_stop, Exit.SIGINT))
-    signal.signal(signal.SIGTERM, partial(_stop, Exit.SIGTERM))
+    for number, code in _list_signals():
+        signal.signal(number, partial(_stop, code))
     try:
         check_output(options)
         prompt = _prompt(options)
@@ -65,6 +65,12 @@ class _Stopped(KeyboardInterrupt):
 
     def __init__(self, exit: Exit) -> None:
         self.exit = exit
+
+
+def _list_signals() -> list[tuple[signal.Signals, Exit]]:
+    """Those that end a run; a terminal that goes is a request to end, unless somebody said `nohup`."""
+    gone = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [(signal.SIGHUP, Exit.SIGTERM)]
+    return [(signal.SIGINT, Exit.SIGINT), (signal.SIGTERM, Exit.SIGTERM), *gone]
 
 
 def _stop(code: Exit, number: int, frame: object) -> NoReturn:
@@ -276,7 +282,7 @@ class _Stops:
 
         A signal while it cleans up must not take the result along.
         """
-        for number, code in ((signal.SIGINT, Exit.SIGINT), (signal.SIGTERM, Exit.SIGTERM)):
+        for number, code in _list_signals():
             if self._work is None:
                 signal.signal(number, partial(_stop, code))
             else:
