@@ -17,12 +17,19 @@ DEBIAN = Path("/usr/lib/postgresql/15/bin")
 _numbers = itertools.count(1)
 
 
+def choose_binaries() -> Path | None:
+    """Returns where the programs are: the newest that are here, or those of `PLANCK_TEST_POSTGRES`."""
+    chosen = os.environ.get("PLANCK_TEST_POSTGRES")
+    return Path(chosen) if chosen else find_binaries()
+
+
 @contextmanager
 def shared_server(root: Path) -> Iterator[str]:
     """Starts the server, or finds it running; whoever leaves last stops it."""
-    if find_binaries() is None:
+    programs = choose_binaries()
+    if programs is None:
         pytest.skip(SKIP)
-    server = DevServer(root / "postgres")
+    server = DevServer(root / "postgres", programs)
     users = root / "postgres.users"
     with _counted(users, 1):
         # The tests count acknowledged commits, not what a power cut leaves of them.

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from planck.store.postgres.dev import find_binaries
+from tests.postgres import choose_binaries
 
 _PASSWORD = "for-this-test-only"
 
@@ -71,7 +71,7 @@ class Postgres:
     """One server over TCP, with fsync, that can be crashed, copied and promoted."""
 
     def __init__(self, folder: Path, port: int) -> None:
-        found = find_binaries()
+        found = choose_binaries()
         assert found
         self._binaries = found
         self._folder = folder
