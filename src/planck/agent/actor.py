@@ -9,7 +9,7 @@ import msgspec
 from planck.agent.agent import Agent
 from planck.agent.turn import run_turn
 from planck.records.events import Envelope, ErrorEvent, TurnEnd, TurnStatus, View
-from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 from planck.toolkit.journal import Entry
 
 log = logging.getLogger(__name__)
@@ -143,5 +143,5 @@ class Actor:
                 return status, self.agent.turn_text, failure.err
             case _:
                 log.error("turn of %s failed", self.agent.spec.name, exc_info=failure)
-                err = Err(ErrorKind.INTERNAL_ERROR, f"{type(failure).__name__}: {failure}")
+                err = Err(ErrorKind.INTERNAL_ERROR, name_exception(failure))
                 return TurnStatus.FAILED, self.agent.turn_text, err

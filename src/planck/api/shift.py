@@ -9,7 +9,7 @@ from typing import Any
 from planck.api.keeper import Keeper
 from planck.api.kept import Kept
 from planck.headless import Command as PoolCommand
-from planck.headless import Inbox, Pool, kill_children
+from planck.headless import Inbox, Outage, Pool, kill_children
 from planck.headless import SessionRow as QueuedSession
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -104,14 +104,17 @@ class Shift:
 
     async def listen(self) -> None:
         """Hands over what is left for the sessions that are here, as it comes."""
+        silence = Outage(log, "no commands")
         while True:
             try:
                 await self._pool.roster.wait(_HINTED)
                 if held := [*self.held]:
                     await self._deliver(await self._pool.roster.commands(held))
             except PlanckError as problem:
-                log.warning("no commands: %s", problem.err)
+                silence.note(problem)
                 await asyncio.sleep(_HINTED)
+            else:
+                silence.end()
 
     async def _deliver(self, commands: Iterable[PoolCommand]) -> None:
         done = []

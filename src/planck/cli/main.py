@@ -260,7 +260,7 @@ def _run(home: str, options: "Namespace", debug: bool) -> int:
 
     from planck.cli.late_ssl import import_asyncio
     from planck.cli.streams import OutputLost
-    from planck.records.outcome import PlanckError
+    from planck.records.outcome import PlanckError, name_exception
 
     import_asyncio()
     logger = logging.getLogger("planck")
@@ -283,7 +283,7 @@ def _run(home: str, options: "Namespace", debug: bool) -> int:
     except Exception as failure:
         if debug:
             raise
-        return _fail(f"internal_error: {type(failure).__name__}: {failure}; --debug shows where", 1)
+        return _fail(f"internal_error: {name_exception(failure)}; --debug shows where", 1)
 
 
 def _usage() -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import logging
 import os
 import sys
 import threading
@@ -35,6 +36,8 @@ def run(options: argparse.Namespace) -> int:
         workspace=find_place(options), approver=inbox, trust=options.trust, add_dirs=options.add_dir
     )
     settings = msgspec.structs.replace(settings, store=options.store or planck.config.store)
+    if settings.store:
+        _show_warnings()
     for notice in planck.notices:
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
     title = f"Planck serves {make_plain(str(planck.workspace))}"
@@ -43,6 +46,23 @@ def run(options: argparse.Namespace) -> int:
         return int(asyncio.run(frontend.serve(planck, inbox, settings, announce)))
     finally:
         announce.clean_up()
+
+
+def _show_warnings() -> None:
+    """A node runs for months where nobody looks: what is wrong with it goes to the journal of its service."""
+    logger = logging.getLogger("planck")
+    if all(isinstance(handler, logging.NullHandler) for handler in logger.handlers):  # without --debug
+        handler = logging.StreamHandler()
+        handler.setLevel(logging.WARNING)
+        handler.setFormatter(_PlainLines("planck: %(message)s"))
+        logger.addHandler(handler)
+
+
+class _PlainLines(logging.Formatter):
+    """What others named (sessions, commands) must not act on whoever reads it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(make_plain(line) for line in super().format(record).splitlines())
 
 
 def load_server(command: str) -> Any:

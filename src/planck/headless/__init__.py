@@ -46,6 +46,7 @@ _NAMES = {
     "planck.headless.pool.desk": "StoreDesk",
     "planck.headless.pool.joining": "Joining name_node open_pool read_terms",
     "planck.headless.pool.node": "Node Terms",
+    "planck.headless.pool.outage": "Outage",
     "planck.headless.pool.pool": "Pool Submission",
     "planck.headless.pool.watchdog": "ThreadWatchdog",
     "planck.headless.remote": "find_server",

@@ -113,6 +113,7 @@ from planck.headless.pool.joining import open_pool as open_pool
 from planck.headless.pool.joining import read_terms as read_terms
 from planck.headless.pool.node import Node as Node
 from planck.headless.pool.node import Terms as Terms
+from planck.headless.pool.outage import Outage as Outage
 from planck.headless.pool.pool import Pool as Pool
 from planck.headless.pool.pool import Submission as Submission
 from planck.headless.pool.watchdog import ThreadWatchdog as ThreadWatchdog

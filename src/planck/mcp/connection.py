@@ -29,7 +29,7 @@ from planck.mcp.peer import Call, Peer
 from planck.mcp.readings import READINGS, read_from
 from planck.mcp.results import decode_outcome, read_own_error
 from planck.mcp.transport import FinalError, Link, PeerError
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, name_exception, say_exception
 from planck.toolkit.tool import Outcome
 
 if TYPE_CHECKING:
@@ -258,8 +258,7 @@ class Connection:
 def _describe(problem: BaseException) -> str:
     """Returns an exception in a line; of a group, its first."""
     problem = _first(problem)
-    text = str(problem).strip() or type(problem).__name__
-    return text if isinstance(problem, MCPError) else f"{type(problem).__name__}: {text}"
+    return say_exception(problem) if isinstance(problem, MCPError) else name_exception(problem)
 
 
 def _first(problem: BaseException) -> BaseException:

@@ -113,6 +113,18 @@ class Err(msgspec.Struct, frozen=True):
         return f"{self.kind}: {self.full_message}"
 
 
+def say_exception(problem: BaseException) -> str:
+    """Returns what an exception says; one without a text, most often a timeout, is put into words."""
+    if text := str(problem).strip():
+        return text
+    return "no answer in time" if isinstance(problem, TimeoutError) else type(problem).__name__
+
+
+def name_exception(problem: BaseException) -> str:
+    """Returns its type and what it says, if it says anything: of what nobody expected."""
+    return f"{type(problem).__name__}: {problem}".removesuffix(": ")
+
+
 def error(kind: ErrorKind | str, message: str, details: dict[str, Any] | None = None) -> Err:
     return Err(ErrorKind(kind), message, details or {})
 

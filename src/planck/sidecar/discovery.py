@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from planck.records.messages import Message
-from planck.records.outcome import Err, ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 from planck.records.specs import ToolSpec
 from planck.toolkit.tool import Outcome, Tool, ToolContext, outcome_of
 
@@ -157,4 +157,4 @@ def _arguments(name: str, agent_id: str, call_id: str, args: dict[str, Any]) -> 
 def _failed(name: str, problem: BaseException) -> Err:
     if isinstance(problem, PlanckError):
         return problem.err
-    return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {type(problem).__name__}: {problem}")
+    return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {name_exception(problem)}")

@@ -9,7 +9,7 @@ from planck.records import codec
 from planck.records.authority import Confinement, Mode
 from planck.records.events import ErrorData, ToolEnd
 from planck.records.messages import Image, ToolCall
-from planck.records.outcome import Err, ErrorKind, Ok
+from planck.records.outcome import Err, ErrorKind, Ok, name_exception
 from planck.toolkit.tool import Outcome, outcome_of
 from planck.toolkit.truncate import DEFAULT_MAX, repair, truncate
 
@@ -82,7 +82,7 @@ def finish(call: ToolCall, returned: Any, duration_ms: int) -> Finished:
 def broken(name: str, problem: BaseException) -> Err:
     """An exception as a result; its text may be hostile too."""
     try:
-        text = truncate(f"{type(problem).__name__}: {problem}", 2_000)
+        text = truncate(name_exception(problem), 2_000)
     except BaseException:
         text = type(problem).__name__
     return Err(ErrorKind.INTERNAL_ERROR, f"{name} failed: {text}")

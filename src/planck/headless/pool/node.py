@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from planck.headless.pool.outage import Outage
 from planck.headless.pool.watchdog import Watchdog
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock
@@ -109,15 +110,17 @@ class Node:
         self._woken.set()
 
     async def _beat(self) -> None:
+        silence = Outage(log, "no beat")
         while True:
             sent = self._clock.monotonic()
             try:
                 async with asyncio.timeout(self._terms.fence_s):
                     answer = await self._say(sent)
             except (PlanckError, OSError, TimeoutError) as problem:
-                log.warning("no beat: %s", problem)
+                silence.note(problem)
                 await asyncio.sleep(self._terms.beat_s / 5)
                 continue
+            silence.end()
             if answer == "gone":
                 self.fence()
                 await self._work.abandon()
@@ -154,13 +157,16 @@ class Node:
 
     async def _claim(self) -> None:
         """Looks for work at every beat, and when somebody hints that there is some."""
+        idling = Outage(log, "nothing taken")
         while True:
             if self._joined and not self._fenced and not self._drains.is_set():
                 try:
                     while await self._take():
                         pass
                 except (PlanckError, OSError, TimeoutError) as problem:
-                    log.warning("nothing taken: %s", problem)
+                    idling.note(problem)
+                else:
+                    idling.end()
             self._woken.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(self._terms.beat_s, 2.0)):

@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, say_exception
 from planck.store.store import StoreError
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class Database:
             except asyncpg.PostgresError as e:
                 if _is_lost(e):
                     self._drop()
-                    raise Lost(str(e)) from e
+                    raise Lost(say_exception(e)) from e
                 raise
             except (OSError, TimeoutError, asyncpg.InterfaceError) as e:
                 self._drop()
-                raise Lost(str(e) or type(e).__name__) from e
+                raise Lost(say_exception(e)) from e
             except asyncio.CancelledError:
                 self._drop()  # its answer would come to whoever asks next
                 raise
@@ -177,7 +177,7 @@ def _describe_unreachable(place: str, e: Exception) -> StoreError:
         return StoreError(ErrorKind.INVALID_ARGS, f"a file that the address of {place} names is missing: {e}")
     return StoreError(
         ErrorKind.NETWORK,
-        f"can't reach the store at {place}: {str(e) or 'no answer in time'}; is it running, and is the "
+        f"can't reach the store at {place}: {say_exception(e)}; is it running, and is the "
         "address right? `planck store check` tells",
     )
 

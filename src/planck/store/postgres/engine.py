@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import ErrorKind, name_exception
 from planck.store.chain import Row
 from planck.store.postgres.connection import Database, Lost, Pauses, as_store_error
 from planck.store.postgres.schema import prepare
@@ -213,7 +213,7 @@ class Engine:
         failure = as_store_error(self.place, e)
         if not isinstance(failure, StoreError):
             log.exception("an append failed")
-            failure = StoreError(ErrorKind.INTERNAL_ERROR, f"an append failed: {e}")
+            failure = StoreError(ErrorKind.INTERNAL_ERROR, f"an append failed: {name_exception(e)}")
         if len(batch) == 1 or str(failure.err.details.get("sqlstate", "")).startswith("53"):
             self._fail(batch, failure)
             return
