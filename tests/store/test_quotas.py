@@ -60,22 +60,22 @@ def quotas(tmp_path: Path) -> Iterator[QuotaFile]:
 
 
 def test_what_is_held_counts_until_it_is_settled_and_then_what_it_came_to(quotas: QuotaFile) -> None:
-    first, second = quotas.hold("p", 600_000, 0), quotas.hold("p", 600_000, 0)
+    first, second = quotas.take("p", 600_000, 0), quotas.take("p", 600_000, 0)
     assert isinstance(first, QuotaHold)
     assert isinstance(second, Err)
     assert (second.kind, second.details["left"], second.details["unit"]) == ("budget_exceeded", 0.4, "usd")
     assert "`quotas.p.usd_per_day`" in second.message
     first.settle(100_000, 7)
     first.settle(900_000, 7)  # the first time counts
-    assert isinstance(quotas.hold("p", 900_000, 0), QuotaHold)
-    assert isinstance(quotas.hold("p", 1, 0), Err)
-    assert quotas.hold("other", 10**9, 10**9) is None
+    assert isinstance(quotas.take("p", 900_000, 0), QuotaHold)
+    assert isinstance(quotas.take("p", 1, 0), Err)
+    assert quotas.take("other", 10**9, 10**9) is None
 
 
 def test_tokens_have_a_quota_of_their_own_and_need_no_price(tmp_path: Path) -> None:
     file = make(tmp_path, tokens=100)
-    assert (file.counts_usd("p"), isinstance(file.hold("p", 0, 101), Err)) == (False, True)
-    assert isinstance(file.hold("p", 0, 100), QuotaHold)
+    assert (file.counts_usd("p"), isinstance(file.take("p", 0, 101), Err)) == (False, True)
+    assert isinstance(file.take("p", 0, 100), QuotaHold)
     file.close()
 
 
@@ -84,7 +84,7 @@ def test_a_clock_that_steps_back_over_midnight_does_not_give_the_day_before_agai
     file = make(tmp_path, usd=1.0, clock=clock)
 
     def take() -> bool:
-        held = file.hold("p", 1_000_000, 0)
+        held = file.take("p", 1_000_000, 0)
         if isinstance(held, QuotaHold):
             held.settle(1_000_000, 0)
         return isinstance(held, QuotaHold)
@@ -106,7 +106,7 @@ def test_a_clock_that_steps_back_over_midnight_does_not_give_the_day_before_agai
 def test_a_request_that_ends_after_midnight_counts_for_the_day_it_began_on(tmp_path: Path) -> None:
     clock = Hand("2026-11-16T23:59:59.000Z")
     file = make(tmp_path, usd=1.0, clock=clock)
-    held = file.hold("p", 1_000_000, 0)
+    held = file.take("p", 1_000_000, 0)
     assert isinstance(held, QuotaHold)
     clock.time = "2026-11-17T00:00:10.000Z"
     held.settle(500_000, 3)
@@ -124,15 +124,15 @@ def test_a_process_is_known_by_more_than_its_number() -> None:
 def test_what_another_machine_holds_comes_back_when_it_expires(tmp_path: Path) -> None:
     clock = Hand()
     file = make(tmp_path, usd=1.0, clock=clock)
-    assert isinstance(file.hold("p", 1_000_000, 0), QuotaHold)
+    assert isinstance(file.take("p", 1_000_000, 0), QuotaHold)
     with sqlite3.connect(tmp_path / "quotas.db") as db:
         db.execute("UPDATE holds SET owner = 'elsewhere 1 1'")
     db.close()
-    assert isinstance(file.hold("p", 1, 0), Err)
+    assert isinstance(file.take("p", 1, 0), Err)
     clock.time = "2026-11-16T12:14:59.000Z"
-    assert isinstance(file.hold("p", 1, 0), Err)
+    assert isinstance(file.take("p", 1, 0), Err)
     clock.time = "2026-11-16T12:15:01.000Z"
-    assert isinstance(file.hold("p", 1, 0), QuotaHold)
+    assert isinstance(file.take("p", 1, 0), QuotaHold)
     assert spent(tmp_path)[0][3] == 1_000_000
     file.close()
 
@@ -140,7 +140,7 @@ def test_what_another_machine_holds_comes_back_when_it_expires(tmp_path: Path) -
 def test_a_file_that_is_none_stops_the_request_and_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "quotas.db").write_bytes(b"no database" * 1000)
     file = make(tmp_path, usd=1.0)
-    refused = file.hold("p", 1, 1)
+    refused = file.take("p", 1, 1)
     assert isinstance(refused, Err)
     assert (refused.kind, "config.json" in refused.message) == (ErrorKind.READ_FAILED, True)
     file.close()
@@ -165,7 +165,7 @@ for _ in range(rounds):
         settled += took
     else:
         most = chance.randint(1, 20_000)
-        hold = file.hold("p", most, 1)
+        hold = file.take("p", most, 1)
         if not isinstance(hold, Err):
             held.append((hold, most))
 for hold, most in held:
@@ -173,7 +173,7 @@ for hold, most in held:
     settled += most
 print(settled, flush=True)
 if sys.argv[4:]:
-    file.hold("p", 1, 1)
+    file.take("p", 1, 1)
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -220,10 +220,10 @@ def test_what_a_killed_process_held_is_given_back_and_noted(tmp_path: Path) -> N
     assert process.stdout is not None
     assert [process.stdout.readline(), process.stdout.readline()] == ["0\n", "held\n"]
     file = make(tmp_path, usd=1.0, clock=SystemClock())
-    assert isinstance(file.hold("p", 1_000_000, 0), Err)
+    assert isinstance(file.take("p", 1_000_000, 0), Err)
     process.kill()
     process.wait(WAIT)
-    assert isinstance(file.hold("p", 1_000_000, 0), QuotaHold)
+    assert isinstance(file.take("p", 1_000_000, 0), QuotaHold)
     assert sum(row[3] for row in spent(tmp_path)) == 1
     file.close()
     process.stdout.close()

@@ -77,7 +77,7 @@ class Metered:
             account.since = began
         quota: QuotaHold | None = None
         try:
-            quota = self._hold_quota(worst)
+            quota = await self._hold_quota(worst)
             async with aclosing(self._open(model).stream(request)) as stream:
                 async for item in stream:
                     if isinstance(item, UsageDelta):
@@ -135,10 +135,10 @@ class Metered:
             refused = account.refuse(worst)
             raise ProviderError(refused.kind, refused.message, refused.details)
 
-    def _hold_quota(self, worst: Parts) -> QuotaHold | None:
+    async def _hold_quota(self, worst: Parts) -> QuotaHold | None:
         if self._quotas is None:
             return None
-        held = self._quotas.hold(self._model.provider, worst[0], worst[1])
+        held = await self._quotas.hold(self._model.provider, worst[0], worst[1])
         if isinstance(held, Err):
             raise ProviderError(held.kind, held.message, held.details)
         return held

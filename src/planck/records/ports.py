@@ -51,7 +51,7 @@ class Quotas(Protocol):
     def counts_usd(self, provider: str) -> bool:
         """Whether money is counted there: then the price of what is bought must be known."""
 
-    def hold(self, provider: str, micro_usd: int, tokens: int) -> "QuotaHold | Err | None":
+    async def hold(self, provider: str, micro_usd: int, tokens: int) -> "QuotaHold | Err | None":
         """Sets the worst case of a request aside for whoever else asks; None: there is no quota."""
 
     def close(self) -> None: ...

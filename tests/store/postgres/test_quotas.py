@@ -1,6 +1,8 @@
 """Shared quotas: however many nodes take slices, a day's quota is not exceeded."""
 
+import asyncio
 import random
+import socket
 import threading
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -38,7 +40,7 @@ def nodes(database: str) -> Iterator[Nodes]:
 
 
 def take(quotas: PostgresQuotas, tokens: int, used: int | None = None) -> bool:
-    hold = quotas.hold("vendor", 0, tokens)
+    hold = asyncio.run(quotas.hold("vendor", 0, tokens))
     if isinstance(hold, Err):
         assert hold.kind is ErrorKind.BUDGET_EXCEEDED
         return False
@@ -89,11 +91,11 @@ def test_dollars_and_tokens_are_held_together_or_not_at_all(nodes: Nodes) -> Non
     nodes.limits["vendor"] = Limit(1.0, 100)
     quotas = nodes.node()
     assert quotas.counts_usd("vendor")
-    assert quotas.hold("other", 1, 1) is None
-    refused = quotas.hold("vendor", 1_000, 101)
+    assert asyncio.run(quotas.hold("other", 1, 1)) is None
+    refused = asyncio.run(quotas.hold("vendor", 1_000, 101))
     assert isinstance(refused, Err)
     assert refused.details["unit"] == "tokens"
-    assert isinstance(quotas.hold("vendor", 1_000_000, 100), SliceHold)
+    assert isinstance(asyncio.run(quotas.hold("vendor", 1_000_000, 100)), SliceHold)
 
 
 def test_a_request_that_took_more_than_it_said_is_counted_in_full(nodes: Nodes) -> None:
@@ -113,10 +115,43 @@ def test_another_limit_is_seen_at_the_next_request(nodes: Nodes) -> None:
 
 def test_a_database_that_is_gone_refuses_with_a_kind(nodes: Nodes) -> None:
     nodes.url = "postgresql://me:sesame@127.0.0.1:9/x"
-    refused = nodes.node().hold("vendor", 0, 1)
+    refused = asyncio.run(nodes.node().hold("vendor", 0, 1))
     assert isinstance(refused, Err)
     assert refused.kind is ErrorKind.READ_FAILED
     assert "sesame" not in refused.message
+
+
+async def test_while_the_database_says_nothing_everything_else_goes_on(nodes: Nodes) -> None:
+    """A link that is cut without a word: the watchdog of a node would end all that it does."""
+    silent = socket.create_server(("127.0.0.1", 0))
+    port = silent.getsockname()[1]
+    quotas = PostgresQuotas(
+        lambda: f"postgresql://me:x@127.0.0.1:{port}/x", lambda: nodes.limits, FixedClock()
+    )
+    asking = asyncio.ensure_future(quotas.hold("vendor", 0, 1))
+    await asyncio.sleep(0.05)
+    assert not asking.done()
+    asking.cancel()
+    await asyncio.wait({asking})
+    assert asking.cancelled()
+    await asyncio.to_thread(quotas.close)
+    silent.close()
+
+
+async def test_a_slice_that_comes_too_late_is_there_for_the_next_request(nodes: Nodes) -> None:
+    quotas = nodes.node()
+    asking = asyncio.ensure_future(quotas.hold("vendor", 0, 10))
+    while not run_sql(nodes.url, "SELECT to_regclass('slices') IS NOT NULL")[0][0]:
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    await asyncio.wait({asking})
+    for _ in range(49):
+        hold = await quotas.hold("vendor", 0, 10)
+        assert isinstance(hold, SliceHold)
+        hold.settle(0, 10)
+    await asyncio.to_thread(quotas.close)
+    (spent,) = run_sql(nodes.url, "SELECT spent FROM quotas")
+    assert spent in ([490], [500]), "the cancelled one may have been quicker; nothing else is lost"
 
 
 def test_the_tables_say_who_has_what(nodes: Nodes) -> None:

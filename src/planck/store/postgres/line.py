@@ -4,6 +4,7 @@ import asyncio
 import atexit
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from planck.store.postgres.connection import Database
@@ -26,6 +27,10 @@ class Line:
 
     def run(self, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
         """Returns what the work returns, and raises what it raises."""
+        return self.begin(work).result()
+
+    def begin(self, work: Callable[[Database], Coroutine[Any, Any, T]]) -> "Future[T]":
+        """Has the work done, for whoever asks for its result later."""
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -36,7 +41,7 @@ class Line:
                 self._thread.start()
                 atexit.register(self.close)  # a command that only looks has nobody who closes it
         assert self._database is not None
-        return asyncio.run_coroutine_threadsafe(self._begin(self._database, work), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._begin(self._database, work), self._loop)
 
     async def _begin(self, database: Database, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
         async with self._preparing:  # several threads may be the first
@@ -52,7 +57,16 @@ class Line:
         if loop is None or thread is None or database is None:
             return
         atexit.unregister(self.close)
-        asyncio.run_coroutine_threadsafe(database.close(), loop).result()
+        asyncio.run_coroutine_threadsafe(_end(database), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _end(database: Database) -> None:
+    """Cuts off what nobody waits for any more, then the connection."""
+    begun = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in begun:
+        task.cancel()
+    await asyncio.gather(*begun, return_exceptions=True)
+    await database.close()

@@ -4,6 +4,7 @@ What was taken counts as spent until it is given back: a node that dies takes it
 over all nodes never exceeds the quota.
 """
 
+import asyncio
 import os
 import socket
 import threading
@@ -59,87 +60,122 @@ class PostgresQuotas:
         """What is left of this node's slices, by scope; less than nothing where a request took more than it
         said."""
         self._busy = threading.Lock()
+        self._opening = threading.Lock()
+        self._taking = asyncio.Lock()
 
     def counts_usd(self, provider: str) -> bool:
         quota = self._limits().get(provider)
         return quota is not None and quota.usd_per_day is not None
 
-    def hold(self, provider: str, micro_usd: int, tokens: int) -> "SliceHold | Err | None":
+    async def hold(self, provider: str, micro_usd: int, tokens: int) -> "SliceHold | Err | None":
         quota = self._limits().get(provider)
         if quota is None:
             return None
         day = self._clock.now()[:10]
         usd = None if quota.usd_per_day is None else count_micro(quota.usd_per_day)
-        held: dict[str, int] = {}
-        with self._busy:
+        hold = SliceHold(self, {})
+        try:
             for unit, limit, asked in (("usd", usd, micro_usd), ("tokens", quota.tokens_per_day, tokens)):
                 if limit is None:
                     continue
                 scope = f"{provider} {unit} {day}"
-                refusal = self._take(scope, provider, unit, limit, asked)
-                if refusal is not None:
-                    for taken, amount in held.items():
-                        self._left[taken] += amount
-                    return refusal
-                self._left[scope] -= asked
-                held[scope] = asked
-        return SliceHold(self, held)
+                while not self._set_aside(hold, scope, asked):
+                    refusal = await self._refill(scope, provider, unit, limit, asked)
+                    if refusal is not None:
+                        hold.settle(0, 0)
+                        return refusal
+        except BaseException:  # cancelled: of what was set aside already nothing is spent
+            hold.settle(0, 0)
+            raise
+        return hold
 
-    def _take(self, scope: str, provider: str, unit: str, limit: int, asked: int) -> Err | None:
-        """Sees to it that the slice has what is asked for; returns why not."""
-        short = asked - self._left.setdefault(scope, 0)
-        if short <= 0:
-            return None
+    def _set_aside(self, hold: "SliceHold", scope: str, asked: int) -> bool:
+        """False where the slice has not so much."""
+        with self._busy:
+            if self._left.setdefault(scope, 0) < asked:
+                return False
+            self._left[scope] -= asked
+            hold.held[scope] = asked
+            return True
+
+    async def _refill(self, scope: str, provider: str, unit: str, limit: int, asked: int) -> Err | None:
+        """Takes a slice with room for what is asked; returns why not. No loop waits for the database."""
         try:
-            if self._line is None:
-                self._line = Line(self._find_url())
-            spent, amount = self._line.run(
-                partial(_take, scope=scope, limit=limit, short=short, node=self._node)
-            )
+            line = await asyncio.to_thread(self._open_line)
+            taking = line.begin(partial(self._take, scope=scope, limit=limit, asked=asked))
+            waiting = asyncio.wrap_future(taking)
+            waiting.add_done_callback(_hear)
+            # To its end, also where whoever asked is gone: what was taken is there for the next.
+            spent = await asyncio.shield(waiting)
         except PlanckError as failure:
             return Err(
                 ErrorKind.READ_FAILED,
                 f"the quotas of the store can't be kept: {failure.err.message}; try again, or take `quotas` "
                 "out of your config.json",
             )
-        if amount is None:
-            return refuse_quota(provider, unit, limit, asked, spent - max(0, self._left[scope]), 0)
-        self._left[scope] += amount
-        return None
+        if spent is None:
+            return None
+        return refuse_quota(provider, unit, limit, asked, spent - max(0, self._left[scope]), 0)
+
+    def _open_line(self) -> Line:
+        with self._opening:
+            if self._line is None:
+                self._line = Line(self._find_url())
+            return self._line
+
+    async def _take(self, database: Database, scope: str, limit: int, asked: int) -> int | None:
+        """Returns what all have spent where nothing is left; on the line's own loop, one at a time."""
+        async with self._taking:
+            short = asked - self._left[scope]
+            if short <= 0:
+                return None  # another request has brought a slice meanwhile
+            spent, amount = await _take(database, scope, limit, short, self._node)
+            if amount is None:
+                return spent
+            with self._busy:
+                self._left[scope] += amount
+            return None
 
     def settle(self, held: Mapping[str, int], micro_usd: int, tokens: int) -> None:
         with self._busy:
             for scope, amount in held.items():
                 spent = micro_usd if scope.rpartition(" ")[0].endswith(" usd") else tokens
-                self._left[scope] += amount - spent
+                self._left[scope] = self._left.get(scope, 0) + amount - spent
 
     def close(self) -> None:
         """Gives back what was not used; where that can't be done it counts as spent."""
-        with self._busy:
+        with self._opening:
             line, self._line = self._line, None
-            if line is None:
-                return
-            try:
-                for scope, left in self._left.items():
-                    line.run(partial(_give_back, scope=scope, left=left, node=self._node))
-            except PlanckError:
-                pass
-            self._left.clear()
-            line.close()
+        if line is None:
+            return
+        with self._busy:
+            unused, self._left = self._left, {}
+        try:
+            for scope, left in [(scope, left) for scope, left in unused.items() if left]:
+                line.run(partial(_give_back, scope=scope, left=left, node=self._node))
+        except PlanckError:
+            pass
+        line.close()
 
 
 class SliceHold:
     """What one request has set aside of its node's slices."""
 
-    __slots__ = ("_held", "_quotas")
+    __slots__ = ("_quotas", "held")
 
-    def __init__(self, quotas: PostgresQuotas, held: Mapping[str, int]) -> None:
+    def __init__(self, quotas: PostgresQuotas, held: dict[str, int]) -> None:
         self._quotas = quotas
-        self._held = held
+        self.held = held
 
     def settle(self, micro_usd: int, tokens: int) -> None:
-        held, self._held = self._held, {}
+        held, self.held = self.held, {}
         self._quotas.settle(held, micro_usd, tokens)
+
+
+def _hear(waiting: "asyncio.Future[int | None]") -> None:
+    """Nobody may wait for it any more: then nobody has to be told either."""
+    if not waiting.cancelled():
+        waiting.exception()
 
 
 async def _take(database: Database, scope: str, limit: int, short: int, node: str) -> tuple[int, int | None]:
