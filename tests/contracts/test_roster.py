@@ -175,7 +175,7 @@ async def test_a_session_at_rest_is_queued_by_a_command_and_taken_by_its_name(be
     one, roster = await bench.join("one"), bench.roster
     await bench.submit("a")
     (row,) = await bench.claim(one)
-    await roster.drop(["c-a"])
+    await roster.drop(await roster.commands(["a"]))
     assert await roster.release("a", row.epoch, "idle")
     assert await bench.claim(one) == []
     (again,) = await bench.claim(one, only="a")
@@ -189,16 +189,27 @@ async def test_a_session_at_rest_is_queued_by_a_command_and_taken_by_its_name(be
     assert await roster.commands(["a", "b"]) == [command]
 
 
+async def test_a_command_s_id_is_its_session_s_own(bench: Bench) -> None:
+    roster = bench.roster
+    for id in ("a", "b"):
+        await bench.submit(id)
+        assert await roster.post(Command(id="k", session=id, kind="prompt", data={"text": f"to {id}"}))
+    (_, kept), (_, other) = await roster.commands(["a"]), await roster.commands(["b"])
+    await roster.drop([kept])
+    assert [command.id for command in await roster.commands(["a"])] == ["c-a"]
+    assert other in await roster.commands(["b"])
+
+
 async def test_a_command_that_came_meanwhile_queues_what_is_released(bench: Bench) -> None:
     one, roster = await bench.join("one"), bench.roster
     await bench.submit("a")
     (row,) = await bench.claim(one)
-    await roster.drop(["c-a"])
+    await roster.drop(await roster.commands(["a"]))
     posts = [roster.post(Command(id=f"p{number}", session="a", kind="prompt")) for number in range(5)]
     await asyncio.gather(*posts, roster.release("a", row.epoch, "idle"))
     found = await roster.find("a")
     assert (found and found.state, found and found.owner) == ("queued", None)
-    await roster.drop([command.id for command in await roster.commands(["a"])])
+    await roster.drop(await roster.commands(["a"]))
     assert await roster.commands(["a"]) == []
 
 
@@ -288,3 +299,14 @@ async def test_all_nodes_know_how_many_ask_and_which_models_rest(bench: Bench) -
     bench.age(LEASE + 1)
     await roster.beat(one.name, one.instance)
     assert (await roster.read_common(LEASE)).nodes == 1
+
+
+async def test_what_never_began_leaves_nothing_if_it_is_one_s_own(bench: Bench) -> None:
+    one, two = await bench.join("one"), await bench.join("two")
+    await bench.submit("a")
+    assert not await bench.roster.discard("a", "one"), "nobody has it"
+    await bench.claim(one)
+    assert not await bench.roster.discard("a", two.name)
+    assert await bench.roster.discard("a", one.name)
+    assert (await bench.roster.find("a"), await bench.roster.commands(["a"])) == (None, [])
+    assert not await bench.roster.discard("a", one.name)

@@ -209,7 +209,7 @@ async def simulate(seed: int, nodes: int, sessions: int) -> Counter[str]:
         row = SessionRow(id=f"s{number}", name=f"s{number}")
         prompt = Command(id=f"p{number}", session=row.id, kind="prompt")
         await pool.roster.submit(row, prompt)
-        await pool.roster.drop([prompt.id])
+        await pool.roster.drop([prompt])
     room = sessions // max(nodes - 3, 1) + 2
     for number in range(nodes):
         pool.machines[f"n{number}"] = Machine(pool, f"n{number}", room)

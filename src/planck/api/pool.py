@@ -228,18 +228,32 @@ class Elsewhere:
         roster = self._pool.roster
         if operation.name == "send_prompt":
             body: shapes.SendPrompt = call.body
-            row = await roster.find(call.id)
+            row = await self.find_row(call.id)
+            if row is None:
+                raise ApiError(404, ErrorKind.NOT_FOUND, f"no session {call.id!r} in this pool")
             id = call.header("idempotency-key") or os.urandom(8).hex()
             data = {"text": body.text, "agent": body.agent}
             kind: Literal["steer", "prompt"] = "steer" if body.steer else "prompt"
-            await roster.post(PoolCommand(id=id, session=call.id, kind=kind, data=data, by=call.way or ""))
-            return shapes.Accepted(message_id=id, seq=row.head if row else 0)
+            command = PoolCommand(id=id, session=call.id, kind=kind, data=data, by=call.way or "")
+            if not await roster.post(command):
+                await self._check_same(command)
+            return shapes.Accepted(message_id=id, seq=row.head)
         if operation.name == "interrupt":
             data = {"agent": call.body.agent}
             command = PoolCommand(id=os.urandom(8).hex(), session=call.id, kind="interrupt", data=data)
             await roster.post(command)
             return shapes.Health()
         return None
+
+    async def _check_same(self, command: PoolCommand) -> None:
+        """Raises where what waits under this id is another request."""
+        for other in await self._pool.roster.commands([command.session]):
+            if other.id == command.id and (other.kind, other.data) != (command.kind, command.data):
+                raise ApiError(
+                    409,
+                    ErrorKind.NOT_UNIQUE,
+                    f"the key {command.id!r} stands for another request; use a new key",
+                )
 
     async def aclose(self) -> None:
         for client in self._clients.values():

@@ -251,6 +251,8 @@ class Server:
             if self._station:
                 await self._station.stop()
             await self._keeper.aclose()
+            if self._station:
+                await self._station.leave()
         finally:
             self._web.should_exit = True
 

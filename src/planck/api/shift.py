@@ -11,7 +11,7 @@ from planck.api.kept import Kept
 from planck.headless import Command as PoolCommand
 from planck.headless import Inbox, Outage, Pool, kill_children
 from planck.headless import SessionRow as QueuedSession
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +26,9 @@ class Shift:
         self._inbox = inbox
         self._works: dict[str, asyncio.Task[None]] = {}
         self._rows: dict[str, QueuedSession] = {}
+        self._obeyed: dict[tuple[str, str], bool] = {}
+        """Commands that are being followed, or were (True) and may still be in the database: an interrupt
+        counts once."""
 
     @property
     def held(self) -> Iterable[str]:
@@ -62,7 +65,8 @@ class Shift:
         """Interrupts what runs here; what is to go on after a loss goes on wherever there is room."""
         rows = dict(self._rows)
         for id, row in rows.items():
-            if kept := self._keeper.find(id):
+            kept = self._keeper.find(id)
+            if kept and kept.at_work:  # else it is done, and about to be let go
                 with suppress(PlanckError):
                     await kept.session.stop()
                     await self._pool.pass_on(row)
@@ -75,9 +79,11 @@ class Shift:
         try:
             kept = await self._keeper.keep(self._pool.open, row)
         except PlanckError as failure:
-            log.warning("session %s could not be opened: %s", row.id, failure.err)
-            with suppress(PlanckError):
-                await self._pool.give_back(row, failure.err)
+            await self._give_back(row, failure.err)
+            return
+        except Exception as failure:  # this task's entry: else it is taken, and fails, again and again
+            log.exception("session %s", row.id)
+            await self._give_back(row, Err(ErrorKind.INTERNAL_ERROR, name_exception(failure)))
             return
         try:
             await self._see_to_end(kept, row)
@@ -87,6 +93,11 @@ class Shift:
         finally:
             await self._keeper.let_go(kept)
             await self._pool.forget(row.id)
+
+    async def _give_back(self, row: QueuedSession, err: Err) -> None:
+        log.warning("session %s could not be opened: %s", row.id, err)
+        with suppress(PlanckError):
+            await self._pool.give_back(row, err)
 
     async def _see_to_end(self, kept: Kept, row: QueuedSession) -> None:
         session = kept.session
@@ -109,21 +120,40 @@ class Shift:
             try:
                 await self._pool.roster.wait(_HINTED)
                 if held := [*self.held]:
-                    await self._deliver(await self._pool.roster.commands(held))
+                    await self._deliver_all(await self._pool.roster.commands(held))
             except PlanckError as problem:
                 silence.note(problem)
                 await asyncio.sleep(_HINTED)
             else:
                 silence.end()
 
+    async def _deliver_all(self, commands: list[PoolCommand]) -> None:
+        """One session that is another node's by now keeps nothing from the others."""
+        for id in dict.fromkeys(command.session for command in commands):
+            try:
+                await self._deliver(command for command in commands if command.session == id)
+            except PlanckError as failure:
+                if failure.err.kind is not ErrorKind.WRITER_CONFLICT:
+                    raise
+
     async def _deliver(self, commands: Iterable[PoolCommand]) -> None:
         done = []
         for command in commands:
-            if kept := self._keeper.find(command.session):
-                await self._obey(kept, command)
-                done.append(command.id)
+            key = command.session, command.id
+            if (kept := self._keeper.find(command.session)) and key not in self._obeyed:
+                self._obeyed[key] = False
+                try:
+                    await self._obey(kept, command)
+                except BaseException:
+                    del self._obeyed[key]
+                    raise
+                self._obeyed[key] = True
+            if self._obeyed.get(key):
+                done.append(command)
         if done:
             await self._pool.roster.drop(done)
+            for command in done:
+                self._obeyed.pop((command.session, command.id), None)
 
     async def _obey(self, kept: Kept, command: PoolCommand) -> None:
         data: dict[str, Any] = command.data

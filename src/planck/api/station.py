@@ -116,12 +116,15 @@ class Station:
         await self._shift.hand_over()
 
     async def stop(self) -> None:
-        """Interrupts what runs, leaves it to the others, and leaves the roster."""
+        """Interrupts what runs and leaves it to the others; `leave` comes when nothing acts any more."""
         tasks = [*self._tasks, *self._telling]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._shift.hand_over()
+
+    async def leave(self) -> None:
+        """From here on others may have all that was this node's."""
         await self._node.leave()
 
     async def aclose(self) -> None:

@@ -24,7 +24,7 @@ class MemoryRoster:
         self._waiting: dict[str, None] = {}
         """The queued sessions, oldest first."""
         self._owned: dict[str, set[str]] = {}
-        self._commands: dict[str, Command] = {}
+        self._commands: dict[tuple[str, str], Command] = {}
         self._tokens: dict[str, TokenRow] = {}
         self._cold: dict[str, float] = {}
         self._hint = asyncio.Event()
@@ -142,14 +142,23 @@ class MemoryRoster:
             return False
         self._put(replace(row, owner=None, epoch=0, attempts=0, state="queued" if command else "idle"))
         if command:
-            self._commands[command.id] = command
+            self._commands[command.session, command.id] = command
+        return True
+
+    async def discard(self, session: str, owner: str) -> bool:
+        row = self._sessions.get(session)
+        if row is None or row.owner != owner or row.head:
+            return False
+        self._disown(row)
+        del self._sessions[session]
+        self._commands = {key: one for key, one in self._commands.items() if key[0] != session}
         return True
 
     async def post(self, command: Command) -> bool:
         row = self._sessions.get(command.session)
-        if row is None or command.id in self._commands:
+        if row is None or (command.session, command.id) in self._commands:
             return False
-        self._commands[command.id] = command
+        self._commands[command.session, command.id] = command
         if row.owner is None and row.state != "queued":
             self._put(replace(row, state="queued", attempts=0))
         self._tell()
@@ -159,9 +168,9 @@ class MemoryRoster:
         wanted = set(sessions)
         return [command for command in self._commands.values() if command.session in wanted]
 
-    async def drop(self, ids: Sequence[str]) -> None:
-        for id in ids:
-            self._commands.pop(id, None)
+    async def drop(self, commands: Sequence[Command]) -> None:
+        for command in commands:
+            self._commands.pop((command.session, command.id), None)
 
     async def find(self, id_or_name: str) -> SessionRow | None:
         if row := self._sessions.get(id_or_name):

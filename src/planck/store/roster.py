@@ -54,7 +54,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody outside says to a session; a prompt's id is its message's."""
+    """What somebody outside says to a session; its id is of that session alone, a prompt's its message's."""
 
     id: str
     session: str
@@ -126,13 +126,16 @@ class Roster(Protocol):
         False: the id is there, nothing is entered.
         """
 
+    async def discard(self, session: str, owner: str) -> bool:
+        """Leaves nothing of a session of this owner that never began. False: it has, or is another's."""
+
     async def post(self, command: Command) -> bool:
         """Leaves a command; a session at rest is queued for it. False: the id is there, or no such one."""
 
     async def commands(self, sessions: Sequence[str]) -> list[Command]:
         """Returns what waits for them, oldest first."""
 
-    async def drop(self, ids: Sequence[str]) -> None:
+    async def drop(self, commands: Sequence[Command]) -> None:
         """They are in a log, or came too late."""
 
     async def find(self, id_or_name: str) -> SessionRow | None: ...

@@ -17,6 +17,7 @@ from planck.records.events import Draft
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.store.postgres.connection import hide_password
 from planck.store.postgres.library import PostgresLibrary
+from planck.store.postgres.roster import PostgresRoster
 from planck.store.postgres.schema import KNOWN
 from planck.store.postgres.store import PostgresStore
 from planck.store.store import StoreError
@@ -86,6 +87,38 @@ async def test_a_commit_that_is_cut_is_in_the_log_exactly_once(bench: Bench, aft
         assert [event.seq for event in store.read()] == [1, 2, 3, 4]
         await store.aclose()
         assert texts(bench.url) == ["first", "precious", "too", "last"]
+        for library in bench.libraries:
+            await library.aclose()
+
+
+@pytest.mark.heavy
+async def test_a_commit_whose_answer_was_lost_has_not_failed_while_nobody_can_say_so(bench: Bench) -> None:
+    """The server answers with errors only: it takes no connections, then has no time for questions."""
+    import asyncpg
+
+    name, server = bench.url.rpartition("/")[2], f"{bench.url.rpartition('/')[0]}/postgres"
+    async with Proxy(bench.url) as proxy:
+        store = await bench.session(bench.library(proxy.url))
+        other = await asyncpg.connect(bench.url)
+        run_sql(
+            server,
+            f"ALTER DATABASE {name} SET statement_timeout = '50ms'",
+            f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
+        )
+        proxy.arm(b'"precious"', after=True)
+        appending = asyncio.ensure_future(store.append([draft("precious")]))
+        while not proxy.cuts:
+            await asyncio.sleep(0.01)
+        async with other.transaction():
+            await other.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
+            run_sql(server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+            done, _ = await asyncio.wait({appending}, timeout=2.5)
+            assert not done
+        run_sql(server, f"ALTER DATABASE {name} RESET statement_timeout")
+        assert [event.seq for event in await asyncio.wait_for(appending, 60)] == [2]
+        await other.close()
+        await store.aclose()
+        assert texts(bench.url) == ["first", "precious"]
         for library in bench.libraries:
             await library.aclose()
 
@@ -393,3 +426,12 @@ async def test_a_hundred_sessions_are_committed_by_few_statements(bench: Bench) 
     for store in stores:
         assert store.head == 4
     await asyncio.gather(*(store.aclose() for store in stores))
+
+
+async def test_all_who_wait_for_a_hint_share_one_connection(database: str) -> None:
+    roster = PostgresRoster(database)
+    await roster.start()
+    await asyncio.gather(*(roster.wait(0.2) for _ in range(5)))
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+    assert run_sql(database, sql) == [[1]]
+    await roster.aclose()

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,7 +36,7 @@ from planck.records.events import (
     TurnStart,
     view,
 )
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ModelSpec
 from planck.session.archive import Archive
 from planck.store.postgres.claimed import ClaimedLibrary
@@ -171,7 +171,12 @@ class Pool:
             options=kept,
         )
         await self.roster.submit(row, None)
-        return await self.resume(id)
+        try:
+            return await self.resume(id)
+        except BaseException:
+            with suppress(PlanckError):  # else this node would try again what nobody waits for
+                await self.roster.discard(id, self.me.name)
+            raise
 
     async def resume(self, id: str, /) -> OpenSession:
         """Becomes the owner of a session that nobody works on, and opens it."""

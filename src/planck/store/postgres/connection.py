@@ -46,7 +46,11 @@ class Database:
             if self._closed:
                 raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"the store at {self.place} is closed")
             if self._connection is None or self._connection.is_closed():
-                self._connection = await open_connection(self._url)
+                made = await open_connection(self._url)
+                if self._closed:  # meanwhile
+                    made.terminate()
+                    raise StoreError(ErrorKind.LOG_WRITE_FAILED, f"the store at {self.place} is closed")
+                self._connection = made
             return self._connection
 
     async def ask(self, sql: str, *values: object, timeout: float = _ANSWER) -> list[Any]:
@@ -145,9 +149,13 @@ async def open_connection(url: str) -> "asyncpg.Connection":
             statement_cache_size=64,
             server_settings={"application_name": "planck"},
         )
-        # Off or local would acknowledge what a crash, or a failover, takes back.
-        if await connection.fetchval("SHOW synchronous_commit", timeout=_ANSWER) in ("off", "local"):
-            await connection.execute("SET synchronous_commit = on", timeout=_ANSWER)
+        try:
+            # Off or local would acknowledge what a crash, or a failover, takes back.
+            if await connection.fetchval("SHOW synchronous_commit", timeout=_ANSWER) in ("off", "local"):
+                await connection.execute("SET synchronous_commit = on", timeout=_ANSWER)
+        except BaseException:
+            connection.terminate()
+            raise
         return connection
     except asyncpg.PostgresError as e:
         raise as_store_error(place, e) from e
@@ -195,6 +203,8 @@ def as_store_error(place: str, e: Exception) -> Exception:
         kind, advice = ErrorKind.NOT_AUTHENTICATED, "check user and password of `store`"
     elif state == "3D000":
         kind, advice = ErrorKind.NOT_FOUND, "make the database first: createdb"
+    elif state == "53300":
+        kind, advice = ErrorKind.NETWORK, "raise its max_connections: a node needs five; it is tried again"
     elif state[:2] == "53":
         kind, advice = (
             ErrorKind.LOG_WRITE_FAILED,

@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 _MOST_BYTES = 16 << 20
 """In one statement: PostgreSQL takes a GiB, but all the others wait for it."""
 
+_AGAIN = ("40P01", "40001")
+"""A deadlock with one that is fenced, or a database that serialises: nothing was done, once more."""
+
 _APPEND = """
 WITH wanted AS (
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
@@ -174,7 +177,8 @@ class Engine:
         while batch := [append for append in batch if self._is_open(append)]:
             try:
                 if unsure:
-                    batch = self._settle_known(batch, await self._look(batch))
+                    # Whatever is in the way: until that is known, nobody may be told that it failed.
+                    batch = self._settle_known(batch, await self._look_patiently(batch))
                     unsure = False
                     continue
                 self.flushes += 1
@@ -189,7 +193,7 @@ class Engine:
                     return
                 await self._reconnect()
             except Exception as e:  # the server's own, whatever it is: a flusher that ends takes all along
-                if getattr(e, "sqlstate", "") == "40P01":  # a deadlock with one that is fenced: once more
+                if getattr(e, "sqlstate", "") in _AGAIN:
                     continue
                 await self._part(batch, e)
                 return
@@ -232,13 +236,20 @@ class Engine:
         return {row["id"]: (row["epoch"], row["head"], row["hash"]) for row in rows}
 
     async def _look_patiently(self, batch: list[Append]) -> dict[str, tuple[int, int, bytes]]:
+        """Asks until there is an answer, or nobody waits for it any more."""
+        pauses = Pauses()
         while True:
             try:
                 return await self._look(batch)
             except (Lost, StoreError):
-                if not any(self._is_open(append) for append in batch):
-                    return {}
                 await self._reconnect()
+            except Exception as e:  # the server's own: it has no memory, or too little time for us
+                log.warning("the store at %s does not say what it has: %s", self.place, name_exception(e))
+                await asyncio.sleep(pauses.next())
+                if self._closed:
+                    self._fence_closed()
+            if not any(self._is_open(append) for append in batch):
+                return {}
 
     def _settle_known(self, batch: list[Append], found: dict[str, tuple[int, int, bytes]]) -> list[Append]:
         """New hash: it is in. Old: it is not, and is sent again. Neither: somebody else wrote."""
@@ -273,8 +284,10 @@ class Engine:
                     return
             await asyncio.sleep(pauses.next())
         if self._closed:
-            why = StoreError(ErrorKind.NETWORK, f"the store at {self.place} was gone when this one closed")
-            self.fence(why)
+            self._fence_closed()
+
+    def _fence_closed(self) -> None:
+        self.fence(StoreError(ErrorKind.NETWORK, f"the store at {self.place} was gone when this one closed"))
 
 
 def refuse_writer(id: str) -> StoreError:

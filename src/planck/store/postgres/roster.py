@@ -11,7 +11,7 @@ import msgspec
 
 from planck.records import codec
 from planck.store.names import refuse_taken
-from planck.store.postgres.connection import Database, Lost, open_connection
+from planck.store.postgres.connection import Database, Lost, as_store_error, open_connection
 from planck.store.postgres.schema import prepare
 from planck.store.roster import Answer, Command, Common, NodeRow, Roster, SessionRow, State, TokenRow
 from planck.store.store import StoreError
@@ -58,7 +58,8 @@ SELECT id FROM made
 _POST = """
 WITH left_here AS (
     INSERT INTO commands (id, session, kind, data, by)
-    SELECT $1, s.id, $3, $4, $5 FROM sessions s WHERE s.id = $2 ON CONFLICT (id) DO NOTHING RETURNING session
+    SELECT $1, s.id, $3, $4, $5 FROM sessions s WHERE s.id = $2
+    ON CONFLICT (session, id) DO NOTHING RETURNING session
 )
 UPDATE sessions s SET waiting = s.waiting + 1, updated = now(),
     attempts = CASE WHEN s.owner IS NULL AND s.state <> 'queued' THEN 0 ELSE s.attempts END,
@@ -68,7 +69,10 @@ FROM left_here l WHERE s.id = l.session RETURNING s.id
 """
 
 _DROP = """
-WITH gone AS (DELETE FROM commands WHERE id = ANY($1::text[]) RETURNING session),
+WITH gone AS (
+    DELETE FROM commands c USING unnest($1::text[], $2::text[]) AS d(session, id)
+    WHERE c.session = d.session AND c.id = d.id RETURNING c.session
+),
 counted AS (SELECT session, count(*) AS number FROM gone GROUP BY session)
 UPDATE sessions s SET waiting = greatest(0, s.waiting - c.number) FROM counted c WHERE s.id = c.session
 """
@@ -86,6 +90,7 @@ class PostgresRoster:
         self._hint = asyncio.Event()
         self._starting = asyncio.Lock()
         self._started = False
+        self._listening = asyncio.Lock()
 
     async def start(self) -> None:
         """Connects and brings the tables to this version; every method does so where it was not done."""
@@ -185,6 +190,13 @@ class PostgresRoster:
             await self._tell()
         return bool(made)
 
+    async def discard(self, session: str, owner: str) -> bool:
+        sql = (
+            "WITH gone AS (DELETE FROM sessions WHERE id = $1 AND owner = $2 AND head = 0 RETURNING id), "
+            "c AS (DELETE FROM commands x USING gone WHERE x.session = gone.id) SELECT id FROM gone"
+        )
+        return bool(await self._change(sql, session, owner))
+
     async def post(self, command: Command) -> bool:
         values = (command.id, command.session, command.kind, _encode(command.data), command.by)
         posted = await self._change(_POST, *values)
@@ -200,8 +212,8 @@ class PostgresRoster:
         )
         return [msgspec.convert({**dict(row), "data": _decode(row["data"])}, Command) for row in rows]
 
-    async def drop(self, ids: Sequence[str]) -> None:
-        await self._change(_DROP, [*ids])
+    async def drop(self, commands: Sequence[Command]) -> None:
+        await self._change(_DROP, [one.session for one in commands], [one.id for one in commands])
 
     async def find(self, id_or_name: str) -> SessionRow | None:
         sql = f"SELECT {_ROW} FROM sessions s WHERE s.id = $1 OR s.name = $1"
@@ -284,9 +296,20 @@ class PostgresRoster:
         await self._read(f"NOTIFY {_CHANNEL}")
 
     async def _listen(self) -> None:
-        if self._listener is None or self._listener.is_closed():
-            self._listener = await open_connection(self._url)
-            await self._listener.add_listener(_CHANNEL, self._hear)
+        """One connection hears for all who wait; raises a `StoreError` where there can be none."""
+        async with self._listening:
+            if self._listener is not None and not self._listener.is_closed():
+                return
+            listener = await open_connection(self._url)
+            try:
+                await listener.add_listener(_CHANNEL, self._hear)
+            except Exception as e:  # of the server; see `as_store_error`
+                listener.terminate()
+                raise as_store_error(self._database.place, e) from e
+            except BaseException:
+                listener.terminate()
+                raise
+            self._listener = listener
 
     def _hear(self, *_: object) -> None:
         self._hint.set()

@@ -63,6 +63,10 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE blobs ADD COLUMN aside bool NOT NULL DEFAULT false;
     CREATE TABLE removed (id text PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
     """,
+    """
+    ALTER TABLE commands DROP CONSTRAINT commands_pkey;
+    ALTER TABLE commands ADD PRIMARY KEY (session, id);
+    """,
 )
 """Step n leads from version n to n + 1. Released steps never change."""
 
