@@ -75,3 +75,42 @@ async def test_whoever_follows_a_session_sees_each_event_once_through_a_takeover
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
         assert [event["seq"] for event in seen] == [*range(1, len(log) + 1)]
+
+
+async def test_files_that_can_t_be_sent_home_are_told_of_with_where_they_are(
+    tmp_path: Path, database: str
+) -> None:
+    repo = make_repository(tmp_path / "repo")
+    answers = [chat.calls(("bash", {"command": f"echo x > new.txt; rm -rf {repo}"})), chat.text("done")]
+    async with WireServer(answers) as model, hall(tmp_path, database, model.url) as nodes:
+        north = await nodes.start("north", "--work", "1")
+        made = await submit(north, repo)
+        await wait_for_state(north, made["id"], "done")
+        log = await read_log(north, made["id"])
+        (told,) = [event["data"] for event in log if event["type"] == "error"]
+        place = north.home / "work" / made["id"]
+        assert f"on node north in {str(place)!r}" in told["message"]
+        assert (place / "new.txt").read_text() == "x\n"
+
+
+async def test_a_prompt_to_a_node_that_lost_the_session_reaches_whoever_has_it(
+    tmp_path: Path, database: str
+) -> None:
+    repo = make_repository(tmp_path / "repo")
+    async with WireServer([chat.text("well")] * 4) as model, hall(tmp_path, database, model.url) as nodes:
+        north = await nodes.start("north", "--work", "1")
+        made = await submit(north, repo)
+        await wait_for_state(north, made["id"], "done")
+        async with north.client() as client:
+            await client.ask("PATCH", f"/sessions/{made['id']}", {"mode": "workspace"})  # it is open here now
+            taken = "UPDATE sessions SET owner = NULL, state = 'idle', epoch = epoch + 1"
+            run_sql(database, taken)  # as another node did that was quick with its work
+            await client.session(made["id"]).prompt("still there?", key="k")
+
+            async def is_answered() -> bool:
+                log = await read_log(north, made["id"])
+                ids = [event["data"]["id"] for event in log if event["type"] == "message"]
+                ends = [event for event in log if event["type"] == "turn_end"]
+                return ids.count("k") == 1 and len(ends) == 2
+
+            await until(is_answered, "it is in the log, once, and answered")

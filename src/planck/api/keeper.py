@@ -146,6 +146,14 @@ class Keeper:
             await kept.aclose()
         self.tell()
 
+    async def drop_lost(self, id: str) -> None:
+        """Closes what another node has taken over: it can't be written here, and may come back."""
+        async with self._alone(id):
+            if (kept := self._kept.get(id)) and not kept.users:
+                del self._kept[id]
+                await self._close(kept)
+        self.tell()
+
     async def abandon(self) -> None:
         """Lets go of everything that is open: it is others' by now, and nothing can be written."""
         kept, self._kept = self.open_sessions, {}

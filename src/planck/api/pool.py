@@ -155,6 +155,9 @@ class Elsewhere:
     def has(self, id: str) -> bool:
         return self._keeper.find(id) is not None
 
+    async def drop_lost(self, id: str) -> None:
+        await self._keeper.drop_lost(id)
+
     def answers(self, node: NodeRow) -> bool:
         """False for a while after it did not: nobody waits for it again and again."""
         return self._silent.get(node.instance, 0.0) < asyncio.get_running_loop().time()
@@ -269,6 +272,18 @@ class _Forwarding:
         self._handler = handler
 
     async def __call__(self, call: Call) -> Any:
+        try:
+            return await self._route(call)
+        except PlanckError as refused:
+            if refused.err.kind is not ErrorKind.WRITER_CONFLICT or not self._elsewhere.has(call.id):
+                raise
+            await self._elsewhere.drop_lost(call.id)
+            # Nothing of it is in the log, or it is there under this key: whoever has the session may get it.
+            if self._operation.name != "send_prompt" or not call.header("idempotency-key"):
+                raise
+            return await self._elsewhere.leave(self._operation, call)
+
+    async def _route(self, call: Call) -> Any:
         row = None if self._elsewhere.has(call.id) else await self._elsewhere.find_row(call.id)
         if row is not None and self._operation.method != "GET" and self._elsewhere.is_own(row):
             return await self._answer_opening(call)

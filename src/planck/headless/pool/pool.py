@@ -31,6 +31,7 @@ from planck.records.events import (
     Origin,
     RequestKey,
     SessionResumed,
+    Snapshot,
     ToolStart,
     TurnEnd,
     TurnStart,
@@ -301,11 +302,18 @@ class Pool:
         await self.roster.release(row.id, row.epoch, "failed" if lost else "queued", problem=str(err))
 
     async def put_on_record(self, session: OpenSession) -> None:
-        """Sends what lies in its clone home, and says so in its log."""
-        from planck.records.events import Snapshot
-
+        """Sends what lies in its clone home, and says in its log what came of it."""
         _, place = self._at[session.id]
-        if place.clone and (made := await place.clone.put_on_record()):
+        if place.clone is None:
+            return
+        try:
+            made = await place.clone.put_on_record()
+        except PlanckError as failure:  # whoever reads `done` must not look for the files in vain
+            where = f"on node {self.me.name} in {str(place.folder)!r}"
+            why = f"the files are not on record: {failure.err.message}. They are {where}"
+            await session.record(ErrorEvent(kind=failure.err.kind, message=why, details={}))
+            return
+        if made:
             await session.record(Snapshot(ref=made.ref, commit=made.commit))
 
     async def forget(self, id: str) -> None:
