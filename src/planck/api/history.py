@@ -199,14 +199,32 @@ def _read_part(file: Path, offset: int) -> tuple[str, int]:
 
 
 async def _in_turns(pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Made beside the loop: a log may have to come from a database, and so may what it refers to."""
+    making: asyncio.Future[list[bytes]] | None = None
     try:
-        for piece in pieces:
-            yield piece
-            await asyncio.sleep(0)
+        while True:
+            making = asyncio.ensure_future(asyncio.to_thread(_take_some, pieces))
+            some = await asyncio.shield(making)
+            if not some:
+                return
+            for piece in some:
+                yield piece
     finally:
+        if making and not making.done():
+            await asyncio.wait({making})
         close = getattr(pieces, "close", None)
         if close:
             close()
+
+
+def _take_some(pieces: Iterator[bytes]) -> list[bytes]:
+    some, size = list[bytes](), 0
+    for piece in pieces:
+        some.append(piece)
+        size += len(piece)
+        if size >= _PART:
+            break
+    return some
 
 
 def _select(given: shapes.SelectChanges | shapes.Chosen) -> Selection:

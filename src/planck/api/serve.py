@@ -146,7 +146,7 @@ async def _serve_pool(
             log = closing.enter_context(AccessLog(presence.folder / "access.log", SystemClock()))
             server = Server(planck, inbox, access, settings, log, pool)
             page = f"{await find_own(settings.host, port) or url + '/'}#code={access.make_code()}"
-            ready = Ready(url, record.token_file, record.pid, page, database.url)
+            ready = Ready(url, record.token_file, record.pid, page, database.place)
             with _hearing_signals(server):
                 return await server.run(listening, partial(on_ready, ready))
 

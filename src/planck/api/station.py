@@ -43,9 +43,11 @@ class Station:
     async def begin(self) -> "asyncio.Future[None]":
         """Enters the node, and its token for the others; returns what ends only where it can't go on."""
         digest = hashlib.sha256(self._access.token.encode()).hexdigest()
-        await self.pool.roster.add_token(
-            TokenRow(digest=digest, who=f"node {self.pool.me.name}", role="admin")
-        )
+        who = f"node {self.pool.me.name}"
+        await self.pool.roster.add_token(TokenRow(digest=digest, who=who, role="admin"))
+        for row in await self.pool.roster.tokens():
+            if row.who == who and row.digest != digest:  # of a start that was killed
+                await self.pool.roster.revoke_token(row.digest)
         await self.learn()
         self._node.watch(ThreadWatchdog(self._clock, self._node.fence))
         running = asyncio.ensure_future(self._node.run())

@@ -1,8 +1,9 @@
 """Server-sent events: the log after a number, one `live`, then what happens."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import aclosing, asynccontextmanager, suppress
+from itertools import chain
 
 import msgspec
 
@@ -13,7 +14,7 @@ from planck.api.kept import Kept
 from planck.api.metrics import Metrics
 from planck.headless import Behind, FeedFrame
 from planck.records import codec
-from planck.records.events import frame
+from planck.records.events import Event, frame
 from planck.records.outcome import ErrorKind, PlanckError
 
 PING_SECONDS = 15.0
@@ -126,7 +127,7 @@ class Streams:
 
     async def _from_log(self, id: str, place: _Place) -> AsyncGenerator[bytes, None]:
         try:
-            with closing(self._keeper.archive.recorded(id, place.seq)) as events:
+            async with _opened(self._keeper.archive.recorded(id, place.seq)) as events:
                 for count, event in enumerate(events, 1):
                     place.seq = event.seq or place.seq
                     if place.wanted.takes(event.agent_id, event.type):
@@ -135,6 +136,10 @@ class Streams:
                     if count % _IN_A_ROW == 0:
                         await asyncio.sleep(0)
         except PlanckError as failure:
+            if failure.err.kind is ErrorKind.NETWORK:  # a database that is away for a while
+                yield PING
+                await asyncio.sleep(_POLL_SECONDS)
+                return
             if failure.err.kind is not ErrorKind.NOT_FOUND:
                 raise
             self._keeper.forget(id)  # somebody deleted it elsewhere
@@ -166,6 +171,20 @@ class Streams:
             yield
         finally:
             self.metrics.stream_clients -= 1
+
+
+@asynccontextmanager
+async def _opened(events: Generator[Event, None, None]) -> AsyncIterator[Iterator[Event]]:
+    """Gives the events of a log that is opened beside the loop: it may have to come from a database."""
+    opening = asyncio.ensure_future(asyncio.to_thread(next, events, None))
+    try:
+        first = await asyncio.shield(opening)
+        yield iter(()) if first is None else chain((first,), events)
+    finally:
+        if not opening.done():
+            await asyncio.wait({opening})
+        with suppress(ValueError):  # cancelled a second time, while it is at work: it ends by itself
+            events.close()
 
 
 def _format_wanted(made: FeedFrame, place: _Place) -> list[bytes]:

@@ -31,6 +31,7 @@ from planck.store.files import FileLibrary
 from planck.store.names import id_in, is_valid_name
 from planck.store.reader import SqliteReader
 from planck.store.store import SessionError, StoreError
+from planck.store.threads import run_blocking
 from planck.toolkit.clock import RandomIds, SystemClock
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ class Archive:
         """
         from planck.session import transfer
 
-        with self._reading(id_or_name) as source:
+        with await run_blocking(self._reading, id_or_name) as source:
             id, at = id or self._ids.new(), _count_sound(source) if at is None else at
             origin = source.meta.get("id", "")
             begun = transfer.begin_fork(source, at, self._library.list_aside(origin))
@@ -287,7 +288,7 @@ class Archive:
             await self._library.discard(store)
             raise
         await self._library.close(store, id, name)
-        return read_info(self._library.fetch(id))
+        return read_info(await run_blocking(self._library.fetch, id))
 
     def check_free(self, id_or_name: str) -> None:
         """Raises `writer_conflict`, which names the process, where one has the session open."""
@@ -309,7 +310,7 @@ class Archive:
                 now = name
         finally:
             await self._library.close(store, id, now)
-        return read_info(self._library.fetch(id))
+        return read_info(await run_blocking(self._library.fetch, id))
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""

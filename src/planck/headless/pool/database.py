@@ -28,6 +28,11 @@ class PoolDatabase:
         self._loop = asyncio.get_running_loop()
         self._all = PostgresLibrary(url, folder, None, owner=owner, lease=lease, engine=self._engine)
 
+    @property
+    def place(self) -> str:
+        """The address without its password."""
+        return self._engine.place
+
     async def start(self) -> None:
         await self._engine.start()
         await self.roster.start()

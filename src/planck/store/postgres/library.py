@@ -210,7 +210,8 @@ class PostgresLibrary:
         return store
 
     async def _fill(self, store: PostgresStore, what: Contents) -> None:
-        for blob in what.blobs:
+        blobs = iter(what.blobs)
+        while (blob := await run_blocking(next, blobs, None)) is not None:  # they may come from the database
             await store.take_in((), {hashlib.sha256(blob).digest(): blob})
         source, seq, previous = iter(what.events), 0, GENESIS
         while page := list(islice(source, PAGE)):
