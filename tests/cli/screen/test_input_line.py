@@ -35,7 +35,7 @@ def test_a_long_paste_is_one_mark_and_sent_whole() -> None:
     made.insert(log)
     press(made, " why?")
     assert made.lay_out(79, 8).rows == ["> look: [pasted 5,000 lines] why?"]
-    assert made.take() == f"look: {log} why?"
+    assert made.take() == f"look: {log}\nwhy?"
     assert made.text == ""
 
 

@@ -189,11 +189,19 @@ class InputLine:
         return chr(_FOLD + len(self._folds) - 1)
 
     def _expand(self, text: str) -> str:
+        """Whole; what is typed behind lines that were pasted stands on a line of its own, as it is meant."""
         if not self._folds:
             return text
-        return "".join(
-            self._folds[ord(one) - _FOLD] if 0 <= ord(one) - _FOLD < len(self._folds) else one for one in text
-        )
+        whole, pasted = "", False
+        for one in text:
+            folded = self._folds[ord(one) - _FOLD] if 0 <= ord(one) - _FOLD < len(self._folds) else ""
+            if pasted and not folded:
+                if one == " ":
+                    continue
+                whole += "" if one == "\n" or whole.endswith("\n") else "\n"
+            whole += folded or one
+            pasted = "\n" in folded
+        return whole
 
 
 def _break_row(row: list[_Cell], *, blank: bool) -> tuple[list[_Cell], list[_Cell]]:
