@@ -6,6 +6,7 @@ import pytest
 
 from planck import Planck
 from planck.records.board import Board, apply
+from planck.records.outcome import Err, ErrorKind
 from planck.records.rows import AgentRow
 from planck.records.usage import Usage
 from planck.testing.scripted import Say, ScriptedProvider
@@ -15,9 +16,10 @@ PRICED["price"] = {"input": 1000.0, "output": 2000.0}
 PROVIDERS = {"double": {"type": "openai", "base_url": "http://127.0.0.1:9"}}
 
 
-def open_planck(folder: Path) -> Planck:
-    usage = Usage(input_tokens=1000, output_tokens=100, cache_read_tokens=10)
-    answer = Say(text="ok", usage=usage)
+ANSWER = Say(text="ok", usage=Usage(input_tokens=1000, output_tokens=100, cache_read_tokens=10))
+
+
+def open_planck(folder: Path, answer: Say | Err = ANSWER) -> Planck:
     double = ScriptedProvider(lambda request: answer)
     return Planck(
         folder / "home",
@@ -72,3 +74,13 @@ async def test_a_new_session_has_spent_nothing(tmp_path: Path) -> None:
     async with open_planck(tmp_path) as planck:
         board = (await planck.start()).opening_board()
         assert (board.cost_usd, board.usage, [row.turn for row in board.agents]) == (0.0, Usage(), [0])
+
+
+async def test_how_full_a_window_is_that_no_model_has_counted_is_not_known(tmp_path: Path) -> None:
+    """The messages alone are a small part of it: it would jump with the next answer."""
+    async with open_planck(tmp_path, Err(ErrorKind.NOT_AUTHENTICATED, "no key")) as planck:
+        session = await planck.start(name="one")
+        await session.run("a " * 5_000)
+        await session.aclose()
+        board = (await planck.resume("one")).opening_board()
+        assert [row.context for row in board.agents] == [0]

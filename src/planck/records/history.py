@@ -172,6 +172,11 @@ class History:
         counted = min(max(self._counted, self._counted_bytes // _LONGEST_TOKEN), most)
         return counted + self._uncounted_bytes // BYTES_PER_TOKEN
 
+    @property
+    def counted(self) -> bool:
+        """Whether a model has counted it as it is, prompt and tools included, but for what came since."""
+        return self._counted > 0
+
     def close_open_calls(self) -> None:
         """Gives every call without a result a synthetic one; a no-op when the step is complete."""
         if self._open:

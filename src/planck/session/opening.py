@@ -48,7 +48,7 @@ def _make_row(member: Member, ledger: Ledger) -> AgentRow:
         usage=sum_usage(spent),
         cost_usd=sum(one.cost_usd or 0.0 for one in spent),
         unpriced=_count_unpriced(spent),
-        context=agent.history.tokens() if agent.turn else 0,
+        context=agent.history.tokens() if agent.history.counted else 0,
         window=spec.model.context_window,
     )
 
