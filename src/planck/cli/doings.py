@@ -12,6 +12,10 @@ _PASSING = {
     "compacting": "makes its history shorter",
 }
 """What deltas tell of an agent until its next fact."""
+_STATES = {
+    "working": "writing",  # nothing to be read: a call's arguments, mostly
+    "retrying": "waits to ask the model again",
+}
 
 
 class Doings:
@@ -28,8 +32,8 @@ class Doings:
         if event.seq is None:
             if doing := _PASSING.get(event.type):
                 self._passing[event.agent_id] = doing
-            elif event.type == "status" and event.data.get("state") == "working":
-                self._passing[event.agent_id] = "writing"  # nothing to be read: a call's arguments, mostly
+            elif event.type == "status" and (doing := _STATES.get(event.data.get("state", ""))):
+                self._passing[event.agent_id] = doing
             return
         self._newest, self._seen_at = event.ts, asyncio.get_running_loop().time()
         self._passing.pop(event.agent_id, None)

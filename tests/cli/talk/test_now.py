@@ -42,5 +42,10 @@ async def test_a_delta_tells_until_the_next_fact() -> None:
     delta = {**fact, "seq": None, "type": "text_delta", "data": {"text": "w"}}
     doings.follow(SessionEvent(codec.decode_as(codec.encode(delta), Event), "s"))
     assert "lead: writing" in Now(doings).tick()
+    again = {**delta, "type": "status", "data": {"component": "model", "state": "retrying"}}
+    doings.follow(SessionEvent(codec.decode_as(codec.encode(again), Event), "s"))
+    assert "lead: waits to ask the model again" in Now(doings).tick()
+    doings.stand_still()  # what goes on could not be recorded
+    assert "lead: stands still" in Now(doings).tick()
     doings.follow(SessionEvent(codec.decode_as(codec.encode({**fact, "type": "later"}), Event), "s"))
     assert "lead: thinking" in Now(doings).tick()

@@ -171,8 +171,19 @@ def _count_shown(name: str, ok: bool) -> int | None:
     return 0 if ok and name in _QUIET else FOLDED
 
 
+_NOTES = ("[no ", "[the file is empty", "[the folder is empty", "[image/")
+"""How outputs begin that say what there is instead of showing it."""
+
+
 def _count_lines(output: str) -> str:
-    count = len(_list_rows(output))
+    """How much was found or read, of how much."""
+    rows = _list_rows(output)
+    last = rows[-1] if rows else ""
+    if len(rows) == 1 and last.startswith(_NOTES):
+        return last.strip("[]")
+    if last.startswith("[lines ") and "; continue with offset " in last:
+        return last[1:].partition(";")[0]
+    count = len(rows)
     return "1 line" if count == 1 else f"{count:,} lines"
 
 
