@@ -30,9 +30,8 @@ class Doings:
 
     def follow(self, event: SessionEvent) -> None:
         if event.seq is None:
-            if doing := _PASSING.get(event.type):
-                self._passing[event.agent_id] = doing
-            elif event.type == "status" and (doing := _STATES.get(event.data.get("state", ""))):
+            state = event.data.get("state", "") if event.type == "status" else ""
+            if doing := _STATES.get(state) or _PASSING.get(event.type):
                 self._passing[event.agent_id] = doing
             return
         self._newest, self._seen_at = event.ts, asyncio.get_running_loop().time()

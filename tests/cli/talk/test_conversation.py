@@ -538,6 +538,7 @@ async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path
         shown = await run.until("Esc leaves", at)
         assert "…" not in run.text[at:shown]
         assert "complete while" in run.text[at:shown]
+        assert "Ctrl+J, Alt+Enter" in run.text[at:shown]
         run.type("\x1b")
         await run.until("\x1b[?1049l", at)
         run.type("/exit\r")

@@ -4,7 +4,7 @@ import pytest
 
 from planck.cli.listing import make_choices
 from planck.cli.talk.pager import Picker
-from planck.cli.talk.styled import as_text
+from planck.cli.talk.styled import as_text, make_line, wrap_columns
 from planck.headless import SessionInfo
 from planck.records.visible import count_columns
 
@@ -26,3 +26,16 @@ def test_a_word_that_does_not_fit_into_its_row_finds_a_session(width: int) -> No
     assert all(count_columns(as_text(line)) <= width for line in shown)
     picker.press("enter", 10)
     assert picker.chosen == 1
+
+
+@pytest.mark.parametrize(
+    ("width", "rows"),
+    [
+        (60, ["  /undo [--call ID]    take back what was written"]),
+        (46, ["  /undo [--call ID]    take back what was", "                       written"]),
+        (30, ["  /undo [--call ID]", "    take back what was written"]),
+    ],
+)
+def test_what_a_word_means_stands_beside_it_or_below_it(width: int, rows: list[str]) -> None:
+    line = make_line("  /undo [--call ID]    take back what was written")
+    assert [as_text(row) for row in wrap_columns([line], width)] == rows

@@ -41,7 +41,10 @@ class Settings(NamedTuple):
 
 def name_key(settings: Settings, action: str) -> str:
     """The first key of an action as a person writes it: Esc, Ctrl+X; empty where it has none."""
-    key = next((key for key, does in settings.keys.items() if does == action), "")
+    return spell_key(next((key for key, does in settings.keys.items() if does == action), ""))
+
+
+def spell_key(key: str) -> str:
     *held, last = key.split("-") if len(key) > 1 else [key]
     names = {"c": "Ctrl", "a": "Alt", "s": "Shift"}
     return "+".join(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from planck.cli.talk.blocks import Told
 from planck.cli.talk.figures import format_count, format_money
 from planck.cli.talk.stage import say, say_rows
-from planck.cli.talk.styled import Line, as_text, make_line
+from planck.cli.talk.styled import Line, as_text, make_line, wrap_columns
 from planck.cli.talk.table import ALIASES, COMMANDS, GROUPS, Command
 from planck.records.visible import count_columns, fit_line
 
@@ -23,7 +23,7 @@ async def show_help(talk: "Talk", rest: str) -> None:
         return
     lines = list_help(talk)
     if talk.stage.live:
-        await talk.stage.page("commands and keys", lines)
+        await talk.stage.page("commands and keys", lambda: [*wrap_columns(lines, talk.stage.width)])
     else:
         say_rows(talk.stage, [as_text(line) for line in lines])
 

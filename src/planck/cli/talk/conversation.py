@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from planck.cli.screen.bindings import ACTIONS, name_key
+from planck.cli.screen.bindings import ACTIONS, name_key, spell_key
 from planck.cli.screen.inputs import Closed, Input, Pressed, Submitted
 from planck.cli.screen.screen import Screen
 from planck.cli.screen.styled import paint
@@ -19,7 +19,7 @@ from planck.cli.talk.markdown import render_markdown, render_said
 from planck.cli.talk.pager import Browser, Page, Picker
 from planck.cli.talk.rows import LiveRows
 from planck.cli.talk.stage import say
-from planck.cli.talk.styled import INDENT, Line, make_line, make_lines, wrap_all
+from planck.cli.talk.styled import INDENT, Line, make_line, make_lines, wrap_all, wrap_columns
 from planck.cli.talk.table import MEANINGS, MODES
 from planck.cli.talk.talk import Talk
 from planck.headless import Exit, Inbox, OpenSession, Planck, SessionEvent
@@ -295,14 +295,14 @@ class Conversation:
     async def _show_keys(self) -> None:
         table: dict[str, list[str]] = {}
         for key, action in self._screen.settings.keys.items():
-            table.setdefault(action, []).append(key)
+            table.setdefault(action, []).append(spell_key(key))
         rows = [(", ".join(table.get(action, ["no key"])), about) for action, (_, about) in ACTIONS.items()]
         rows += [
             ("y s a n", "at a question: once, in this session, always, no"),
             ("e o w", "also: no with a reason, all of it, a wider rule"),
         ]
         lines = [make_line(f"  {keys:<22} {about}") for keys, about in rows]
-        await self.page("keys; /help lists the commands", lines)
+        await self.page("keys; /help lists the commands", lambda: [*wrap_columns(lines, self.width)])
 
     async def _next_mode(self) -> None:
         at = _MODE_KEYS.index(self.talk.mode) if self.talk.mode in _MODE_KEYS else -1

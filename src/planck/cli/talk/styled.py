@@ -1,5 +1,6 @@
 """Lines for a person, before they are on any terminal: pieces of text, each with a style, nothing hidden."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from planck.cli.screen.styled import Line as Line
@@ -59,6 +60,29 @@ def wrap(line: Line, width: int, indent: str = "", *, whole_words: bool = False)
 def wrap_all(lines: Iterable[Line], width: int, indent: str = "") -> Iterator[Line]:
     for line in lines:
         yield from wrap(line, width, indent)
+
+
+def wrap_columns(lines: Iterable[Line], width: int) -> Iterator[Line]:
+    """Lines of a word and what it means, two blanks apart: what does not fit goes on below its column.
+
+    Where that would leave less than half of the width, the meaning stands below its word.
+    """
+    for line in lines:
+        ((text, style),) = line if len(line) == 1 else ((as_text(line), ""),)
+        found = re.match(r" *\S.*?( {2,})(?=\S)", text)
+        if count_columns(text) <= width or not found:
+            yield from wrap(line, width, INDENT)
+            continue
+        at = found.end()
+        hanging = count_columns(text[:at]) <= width // 2
+        indent = " " * count_columns(text[:at]) if hanging else INDENT
+        head: Line = ((text[:at], style),)
+        if not hanging:
+            yield ((text[: found.start(1)], style),)
+            head = ((indent, ""),)
+        for row in wrap(((text[at:], style),), max(width - len(indent), 8), whole_words=True):
+            yield (*head, *row)
+            head = ((indent, ""),)
 
 
 _CHUNK = 4096
