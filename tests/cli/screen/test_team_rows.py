@@ -82,6 +82,12 @@ async def test_the_footer_says_what_esc_does_right_now(name: str, said: str) -> 
     assert not rows.working or text(rows.footer(39)).endswith(f" · {said}")
 
 
+async def test_the_footer_says_how_a_command_of_the_user_s_own_is_stopped() -> None:
+    rows = follow("solo")
+    rows.busy = True
+    assert text(rows.footer(39)).endswith(" · Esc interrupts")
+
+
 async def test_the_footer_names_the_user_s_own_keys() -> None:
     rows = TeamRows(read("open-task"), "Ctrl+X", "")
     assert text(rows.footer(139)).endswith(" · Ctrl+X interrupts")

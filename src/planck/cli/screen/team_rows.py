@@ -34,6 +34,8 @@ class TeamRows:
         self._stop = stop
         self._keys = keys
         self.queued = 0
+        self.busy = False
+        """Whether there is something else to be stopped: a command of the user's own."""
 
     @property
     def board(self) -> Board:
@@ -41,7 +43,7 @@ class TeamRows:
 
     @property
     def working(self) -> bool:
-        return any(_is_busy(row) for row in self.board.agents) or bool(self.board.questions)
+        return self.busy or any(_is_busy(row) for row in self.board.agents) or bool(self.board.questions)
 
     def lines(self, width: int) -> Sequence[Line]:
         agents = self.board.agents

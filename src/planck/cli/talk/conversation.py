@@ -196,7 +196,7 @@ class Conversation:
         busy = self.talk.busy
         if self._screen.busy and not busy and not self.talk.queued:
             self._screen.notify(f"planck: {self.talk.session.name} is done")
-        self._screen.busy = busy
+        self._screen.busy = self._team.busy = busy
         self._screen.queued = self._team.queued = len(self.talk.queued)
         self._screen.touch()
 

@@ -32,7 +32,9 @@ class LiveRows:
         team = self._team.lines(width)
         rows += team if not question or len(talk.session.members) > 1 else ()
         if talk.shell_command:
-            rows.append(make_line(f"! {talk.shell_command}", "dim"))
+            took = f"  {talk.shell_seconds:.0f} s"
+            command = cut(make_line(f"! {talk.shell_command}", "dim"), width - len(took))
+            rows.append((*command, (took, "dim")))
         rows += [make_line(f"  queued: {fit_line(text)}", "dim") for text, _ in talk.queued[-2:]]
         if talk.rewind_to:
             rows.append(make_line("↶ what you send goes on from there · Ctrl+C: stay here", "yellow"))

@@ -71,6 +71,7 @@ class Talk:
         self.known_prompts: list[ServerPrompt] = []
         """Of MCP servers, once they have said what they have."""
         self._command = ""
+        self._shell_since = 0.0
         self._streams = streams
         self._listener = listener
         self._work: asyncio.Task[None] | None = None
@@ -97,6 +98,11 @@ class Talk:
     def shell_command(self) -> str:
         """What the user runs in a shell right now."""
         return self._command if self._shell and not self._shell.done() else ""
+
+    @property
+    def shell_seconds(self) -> float:
+        """For how long it runs."""
+        return asyncio.get_running_loop().time() - self._shell_since
 
     def greet(self, *, anyhow: bool = False) -> None:
         """Says which session this is, to a person: `anyhow` also where nothing is painted for them."""
@@ -272,7 +278,7 @@ class Talk:
         if self._shell and not self._shell.done():
             say(self.stage, "a command of yours is still running; Esc ends it", "yellow")
             return
-        self._command = command
+        self._command, self._shell_since = command, asyncio.get_running_loop().time()
         self._shell = asyncio.get_running_loop().create_task(self._join_shell(command))
         self._changed()
 
