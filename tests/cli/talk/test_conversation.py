@@ -202,6 +202,8 @@ async def test_an_image_goes_with_the_message_that_names_it(tmp_path: Path) -> N
         at = await run.until("completed", at)
         run.type("and @lost.png\r")
         at = await run.until("no file 'lost.png'", at)
+        at = await run.until("> and @lost.png", at)  # to be put right
+        run.type("\x03")
         await leave(run, at)
     text, image = last_message(server)
     assert text == {"type": "text", "text": "what is @shot.png"}
