@@ -114,19 +114,6 @@ async def test_names_are_of_one_workspace_and_ids_of_all(make: Make) -> None:
     assert await find(there, "a" * 16) == "a" * 16
     await keep(there, "b" * 16, "calm-fox")
     assert (await find(here, "calm-fox"), await find(there, "calm-fox")) == ("a" * 16, "b" * 16)
-    own = [entry.id for entry in await asyncio.to_thread(here.library.list_entries)]
-    every = [
-        entry.id for entry in await asyncio.to_thread(lambda: here.library.list_entries(everywhere=True))
-    ]
-    assert (own, sorted(every)) == (["a" * 16], ["a" * 16, "b" * 16])
-
-
-async def test_the_newest_is_listed_first(make: Make) -> None:
-    at = make("w")
-    for number, created in enumerate("213", 1):
-        await keep(at, f"{number:016}", created=created)
-    listed = await asyncio.to_thread(at.library.list_entries)
-    assert [entry.created for entry in listed] == ["3", "2", "1"]
 
 
 async def test_a_name_is_one_session_s_also_while_many_are_made_at_once(make: Make) -> None:

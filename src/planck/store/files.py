@@ -168,20 +168,6 @@ class FileLibrary:
         except StoreError as failure:
             log.warning("%s keeps its old file name for now: %s", name, failure)
 
-    def list_entries(self, *, everywhere: bool = False) -> "list[Entry]":
-        own = [(entry.created, entry) for entry in self._read_entries(everywhere)]
-        return [entry for _, entry in sorted(own, reverse=True)]
-
-    def _read_entries(self, everywhere: bool) -> "Iterator[Entry]":
-        from planck.store.library import Entry
-
-        for path in self.folder.glob("*_*.db"):
-            with suppress(StoreError), closing(SqliteReader.open(path)) as reader:
-                meta = reader.meta
-                place = meta.get("workspace", "")
-                if reader.head and (everywhere or is_same_place(place, self._workspace)):
-                    yield Entry(id_in(path), name_in(path), place, meta.get("created", ""))
-
     async def create(
         self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
     ) -> SqliteStore:

@@ -41,9 +41,6 @@ class Library(Protocol):
         What is neither may be how only one id, or one name, begins; several: `not_unique`.
         """
 
-    def list_entries(self, *, everywhere: bool = False) -> list[Entry]:
-        """Returns the sessions that have begun, newest first; those of other workspaces when asked for."""
-
     @property
     def indexed(self) -> bool:
         """Whether a name is looked up so quickly that it needs no thread."""

@@ -30,11 +30,6 @@ class MemoryLibrary:
             id_or_name, self._place, [_describe(store) for store in self._shelf.values() if store.head]
         )
 
-    def list_entries(self, *, everywhere: bool = False) -> list[Entry]:
-        begun = [_describe(store) for store in self._shelf.values() if store.head]
-        own = [entry for entry in begun if everywhere or entry.workspace == self._place]
-        return sorted(own, key=lambda entry: entry.created, reverse=True)
-
     def choose_name(self, wanted: str, ids: Ids) -> str:
         if wanted:
             check_name(wanted)

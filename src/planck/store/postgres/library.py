@@ -70,10 +70,6 @@ class PostgresLibrary:
     def find(self, id_or_name: str) -> Entry:
         return self._line.run(partial(rows.find_row, project=self._place, what=id_or_name)).entry
 
-    def list_entries(self, *, everywhere: bool = False) -> list[Entry]:
-        project = None if everywhere else self._place
-        return [row.entry for row in self._line.run(partial(rows.list_rows, project=project))]
-
     def choose_name(self, wanted: str, ids: Ids) -> str:
         return self._line.run(partial(self._choose_name, wanted=wanted, ids=ids))
 
