@@ -84,6 +84,16 @@ def test_every_factory_and_prepend_agents_md_is_public_and_every_schema_of_ours_
     assert [find_schema_problem(one.parameters) for one in (*alone, *everyone, *lead)] == [""] * 16
 
 
+def test_spawn_agent_says_what_can_be_granted_and_where_that_is_nothing() -> None:
+    nothing = planck.spawn_agent("s", "t").description
+    assert "No built-in tools available to grant." in nothing
+    assert "No skills available to grant." in nothing
+    greet = Tool("greet", "Greet.", {}, lambda agent, call, args: "hello")
+    some = planck.spawn_agent("s", "t", [greet], ["pdf", "notes"]).description
+    assert "Available built-in tools to grant: greet." in some
+    assert "Available skills to grant: pdf, notes." in some
+
+
 async def test_every_schema_of_our_built_in_tools_is_sound(tmp_path: Path) -> None:
     async with Stage(tmp_path).planck as app:
         session = await app.start()

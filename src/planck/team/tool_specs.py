@@ -72,12 +72,14 @@ def describe_spawn(tools: tuple[str, ...], skills: tuple[str, ...], kinds: str =
     `kinds` are types whose prompt, tools and model a file has; with one of them the rest may be left out.
     """
     granting = f"Available built-in tools to grant: {', '.join(tools)}."
-    skilled = f" Available skills to grant: {', '.join(skills)}." if skills else ""
+    skilled = (
+        f"Available skills to grant: {', '.join(skills)}." if skills else "No skills available to grant."
+    )
     return ToolSpec(
         "spawn_agent",
         "Create a worker, to be addressed by its type, name or id; type and name must be new in the team. "
         f"{granting if tools else 'No built-in tools available to grant.'} "
-        f"Tools of sidecars, MCP servers and files that you hold can be granted too.{skilled}{kinds}",
+        f"Tools of sidecars, MCP servers and files that you hold can be granted too. {skilled}{kinds}",
         arguments(
             {"type": text("Its role"), "name": _TEXT, **({} if kinds else _OWN)},
             {
