@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from planck import Planck
+from planck import ErrorKind, Planck, PlanckError
+from planck.records.events import AgentEnded
 from planck.testing.scripted import ScriptedProvider
 
 
@@ -40,3 +41,26 @@ async def test_one_that_fails_to_close_leaves_no_other_open(tmp_path: Path) -> N
     assert first.closed
     async with planck(tmp_path) as again:
         assert (await (await again.resume(first.id)).run("on")).text == "ok"
+
+
+async def test_a_session_without_an_orchestrator_is_refused_with_where_one_still_was(tmp_path: Path) -> None:
+    async with planck(tmp_path) as app:
+        session = await app.start(name="whole", model="double/m")
+        await session.run("go")
+        await session.aclose()
+        early = await app.archive.fork("whole", at=1)
+        with pytest.raises(PlanckError) as refused:
+            await app.resume(early.id)
+        assert refused.value.err.kind is ErrorKind.NOT_FOUND
+        session = await app.resume("whole")
+        lead = session.orchestrator
+        ended = AgentEnded(status="failed", reason="it crashed 3 times")
+        await session._session.journal.record(lead.id, 1, ended)
+        before = session.head - 1
+        await session.aclose()
+        with pytest.raises(PlanckError) as refused:
+            await app.resume("whole")
+        assert refused.value.err.kind is ErrorKind.DETACHED
+        assert refused.value.err.message.endswith(f"planck sessions fork {session.id} --at {before}")
+        copy = await app.resume((await app.archive.fork("whole", at=before)).id)
+        assert (await copy.run("and now?")).text == "ok"

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
@@ -26,7 +26,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import AgentSpec
 from planck.session.bus import Reader
 from planck.session.logs import SessionLog
-from planck.store.store import Log, Store, StoreError
+from planck.store.store import Log, SessionError, Store, StoreError
 from planck.team.team import Team
 
 if TYPE_CHECKING:
@@ -108,6 +108,14 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
     """Rebuilds the team from the log; what was in flight is recorded as interrupted, nothing is re-run."""
     store = log.store
     facts, before, ledger = _read_facts(store)
+    living = [
+        (started.agent, agent_facts)
+        for agent_facts in facts.values()
+        if (started := _find_start(agent_facts))
+        and not any(isinstance(fact, AgentEnded) for fact in agent_facts)
+    ]
+    if not any(spec.role == "orchestrator" for spec, _ in living):
+        _refuse_headless(log)
     team.accounts.take_up(ledger)
     in_flight = tuple(id for agent_facts in facts.values() for id in _open_calls(agent_facts))
     damage = (
@@ -116,18 +124,29 @@ async def resume_session(log: SessionLog, resumed: SessionResumed, team: Team) -
         else []
     )
     await log.journal.record(None, 0, replace(resumed, interrupted=in_flight), *damage)
-    living = [
-        (started.agent, agent_facts)
-        for agent_facts in facts.values()
-        if (started := _find_start(agent_facts))
-        and not any(isinstance(fact, AgentEnded) for fact in agent_facts)
-    ]
     team.total = len(facts) - len(living)
     team.mail.remember(fact for agent_facts in facts.values() for fact in agent_facts)
     await team.adopt(living)
     session = Session(log, team)
     session.before = before
     return session
+
+
+def _refuse_headless(log: SessionLog) -> NoReturn:
+    """Says why nobody could be talked to, and where somebody still could."""
+    leads = set()
+    for event in log.store.read():
+        fact = view(event)
+        if isinstance(fact, AgentStarted) and fact.agent.role == "orchestrator":
+            leads.add(fact.agent.id)
+        if isinstance(fact, AgentEnded) and event.agent_id in leads:
+            raise SessionError(
+                ErrorKind.DETACHED,
+                f"the orchestrator of {log.name} has ended ({fact.reason}); go on in a copy from before: "
+                f"planck sessions fork {log.id} --at {(event.seq or 1) - 1}",
+            )
+    text = f"no agent had started yet where the log of {log.name} ends; start a new session"
+    raise SessionError(ErrorKind.NOT_FOUND, text)
 
 
 def plan_rewind(log: Log, to: int) -> dict[str, Rewound]:
