@@ -83,3 +83,9 @@ def test_a_beginning_inside_a_sequence_begins_another() -> None:
 def test_joined_pictures_stand_side_by_side_and_no_other_joiner_is_hidden() -> None:
     assert make_plain("👩\u200d💻 👨🏽\u200d👧 🏳\ufe0f\u200d🌈") == "👩💻 👨🏽👧 🏳\ufe0f🌈"
     assert make_plain("rm\u200d -rf 👩\u200d x\u200d👩") == "rm\\u200d -rf 👩\\u200d x\\u200d👩"
+
+
+def test_what_unicode_calls_printable_and_nobody_sees_is_spelled_out() -> None:
+    shown = {one for one in map(chr, range(0x11000)) if one.isprintable() and spell_out(one) != one}
+    assert {"\u034f", "\u1160", "\u3164"} <= shown
+    assert [one for one in shown if make_plain(one) == one] == []
