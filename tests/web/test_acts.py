@@ -20,10 +20,12 @@ KEPT = "def total(prices):\n    return sum(prices)\n"
 
 
 def work(asked: Asked) -> Reply:
-    """Writes a file, then says which prompts it remembers."""
+    """Writes two files, then says which prompts it remembers."""
     messages = asked.json["messages"]
     if messages[-1]["role"] == "user" and "write" in str(messages[-1]["content"]):
-        return chat.calls(("write", {"path": "prices.py", "content": KEPT}))
+        return chat.calls(
+            ("write", {"path": "prices.py", "content": KEPT}), ("write", {"path": "notes.md", "content": "*"})
+        )
     said = [str(one["content"]) for one in messages if one["role"] == "user"]
     return chat.text(f"I remember {'; '.join(said)}.")
 
@@ -82,6 +84,10 @@ async def test_a_fork_is_a_session_of_its_own(tmp_path: Path) -> None:
         )
         rows = [row async for row in client.sessions()]
         assert len(rows) == 2
+        await tab.go("#/sessions")
+        await tab.page.locator(".fork-0", has_text="quick-fox").wait_for()
+        fork = tab.page.locator(".fork-0 + .fork-1")
+        assert "fork of quick-fox at event" in await fork.inner_text()
 
 
 async def test_an_undo_is_seen_before_it_is_done_and_can_be_undone(tmp_path: Path) -> None:
@@ -95,6 +101,7 @@ async def test_an_undo_is_seen_before_it_is_done_and_can_be_undone(tmp_path: Pat
         await tab.page.get_by_role("button", name="Undo 1 file").click()
         await tab.page.locator(".box.ok").wait_for()
         assert not file.exists()
+        assert (bench.work / "notes.md").exists()
         await tab.page.locator(".box.ok a").click()
         await tab.wait_for("location.hash.includes('call=')")
 
@@ -117,6 +124,9 @@ async def test_the_slider_shows_an_earlier_moment_and_leads_back_to_now(tmp_path
         await tab.wait_for("!document.querySelector('main').innerText.includes('I remember')")
         await tab.page.get_by_role("button", name="live").click()
         await tab.wait_for("document.querySelector('main').innerText.includes('I remember')")
+        await tab.page.locator(".lane-name").click()
+        counted = (await tab.find_text(".card .facts")).split()
+        assert {"fresh", "output"} <= {*counted}
 
 
 async def test_a_first_model_is_set_up_on_the_page(tmp_path: Path) -> None:

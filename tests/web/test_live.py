@@ -74,6 +74,7 @@ async def test_two_questions_are_answered_out_of_order_on_a_phone(tmp_path: Path
                 box = await button.bounding_box()
                 assert box
                 assert box["height"] >= 44
+            assert re.search(r"^\d+ s$", await questions.nth(1).locator("header .num").inner_text())
             second = questions.filter(has_text="second.txt")
             await second.get_by_role("button", name="Allow once").tap()
             await second.wait_for(state="detached")

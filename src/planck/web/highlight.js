@@ -12,37 +12,37 @@ const SIGNS = {'+': 'add', '-': 'del', '@': 'num'};
 const KINDS = ['com', 'str', 'num'];
 
 function tokenize(code, language) {
-  if (code.length > LONGEST || /^(text|txt|plain|output|log)$/i.test(language)) return [['', code]];
-  if (/^(diff|patch)$/i.test(language)) return code.split(/(?<=\n)/).map((line) => [SIGNS[line[0]] || '', line]);
-  const comment = HASH.test(language) ? '#[^\\n]*' : '//[^\\n]*|/\\*[^]*?(?:\\*/|$)';
-  const token = new RegExp(`(${comment})|("(?:[^"\\\\\\n]|\\\\.)*"?|'(?:[^'\\\\\\n]|\\\\.)*'?|\`(?:[^\`\\\\]|\\\\.)*\`?)|(\\b\\d[\\w.]*)|[A-Za-z_$][\\w$]*`, 'g');
-  const parts = [];
-  let from = 0;
-  for (const found of code.matchAll(token)) {
-    const kind = KINDS[found.slice(1).findIndex((group) => group !== undefined)] || (WORDS.has(found[0]) && 'kw');
-    if (!kind) continue;
-    parts.push(['', code.slice(from, found.index)], [kind, found[0]]);
-    from = found.index + found[0].length;
-  }
-  return [...parts, ['', code.slice(from)]];
+	if (code.length > LONGEST || /^(text|txt|plain|output|log)$/i.test(language)) return [['', code]];
+	if (/^(diff|patch)$/i.test(language)) return code.split(/(?<=\n)/).map((line) => [SIGNS[line[0]] || '', line]);
+	const comment = HASH.test(language) ? '#[^\\n]*' : '//[^\\n]*|/\\*[^]*?(?:\\*/|$)';
+	const token = new RegExp(`(${comment})|("(?:[^"\\\\\\n]|\\\\.)*"?|'(?:[^'\\\\\\n]|\\\\.)*'?|\`(?:[^\`\\\\]|\\\\.)*\`?)|(\\b\\d[\\w.]*)|[A-Za-z_$][\\w$]*`, 'g');
+	const parts = [];
+	let from = 0;
+	for (const found of code.matchAll(token)) {
+		const kind = KINDS[found.slice(1).findIndex((group) => group !== undefined)] || (WORDS.has(found[0]) && 'kw');
+		if (!kind) continue;
+		parts.push(['', code.slice(from, found.index)], [kind, found[0]]);
+		from = found.index + found[0].length;
+	}
+	return [...parts, ['', code.slice(from)]];
 }
 
 const whenIdle = globalThis.requestIdleCallback || ((work) => setTimeout(work, 50));
 
 export function CodeBlock({code, language = ''}) {
-  const box = useRef(null);
-  const [parts, setParts] = useState(null);
-  const shown = seen(code);
-  useEffect(() => {
-    setParts(null);
-    const watch = new IntersectionObserver((found) => {
-      if (!found.some((one) => one.isIntersecting)) return;
-      watch.disconnect();
-      whenIdle(() => box.current && setParts(tokenize(shown, language)));
-    });
-    watch.observe(box.current);
-    return () => watch.disconnect();
-  }, [shown, language]);
-  return html`<pre class="code-block" ref=${box} tabindex="0" aria-label=${language ? t('code.of', {language}) : t('code')}><code>${parts
-    ? parts.map(([kind, text], at) => (kind ? html`<span class=${`hl-${kind}`} key=${at}>${text}</span>` : text)) : shown}</code></pre>`;
+	const box = useRef(null);
+	const [parts, setParts] = useState(null);
+	const shown = seen(code);
+	useEffect(() => {
+		setParts(null);
+		const watch = new IntersectionObserver((found) => {
+			if (!found.some((one) => one.isIntersecting)) return;
+			watch.disconnect();
+			whenIdle(() => box.current && setParts(tokenize(shown, language)));
+		});
+		watch.observe(box.current);
+		return () => watch.disconnect();
+	}, [shown, language]);
+	return html`<pre class="code-block" ref=${box} tabindex="0" aria-label=${language ? t('code.of', {language}) : t('code')}><code>${parts
+		? parts.map(([kind, text], at) => (kind ? html`<span class=${`hl-${kind}`} key=${at}>${text}</span>` : text)) : shown}</code></pre>`;
 }

@@ -3,89 +3,89 @@
 import {findSubject} from '../reducer.js';
 
 const NOTES = new Set(['session_resumed', 'agent_started', 'agent_ended', 'compacted', 'forked', 'mode_changed',
-  'model_changed', 'renamed', 'error', 'control', 'checked']);
+	'model_changed', 'renamed', 'error', 'control', 'checked']);
 
 export function buildBlocks(events) {
-  const blocks = [];
-  for (const event of events) addBlock(blocks, event);
-  return blocks;
+	const blocks = [];
+	for (const event of events) addBlock(blocks, event);
+	return blocks;
 }
 
 // Puts another block, made of the newest that fits, into its place; whether there was one.
 function change(blocks, fits, make, depth = 400) {
-  for (let at = blocks.length - 1; at >= Math.max(0, blocks.length - depth); at -= 1) {
-    if (!fits(blocks[at])) continue;
-    blocks[at] = {...blocks[at], ...make(blocks[at])};
-    return blocks[at];
-  }
-  return null;
+	for (let at = blocks.length - 1; at >= Math.max(0, blocks.length - depth); at -= 1) {
+		if (!fits(blocks[at])) continue;
+		blocks[at] = {...blocks[at], ...make(blocks[at])};
+		return blocks[at];
+	}
+	return null;
 }
 
 const ofCall = (id) => (one) => one.kind === 'call' && one.id === id;
 
 // Adds what an event says, in place; returns the text of a block that is finished by it, for those who listen.
 export function addBlock(blocks, event) {
-  const {seq, ts, agent_id: agent, turn, type} = event;
-  const data = typeof event.data === 'object' && event.data !== null ? event.data : {};
-  const push = (kind, more) => blocks.push({seq, ts, agent: agent || '', turn, kind, ...more});
-  const ofTurn = (one) => one.kind === 'turn' && one.agent === agent && one.turn === turn;
-  const call = (subject, args, end) => ({id: String(data.id), name: String(data.name), subject, args, end, asked: null});
-  switch (type) {
-    case 'message': {
-      const text = String(data.text ?? '');
-      // A report often repeats the last words of who reports: they are shown once.
-      if (data.kind === 'response') change(blocks, (one) => one.kind === 'said' && one.agent === data.from, (one) => ({repeated: one.repeated || (one.text === text && !one.thinking)}), 8);
-      push(data.from !== 'user' ? 'mail' : data.origin && data.origin !== 'user' ? 'told' : 'prompt', {mail: String(data.kind),
-        from: String(data.from), to: String(data.to), text, images: Array.isArray(data.images) ? data.images.length : 0});
-      break;
-    }
-    case 'assistant_message': {
-      const parts = Array.isArray(data.message?.parts) ? data.message.parts : [];
-      const join = (kind, between) => parts.filter((part) => part?.type === kind).map((part) => String(part.text ?? '')).join(between);
-      const text = join('text', '');
-      const thinking = join('thinking', '\n');
-      if (text || thinking) push('said', {text, thinking});
-      return text;
-    }
-    case 'tool_start':
-      push('call', call(findSubject(data.args), data.args, null));
-      break;
-    case 'tool_end': {
-      const end = {ok: Boolean(data.ok), output: String(data.output ?? ''), exit: data.exit_code ?? null, ms: data.duration_ms || 0,
-        error: data.error?.kind || '', notice: data.notice || ''};
-      if (!change(blocks, ofCall(data.id), () => ({end}))) push('call', call('', null, end));
-      break;
-    }
-    case 'permission_request':
-      change(blocks, ofCall(data.call_id), () => ({asked: {decision: ''}}));
-      break;
-    case 'permission_decision':
-      if (!change(blocks, ofCall(data.call_id), () => ({asked: {decision: data.decision, scope: data.scope}}))) push('note', {type, data});
-      break;
-    case 'turn_start':
-      push('turn', {cost: 0, steps: 0, tokens: 0});
-      break;
-    case 'usage': {
-      const {input_tokens: a = 0, output_tokens: b = 0, cache_read_tokens: c = 0, cache_write_tokens: d = 0} = data.usage || {};
-      change(blocks, ofTurn, ({cost, steps, tokens}) => ({
-        cost: cost === null || data.cost_usd === null ? null : cost + (data.cost_usd || 0), steps: steps + 1, tokens: tokens + a + b + c + d}));
-      break;
-    }
-    case 'turn_end':
-      push('end', {status: String(data.status), began: change(blocks, ofTurn, () => ({}), 4000)});
-      break;
-    case 'rewound': {
-      const to = Number(data.to);
-      for (let at = blocks.length - 1; at >= 0 && blocks[at].seq > to; at -= 1) {
-        if (blocks[at].agent === agent) blocks[at] = {...blocks[at], gone: true};
-      }
-      const last = blocks[blocks.length - 1];
-      // Every agent is rewound by itself; that is said once.
-      if (last?.type !== type || last.data.to !== to) push('note', {type, data: {to}});
-      break;
-    }
-    default:
-      if (NOTES.has(type)) push('note', {type, data});
-  }
-  return '';
+	const {seq, ts, agent_id: agent, turn, type} = event;
+	const data = typeof event.data === 'object' && event.data !== null ? event.data : {};
+	const push = (kind, more) => blocks.push({seq, ts, agent: agent || '', turn, kind, ...more});
+	const ofTurn = (one) => one.kind === 'turn' && one.agent === agent && one.turn === turn;
+	const call = (subject, args, end) => ({id: String(data.id), name: String(data.name), subject, args, end, asked: null});
+	switch (type) {
+		case 'message': {
+			const text = String(data.text ?? '');
+			// A report often repeats the last words of who reports: they are shown once.
+			if (data.kind === 'response') change(blocks, (one) => one.kind === 'said' && one.agent === data.from, (one) => ({repeated: one.repeated || (one.text === text && !one.thinking)}), 8);
+			push(data.from !== 'user' ? 'mail' : data.origin && data.origin !== 'user' ? 'told' : 'prompt', {mail: String(data.kind),
+				from: String(data.from), to: String(data.to), text, images: Array.isArray(data.images) ? data.images.length : 0});
+			break;
+		}
+		case 'assistant_message': {
+			const parts = Array.isArray(data.message?.parts) ? data.message.parts : [];
+			const join = (kind, between) => parts.filter((part) => part?.type === kind).map((part) => String(part.text ?? '')).join(between);
+			const text = join('text', '');
+			const thinking = join('thinking', '\n');
+			if (text || thinking) push('said', {text, thinking});
+			return text;
+		}
+		case 'tool_start':
+			push('call', call(findSubject(data.args), data.args, null));
+			break;
+		case 'tool_end': {
+			const end = {ok: Boolean(data.ok), output: String(data.output ?? ''), exit: data.exit_code ?? null, ms: data.duration_ms || 0,
+				error: data.error?.kind || '', notice: data.notice || ''};
+			if (!change(blocks, ofCall(data.id), () => ({end}))) push('call', call('', null, end));
+			break;
+		}
+		case 'permission_request':
+			change(blocks, ofCall(data.call_id), () => ({asked: {decision: ''}}));
+			break;
+		case 'permission_decision':
+			if (!change(blocks, ofCall(data.call_id), () => ({asked: {decision: data.decision, scope: data.scope}}))) push('note', {type, data});
+			break;
+		case 'turn_start':
+			push('turn', {cost: 0, steps: 0, tokens: 0});
+			break;
+		case 'usage': {
+			const {input_tokens: a = 0, output_tokens: b = 0, cache_read_tokens: c = 0, cache_write_tokens: d = 0} = data.usage || {};
+			change(blocks, ofTurn, ({cost, steps, tokens}) => ({
+				cost: cost === null || data.cost_usd === null ? null : cost + (data.cost_usd || 0), steps: steps + 1, tokens: tokens + a + b + c + d}));
+			break;
+		}
+		case 'turn_end':
+			push('end', {status: String(data.status), began: change(blocks, ofTurn, () => ({}), 4000)});
+			break;
+		case 'rewound': {
+			const to = Number(data.to);
+			for (let at = blocks.length - 1; at >= 0 && blocks[at].seq > to; at -= 1) {
+				if (blocks[at].agent === agent) blocks[at] = {...blocks[at], gone: true};
+			}
+			const last = blocks[blocks.length - 1];
+			// Every agent is rewound by itself; that is said once.
+			if (last?.type !== type || last.data.to !== to) push('note', {type, data: {to}});
+			break;
+		}
+		default:
+			if (NOTES.has(type)) push('note', {type, data});
+	}
+	return '';
 }

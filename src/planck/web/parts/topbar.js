@@ -9,48 +9,48 @@ const Icon = ({size, path}) => html`<svg width=${size} height=${size} viewBox=${
 const current = (yes) => (yes ? 'page' : undefined);
 
 export function Topbar({state, act}) {
-  const {room, route, inbox} = state;
-  const board = room?.status === 'ready' && room.board;
-  return html`<header class="topbar">
-    <a class="brand" href="#/sessions" aria-label=${t('nav.sessions')}><${Icon} size=${20} path="M3 5h9M6 10h11M3 15h6" /></a>
-    ${board && html`<div class="where"><h1 class="clip" title=${seen(board.name)}><bdi>${brief(board.name || room.id, 32)}</bdi></h1><${SessionState} state=${board.state} /></div>`}
-    ${room ? html`<nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation', 'changes'].map((tab) => html`<a key=${tab} href=${`#/s/${room.id}/${tab}`} aria-current=${current(route.tab === tab)}>${t(`nav.${tab}`)}</a>`)}</nav>`
-      : html`<h1 class="clip">${t(`nav.${route.screen}`)}</h1>`}
-    <span class="grow"></span>
-    ${board && html`<${Choice} label=${t('mode.label')} hidden of=${[...new Set([board.mode, ...MODES])].filter(Boolean)} say=${(mode) => known('mode', mode)} value=${board.mode} set=${(mode) => act.changeMode(mode)} />
-      <${Budget} board=${board} />`}
-    ${(board.state === 'running' || board.state === 'waiting') && html`<button class="stop" onClick=${() => act.interrupt('')}>${t('stop')}</button>`}
-    <nav class="global" aria-label=${t('nav.label')}>${Object.entries(ICONS).map(([name, path]) => {
-      const n = name === 'inbox' && inbox.items.length;
-      return html`<a key=${name} class=${n ? 'has-mail' : ''} href=${`#/${name}`} aria-current=${current(route.screen === name)}><${Icon} size=${16} path=${path} />
-        <span class="label">${t(`nav.${name}`)}</span>${n > 0 && html`<span class="pill num" aria-label=${t('inbox.count', {n})}>${exact(n)}</span>`}</a>`;
-    })}</nav></header>`;
+	const {room, route, inbox} = state;
+	const board = room?.status === 'ready' && room.board;
+	return html`<header class="topbar">
+		<a class="brand" href="#/sessions" aria-label=${t('nav.sessions')}><${Icon} size=${20} path="M3 5h9M6 10h11M3 15h6" /></a>
+		${board && html`<div class="where"><h1 class="clip" title=${seen(board.name)}><bdi>${brief(board.name || room.id, 32)}</bdi></h1><${SessionState} state=${board.state} /></div>`}
+		${room ? html`<nav class="tabs" aria-label=${t('nav.session')}>${['team', 'conversation', 'changes'].map((tab) => html`<a key=${tab} href=${`#/s/${room.id}/${tab}`} aria-current=${current(route.tab === tab)}>${t(`nav.${tab}`)}</a>`)}</nav>`
+			: html`<h1 class="clip">${t(`nav.${route.screen}`)}</h1>`}
+		<span class="grow"></span>
+		${board && html`<${Choice} label=${t('mode.label')} hidden of=${[...new Set([board.mode, ...MODES])].filter(Boolean)} say=${(mode) => known('mode', mode)} value=${board.mode} set=${(mode) => act.changeMode(mode)} />
+			<${Budget} board=${board} />`}
+		${(board.state === 'running' || board.state === 'waiting') && html`<button class="stop" onClick=${() => act.interrupt('')}>${t('stop')}</button>`}
+		<nav class="global" aria-label=${t('nav.label')}>${Object.entries(ICONS).map(([name, path]) => {
+			const n = name === 'inbox' && inbox.items.length;
+			return html`<a key=${name} class=${n ? 'has-mail' : ''} href=${`#/${name}`} aria-current=${current(route.screen === name)}><${Icon} size=${16} path=${path} />
+				<span class="label">${t(`nav.${name}`)}</span>${n > 0 && html`<span class="pill num" aria-label=${t('inbox.count', {n})}>${exact(n)}</span>`}</a>`;
+		})}</nav></header>`;
 }
 
 function Budget({board}) {
-  const {limit_usd: limit, spent_usd: spent = 0} = board.budget || {};
-  if (!limit) return html`<span class="budget num" title=${board.unpriced ? t('cost.unknown') : t('cost.whole')}>${cost(board)}</span>`;
-  const words = t('budget', {spent: money(spent || 0), limit: money(limit)});
-  return html`<span class=${`budget num${spent >= 0.8 * limit ? ' near' : ''}`} title=${words}><progress max="1" value=${Math.min(1, spent / limit)} aria-label=${words}></progress>
-    ${money(spent || 0)} <span class="muted">/ ${money(limit)}</span></span>`;
+	const {limit_usd: limit, spent_usd: spent = 0} = board.budget || {};
+	if (!limit) return html`<span class="budget num" title=${board.unpriced ? t('cost.unknown') : t('cost.whole')}>${cost(board)}</span>`;
+	const words = t('budget', {spent: money(spent || 0), limit: money(limit)});
+	return html`<span class=${`budget num${spent >= 0.8 * limit ? ' near' : ''}`} title=${words}><progress max="1" value=${Math.min(1, spent / limit)} aria-label=${words}></progress>
+		${money(spent || 0)} <span class="muted">/ ${money(limit)}</span></span>`;
 }
 
 // What is lost, since when, and what still works.
 export function ConnectionBar({room, inbox, now}) {
-  if (room?.connection === 'ended') return html`<div class="bar" role="status">${t('conn.ended')}</div>`;
-  const lost = [room, inbox].find((one) => one?.connection === 'lost');
-  return lost ? html`<div class="bar lost" role="status">${t('conn.lost', {span: span(now - lost.lostSince)})}</div>` : null;
+	if (room?.connection === 'ended') return html`<div class="bar" role="status">${t('conn.ended')}</div>`;
+	const lost = [room, inbox].find((one) => one?.connection === 'lost');
+	return lost ? html`<div class="bar lost" role="status">${t('conn.lost', {span: span(now - lost.lostSince)})}</div>` : null;
 }
 
 export const Toasts = ({items, dismiss}) => html`<div class="toasts" role="status" aria-live="polite">${items.map((one) => html`<div class=${`toast ${one.kind}`} key=${one.id}>
-  <span><strong class="code">${seen(one.title)}</strong> ${seen(one.words)}</span><${Close} act=${() => dismiss(one.id)} /></div>`)}</div>`;
+	<span><strong class="code">${seen(one.title)}</strong> ${seen(one.words)}</span><${Close} act=${() => dismiss(one.id)} /></div>`)}</div>`;
 
 const KEYS = {'?': 'keys.help', t: 'nav.team', c: 'nav.conversation', d: 'nav.changes', i: 'nav.inbox', s: 'nav.sessions', '/': 'keys.find', m: 'keys.compose',
-  'Shift X': 'keys.stop', '← →': 'keys.pan', '+ −': 'keys.zoom', '↑ ↓': 'keys.rows', Esc: 'keys.close'};
+	'Shift X': 'keys.stop', '← →': 'keys.pan', '+ −': 'keys.zoom', '↑ ↓': 'keys.rows', Esc: 'keys.close'};
 
 export function Help({close}) {
-  const box = useRef(null);
-  useEffect(() => box.current.showModal(), []);
-  return html`<dialog class="help" ref=${box} onClose=${close} aria-labelledby="help-title"><header class="row"><h2 id="help-title" class="grow">${t('help')}</h2><${Close} act=${close} /></header>
-    <dl class="facts">${Object.entries(KEYS).map(([key, word]) => html`<dt key=${key}><kbd>${key}</kbd></dt><dd>${t(word)}</dd>`)}</dl></dialog>`;
+	const box = useRef(null);
+	useEffect(() => box.current.showModal(), []);
+	return html`<dialog class="help" ref=${box} onClose=${close} aria-labelledby="help-title"><header class="row"><h2 id="help-title" class="grow">${t('help')}</h2><${Close} act=${close} /></header>
+		<dl class="facts">${Object.entries(KEYS).map(([key, word]) => html`<dt key=${key}><kbd>${key}</kbd></dt><dd>${t(word)}</dd>`)}</dl></dialog>`;
 }
