@@ -9,7 +9,7 @@ import pytest
 WEB = Path(__file__).parents[2] / "src" / "planck" / "web"
 OURS = sorted(path for path in WEB.rglob("*.js") if "vendor" not in path.parts)
 COMPONENTS = [path for path in OURS if path.name != "i18n.js"]
-RAW, GZ = 201_900, 75_700
+RAW, GZ = 201_900, 75_800
 """Bytes of all files. The design's 150,000 and 50,000 are not reached; see docs/decisions."""
 
 FORBIDDEN = (

@@ -23,10 +23,10 @@ export function emptyBoard() {
 export function reduce(board, event) {
 	if (event.seq === null || event.seq === undefined) return board;
 	const next = {...board, seq: event.seq, updated: event.ts};
-	const [shape, fold] = Object.hasOwn(FOLDS, event.type) ? FOLDS[event.type] : [];
-	const data = shape && read(shape, event.data);
+	const known = Object.hasOwn(FOLDS, event.type) && FOLDS[event.type];
+	const data = known && read(known[0], event.data);
 	if (!data) return next;
-	fold(next, event, data, findAgent(next, event.agent_id));
+	known[1](next, event, data, findAgent(next, event.agent_id));
 	next.state = findState(next);
 	return next;
 }
@@ -79,7 +79,9 @@ const findAgent = (board, id) => board.agents.find((row) => row.id === id);
 
 function changeRow(board, id, changes) {
 	const at = board.agents.findIndex((row) => row.id === id && row.status !== 'ended');
-	if (at >= 0) board.agents = board.agents.with(at, {...board.agents[at], ...changes});
+	if (at < 0) return;
+	board.agents = board.agents.slice();
+	board.agents[at] = {...board.agents[at], ...changes};
 }
 
 const keep = (board, name, test) => { board[name] = board[name].filter(test); };
@@ -168,12 +170,12 @@ const FOLDS = {
 		board.parent = data.session_id;
 		board.forked_at = data.at;
 	}],
-	agent_started: [{agent: {needed: true, id: must, type: text, name: text, role: text, model, delegator_id: text}}, (board, event, {agent}) => {
-		keep(board, 'agents', (one) => one.id !== agent.id);
+	agent_started: [{agent: {needed: true, id: must, type: text, name: text, role: text, model, delegator_id: text}}, (board, event, {agent: {id, type, name, role, model: its, delegator_id}}) => {
+		keep(board, 'agents', (one) => one.id !== id);
 		board.agents.push({
-			...agent, model: label(agent.model), status: 'idle', since: event.ts, stopping: false, turn: 0, steps: 0,
+			id, type, name, role, delegator_id, model: label(its), status: 'idle', since: event.ts, stopping: false, turn: 0, steps: 0,
 			opened_by: '', last_turn: '', ended: '', reason: '', unread: [], calls: [], waits: [], plan: [],
-			usage: each(TOKENS, zero), cost_usd: 0, unpriced: 0, context: 0, window: agent.model.context_window, error: null,
+			usage: each(TOKENS, zero), cost_usd: 0, unpriced: 0, context: 0, window: its.context_window, error: null,
 		});
 	}],
 	agent_ended: [{status: text, reason: text}, (board, event, data) => {
@@ -186,13 +188,13 @@ const FOLDS = {
 		keep(board, 'questions', (question) => question.agent_id !== id);
 		keep(board, 'owed', (letter) => letter.to !== id);
 	}],
-	message: [{id: must, kind: text, from: text, to: text, correlation_id: maybeText}, (board, event, {correlation_id: answered, ...data}) => {
-		const letter = {...data, since: event.ts};
+	message: [{id: must, kind: text, from: text, to: text, correlation_id: maybeText}, (board, event, {id, kind, from, to, correlation_id: answered}) => {
+		const letter = {id, kind, from, to, since: event.ts};
 		count(board, 'messages');
-		const row = findAgent(board, data.to);
+		const row = findAgent(board, to);
 		if (row) changeRow(board, row.id, {unread: [...row.unread, letter]});
-		if ((data.kind === 'ask' || data.kind === 'task') && data.from !== 'user') board.owed = [...board.owed, letter];
-		else if (data.kind === 'response' && answered) closeLetters(board, [answered]);
+		if ((kind === 'ask' || kind === 'task') && from !== 'user') board.owed = [...board.owed, letter];
+		else if (kind === 'response' && answered) closeLetters(board, [answered]);
 	}],
 	delivery: [{ids: texts, state: text}, (board, event, data, row) => {
 		if (row) changeRow(board, row.id, {unread: row.unread.filter((letter) => !data.ids.includes(letter.id))});
@@ -233,9 +235,9 @@ const FOLDS = {
 		const used = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens;
 		changeRow(board, row.id, {steps: row.steps + 1, context: used || row.context, since: event.ts});
 	}],
-	tool_start: [{id: must, name: text, args: any}, (board, event, {args, ...data}, row) => {
+	tool_start: [{id: must, name: text, args: any}, (board, event, {id, name, args}, row) => {
 		if (!row) return;
-		const call = {...data, subject: findSubject(args), since: event.ts, plan: data.name === 'update_plan' ? readPlan(args) : []};
+		const call = {id, name, subject: findSubject(args), since: event.ts, plan: name === 'update_plan' ? readPlan(args) : []};
 		changeRow(board, row.id, {status: 'executing_tools', since: event.ts, calls: [...row.calls, call]});
 	}],
 	tool_end: [{id: must, name: text, ok: flag}, (board, event, data, row) => {

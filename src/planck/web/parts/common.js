@@ -21,6 +21,7 @@ export const Mark = ({is}) => html`<span class="mark" aria-hidden="true">${is}</
 export const Changed = ({added, removed}) => html`<span class="num changed"><span class="ok">+${exact(added)}</span> <span class="error">−${exact(removed)}</span></span>`;
 export const Time = ({ts}) => html`<time class="num muted" datetime=${seen(ts)} title=${moment(ts)}>${time(ts)}</time>`;
 export const Close = ({act}) => html`<button class="icon" onClick=${act} aria-label=${t('close')}>×</button>`;
+export const Answer = () => html`<a class="button ask" href="#/inbox">${t('answer')}</a>`;
 export const Empty = ({words, children}) => html`<div class="empty"><p>${words}</p>${children}</div>`;
 export const Fold = ({title, children, ...given}) => html`<details ...${given}><summary>${title}</summary>${children}</details>`;
 export const Text = ({children, label}) => html`<pre class="output" tabindex="0" aria-label=${label}>${children}</pre>`;

@@ -4,7 +4,7 @@ import {Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState} 
 import {diffTexts, countRows, Diff} from '../diff.js';
 import {Markdown} from '../markdown.js';
 import {brief, exact, known, money, plain, seen, short, t, took} from '../words.js';
-import {Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Pending, Text, Time, Who, into, submitted, useBusy} from '../parts/common.js';
+import {Answer, Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Pending, Text, Time, Who, into, submitted, useBusy} from '../parts/common.js';
 import {isBusy, nameOf} from '../parts/status.js';
 
 const DRAWN = 100;
@@ -233,7 +233,7 @@ function Call({block, board, act, live}) {
 		<header class="call-head"><span class=${`mark ${kind}`}><span aria-hidden="true">${mark}</span><span class="hidden">${word}</span></span>
 			<span class="call-who"><${Name} board=${board} id=${block.agent} length=${18} /></span> <span class="code strong">${brief(name, 40)}</span> <span class="code call-subject" title=${seen(subject)}>${brief(subject, SUBJECT)}</span>
 			${rows && html`<${Changed} ...${countRows(rows)} />`}${facts.map((one) => html`<span class="muted num" key=${one}>${seen(one)}</span>`)}
-			${asked && !asked.decision && !end && html`<span class="state asks"><${Mark} is="▲" /> ${t('state.asks')}</span>${act && html`<a class="button ask" href="#/inbox">${t('answer')}</a>`}`}</header>
+			${asked && !asked.decision && !end && html`<span class="state asks"><${Mark} is="▲" /> ${t('state.asks')}</span>${act && html`<${Answer} />`}`}</header>
 		${rows && html`<${Fold} title=${t('diff')}><${Diff} rows=${rows} /><//>`}
 		${name === 'bash' && subject.length > SUBJECT && html`<${Fold} title=${t('call.command')}><${Text}>${seen(block.args?.command)}<//><//>`}
 		${output && !quiet && (end?.ok && READERS.has(name) ? html`<${Fold} title=${t('card.output')}><${Folded} text=${output} lines=${12} tail=${false} label=${label} /><//>` : html`<${Folded} text=${output} label=${label} />`)}

@@ -76,27 +76,23 @@ function useQuestion(ask) {
 	return [busy ? null : result, busy, () => run(() => ask().then(setResult, (error) => setResult({ok: false, error, problems: [error.message || t('error.network')]})))];
 }
 
-const Good = ({children}) => html`<span class="ok small" role="status">✓ ${children}</span>`;
-const Bad = ({children}) => html`<span class="error small" role="alert">✗ ${children}</span>`;
+// A row with a button that tries it; below stands what came of that.
+function Tried({children, problem, ask, word, good}) {
+	const [result, busy, run] = useQuestion(ask);
+	const bad = [problem, ...(result && !result.ok ? result.problems || [`${result.error.kind} ${result.error.message}`] : [])].filter(Boolean);
+	return html`<li class="place-row"><span class="grow">${children}${bad.map((words, at) => html`<span class="error small" role="alert" key=${at}>✗ ${brief(words, 240)}</span>`)}
+		${result?.ok && html`<span class="ok small" role="status">✓ ${good(result)}</span>`}</span><button disabled=${busy} onClick=${run}>${t(busy ? 'models.testing' : word)}</button></li>`;
+}
 
 const List = ({title, empty, of, act, Row}) => html`<section><h2>${title}</h2>${of.status !== 'ready' ? html`<${Pending} of=${of} retry=${() => act.loadPlace()} />`
 	: of.items.length ? html`<ul class="list">${of.items.map((one) => html`<${Row} key=${one.id || one.path} one=${one} />`)}</ul>` : html`<p class="muted">${empty}</p>`}</section>`;
 
-function Model({one}) {
-	const [result, busy, test] = useQuestion(() => post('/models/test', {model: one.id}));
-	return html`<li class="place-row"><span class="grow"><span class="code strong" title=${seen(one.id)}>${brief(one.id, 44)}</span>${one.current && html` <span class="tag">${t('models.current')}</span>`}
-		<span class="muted small">${t('models.window', {n: short(one.context_window)})}${one.input_usd !== null && ` · ${t('models.price', {input: money(one.input_usd), output: money(one.output_usd ?? 0)})}`}</span>
-		${result && (result.ok ? html`<${Good}>${t('models.works', {time: took(result.duration_ms)})}<//>` : html`<${Bad}>${seen(result.error?.kind)} ${brief(result.error?.message, 200)}<//>`)}</span>
-		<button disabled=${busy} onClick=${test}>${t(busy ? 'models.testing' : 'models.test')}</button></li>`;
-}
+const Model = ({one}) => html`<${Tried} ask=${() => post('/models/test', {model: one.id})} word="models.test" good=${(result) => t('models.works', {time: took(result.duration_ms)})}>
+	<span class="code strong" title=${seen(one.id)}>${brief(one.id, 44)}</span>${one.current && html` <span class="tag">${t('models.current')}</span>`}
+	<span class="muted small">${t('models.window', {n: short(one.context_window)})}${one.input_usd !== null && ` · ${t('models.price', {input: money(one.input_usd), output: money(one.output_usd ?? 0)})}`}</span><//>`;
 
-function Team({one}) {
-	const [result, busy, check] = useQuestion(() => post(`/teams/${encodeURIComponent(one.alias)}/check`));
-	return html`<li class="place-row"><span class="grow"><span class="strong">${brief(one.name || one.alias, 44)}</span> <span class="muted">${brief(one.description, 120)}</span>
-		<span class="muted small">${brief(one.members.join(', '), 120)}</span>${one.problem && html`<${Bad}>${brief(one.problem, 240)}<//>`}
-		${result && (result.ok ? html`<${Good}>${t('teams.ok')}<//>` : result.problems.map((words, at) => html`<${Bad} key=${at}>${seen(words)}<//>`))}</span>
-		<button disabled=${busy} onClick=${check}>${t('teams.check')}</button></li>`;
-}
+const Team = ({one}) => html`<${Tried} ask=${() => post(`/teams/${encodeURIComponent(one.alias)}/check`)} word="teams.check" good=${() => t('teams.ok')} problem=${one.problem}>
+	<span class="strong">${brief(one.name || one.alias, 44)}</span> <span class="muted">${brief(one.description, 120)}</span><span class="muted small">${brief(one.members.join(', '), 120)}</span><//>`;
 
 function Doctor() {
 	const [result, busy, run] = useQuestion(() => get('/doctor'));

@@ -2,7 +2,7 @@
 
 import {html, useEffect, useMemo, useRef, useState} from '../vendor/preact.js';
 import {brief, cost, exact, known, seen, short, t, time} from '../words.js';
-import {AgentState, Badge, Choice, Close, Elapsed, Empty, Facts, Mark, Name, Pending, Who, useBusy} from '../parts/common.js';
+import {AgentState, Answer, Badge, Choice, Close, Elapsed, Empty, Facts, Mark, Name, Pending, Who, useBusy} from '../parts/common.js';
 import {Lanes} from '../parts/lanes.js';
 import {buildBlocks} from '../parts/blocks.js';
 import {explainWait, isBusy} from '../parts/status.js';
@@ -47,7 +47,7 @@ function Why({board, act}) {
 		<span class="why-chain">${chain.map((id, at) => html`<span class="row" key=${at}>${at > 0 && html`<span class="muted" aria-hidden="true">→</span><span class="hidden">${t('why.on')}</span>`}
 			${id !== 'user' && html`<${Badge} board=${board} id=${id} />`}<${Name} board=${board} id=${id} length=${20} /></span>`)}
 			${question && html`<span class="code muted clip">${seen(question.tool)}</span>`}</span>
-		${ask && act && html`<a class="button ask" href="#/inbox">${t('answer')}</a>`}</div>`;
+		${ask && act && html`<${Answer} />`}</div>`;
 }
 
 function Counts({board: {counts, files}, base}) {
@@ -81,7 +81,7 @@ function AgentCard({board, row, now, act, models = [], close, base}) {
 	return html`<aside class="card" aria-label=${seen(row.name)}>
 		<header class="row"><h2 class="grow row"><${Who} board=${board} id=${row.id} length=${19} /></h2><${Close} act=${close} /></header>
 		<p class="card-state"><${AgentState} board=${board} row=${row} now=${now} /></p>
-		${question && html`<p class="box asks"><span class="code clip">${brief(question.text, 160)}</span>${act && html`<a class="button ask" href="#/inbox">${t('answer')}</a>`}</p>`}
+		${question && html`<p class="box asks"><span class="code clip">${brief(question.text, 160)}</span>${act && html`<${Answer} />`}</p>`}
 		${row.error && html`<p class="box error"><strong class="code">${seen(row.error.kind)}</strong> ${brief(row.error.message, 240)}</p>`}
 		${over && row.reason && html`<p class="muted">${brief(row.reason, 200)}</p>`}
 		<${Facts} rows=${facts} />
