@@ -30,7 +30,9 @@ def _read_team(app: Planck) -> str:
     from planck.records.specs import ModelSpec
     from planck.toolkit.clock import RandomIds
 
-    (spec,) = load_team(Path(team, "TEAM.json"), lambda *names: ModelSpec("", ""), RandomIds())
+    (spec,) = load_team(
+        Path(team, "TEAM.json"), lambda *names: ModelSpec("", ""), RandomIds(), places=[str(app.workspace)]
+    )
     return spec.system_prompt
 
 

@@ -5,9 +5,13 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planck.headless.planck import Planck
 from planck.records.approval import Answer, Question
-from tests.teams import Brains, spawned
+from planck.records.outcome import PlanckError
+from planck.workspace.containment import sandbox_program
+from tests.teams import Brains, open_planck, spawned, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -65,6 +69,84 @@ async def test_a_workers_question_goes_to_the_person_and_the_yes_to_it_alone(
     assert [authority.get("tools") for authority in authorities] == [None, team]
     assert [authority.get("spawn_depth", 0) for authority in authorities] == [1, 0]
     assert {authority["mode"] for authority in authorities} == {"ask"}
+
+
+WRITES = [
+    ("write", {"path": "src/deep/a", "content": "x"}),
+    ("bash", {"command": "echo x > src/b"}),
+    ("write", {"path": "made/c", "content": "x"}),
+    ("write", {"path": "src/../d", "content": "x"}),
+    ("bash", {"command": "cat own; echo x > e || echo x > src/.git/f || mv src g"}),
+]
+
+
+@pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed")
+@pytest.mark.parametrize("mode", ["workspace", "full"])
+async def test_a_member_with_roots_writes_there_alone_and_so_does_whom_it_starts(
+    tmp_path: Path, mode: str
+) -> None:
+    ask = ("ask_agent", {"identifier": "dora", "identifier_type": "name", "question": "go"})
+    brains = Brains(
+        {
+            "orchestrator": [
+                chat.calls(*WRITES[1:]),
+                chat.calls(spawned("dora", tools=["bash", "write"])),
+                chat.calls(ask),
+                chat.text("done"),
+            ],
+            "dora": [chat.calls(*WRITES), chat.text("I did.")],
+        }
+    )
+    work = tmp_path / "work"
+    (work / "src").mkdir(parents=True)
+    (work / "own").write_text("can be read")
+    member = {"type": "orchestrator", "tools": ["bash", "write", "spawn_agent"], "roots": ["src"]}
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
+        session = await planck.start(team=write_team(tmp_path / "team", member), mode=mode)
+        await session.run("go")
+    assert sorted(str(path.relative_to(work)) for path in work.rglob("*")) == [
+        *("own", "src", "src/b", "src/deep", "src/deep/a")
+    ]
+    said = [message["content"] for message in brains.last("dora") if message["role"] == "tool"]
+    assert "may be read but not written" in said[2]
+    assert "can be read" in said[4]
+    assert "[sandbox: only src can be written here" in said[4]
+    assert all("- You may write only below: `src`." in system for system in brains.systems)
+    assert all("Permission mode `workspace`" in system for system in brains.systems)
+
+
+async def test_nobody_is_asked_about_a_file_that_a_member_may_never_write(tmp_path: Path) -> None:
+    brains = Brains({"orchestrator": [chat.calls(*WRITES[2:4]), chat.text("done")]})
+    (tmp_path / "work/src").mkdir(parents=True)
+    person = Person()
+    async with WireServer(brains) as server:
+        providers = {"local": {"type": "openai", "base_url": server.url}}
+        flags = {"default_model": "local/m", "providers": providers}
+        async with Planck(
+            tmp_path / "home", tmp_path / "work", environ={}, flags=flags, approver=person
+        ) as planck:
+            member = {"type": "orchestrator", "tools": ["write"], "roots": ["src"]}
+            session = await planck.start(team=write_team(tmp_path / "team", member), mode="ask")
+            await session.run("go")
+    said = [message["content"] for message in brains.last("orchestrator") if message["role"] == "tool"]
+    assert person.asked == []
+    assert all("may be read but not written" in text for text in said)
+
+
+@pytest.mark.parametrize("root", ["none", "file", "link", "..", "/etc", "sub/.git", "a/../../x", "nul\0"])
+async def test_a_root_that_is_no_folder_of_the_workspace_is_no_bound(tmp_path: Path, root: str) -> None:
+    work = tmp_path / "work"
+    (work / "sub/.git").mkdir(parents=True)
+    (work / "link").symlink_to("sub")
+    (work / "file").touch()
+    async with open_planck(tmp_path, "http://127.0.0.1:9") as planck:
+        team = write_team(tmp_path / "team", {"type": "orchestrator", "roots": ["sub", root]})
+        (problem,) = await planck.check_team(team)
+        with pytest.raises(PlanckError) as refused:
+            await planck.start(team=team, stored=False)
+    assert problem.startswith(f"orchestrator: the root {root!r} is ")
+    assert refused.value.err.kind == "invalid_args"
+    assert problem in refused.value.err.message
 
 
 def _events(folder: Path, type: str) -> list[dict[str, Any]]:

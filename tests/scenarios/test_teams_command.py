@@ -68,28 +68,25 @@ async def test_check_names_everything_that_would_go_wrong(tmp_path: Path) -> Non
         "lies outside",
         "does not fit",
         "hasty: `done_when` is not built yet",
-        "hasty: `roots` is not built yet",
+        "hasty: the root 'src' is no folder of the workspace",
         "hasty: unknown key 'budgte'; did you mean 'budget'?",
         "'a\\nb': a name has 1 to 64 characters",
     ):
         assert expected in problems
 
 
-async def test_a_team_with_a_bound_that_nothing_keeps_does_not_start_and_comments_are_no_mistake(
+async def test_what_a_team_asks_for_and_does_not_get_is_said_and_comments_are_no_mistake(
     tmp_path: Path,
 ) -> None:
     async with WireServer([chat.text("ok")]) as server:
         bench = Bench(tmp_path, server.url)
         (bench.home / "teams" / "solo").mkdir(parents=True)
-        file = bench.home / "teams" / "solo" / "TEAM.json"
-        file.write_text(
-            '{"members": [{"type": "orchestrator"}, /* later */ {"type": "w", "roots": ["a"],},]}'
+        (bench.home / "teams" / "solo" / "TEAM.json").write_text(
+            '{"members": [{"type": "orchestrator"}, /* later */ {"type": "w", "done_when": ["true"],},]}'
         )
-        refused = await bench.run("run", "hi", "--team", "solo")
-        file.write_text('{"members": [{"type": "orchestrator"}, /* later */ {"type": "w"},]}')
         done = await bench.run("run", "hi", "--team", "solo")
-    assert (refused.code, "w: `roots` is not built yet" in refused.err) == (2, True)
     assert (done.code, done.out) == (0, "ok\n")
+    assert "w: `done_when` is not built yet, and nothing keeps it" in done.err
 
 
 async def test_a_team_file_that_is_no_text_is_named(tmp_path: Path) -> None:

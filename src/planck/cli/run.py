@@ -183,7 +183,7 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox
         add_dirs=options.add_dir,
         flags=read_flags(options),
     )
-    for notice in planck_.notices:
+    for notice in (*planck_.notices, *planck_.find_unkept(options.team)):
         print(f"planck: {make_plain(notice)}", file=sys.stderr)
     return planck_
 

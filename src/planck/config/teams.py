@@ -20,6 +20,7 @@ from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec
+from planck.workspace.paths import place_root
 from planck.workspace.regular import read_regular
 
 _MAX_BYTES = 4 << 20
@@ -49,6 +50,8 @@ class MemberEntry(msgspec.Struct, frozen=True):
     compactor: str = ""
     base_prompt: bool = True
     budget: Allowance | None = None
+    roots: list[str] = []
+    """Folders of the workspace that alone it may write; none: wherever the session may."""
     acp: ForeignSpec | None = None
     """Another program that speaks ACP, with a model and tools of its own."""
 
@@ -116,17 +119,19 @@ def load_team(
     *,
     lead: ModelSpec | None = None,
     doubt: str = "",
+    places: Sequence[str],
     kinds: Mapping[str, AgentKind] | None = None,
 ) -> list[AgentSpec]:
     """Returns its members, the orchestrator first, prompts read.
 
-    A team that is in doubt sets no address and starts no program.
+    A team that is in doubt sets no address and starts no program. `places` are the workspace and the folders
+    beside it, canonical.
 
     `lead` is the orchestrator's model, whatever its entry says. A member whose type is one of the `kinds`,
     and that has no prompt of its own, is one of those; what its entry says counts before the kind.
     """
     file = _decode(path, TeamFile)
-    problems = [*_check_members(file), *_find_unbuilt(path)]
+    problems = _check_members(file, places)
     if doubt:
         _refuse_doubtful(path, file, doubt)
     if problems:
@@ -154,6 +159,7 @@ def load_team(
             team=file.name or path.parent.name,
             base_prompt=entry.base_prompt,
             budget=entry.budget,
+            roots=tuple(entry.roots),
             acp=entry.acp and _name_source(entry.acp, path),
         )
         for entry, model in members
@@ -181,8 +187,8 @@ def find_foreign(path: Path) -> dict[str, ForeignSpec]:
     return {entry.name or entry.type: entry.acp for entry in members if entry.acp}
 
 
-def _check_members(file: TeamFile) -> list[str]:
-    """Returns what is wrong with the members as such: one orchestrator, names unique, whole models."""
+def _check_members(file: TeamFile, places: Sequence[str]) -> list[str]:
+    """Returns what is wrong with the members as such: one orchestrator, names unique, whole models, roots."""
     problems = []
     orchestrators = sum(entry.type == "orchestrator" for entry in file.members)
     if orchestrators != 1:
@@ -199,13 +205,23 @@ def _check_members(file: TeamFile) -> list[str]:
             problems.append(f"{who}: provider and model_id go together; give both, or neither")
         elif entry.base_url and not entry.provider:
             problems.append(f"{who}: a base_url needs a provider and a model_id")
+        problems += [f"{who}: {problem}" for name in entry.roots if (problem := _check_root(name, places))]
         if entry.acp:
             problems += [f"{who}: {problem}" for problem in _check_foreign(entry, entry.acp)]
     return problems
 
 
-_PROMISED = ("roots", "host", "done_when", "workspace")
-"""Keys of members that are not built yet: a bound that is not kept must not look as if it were."""
+def _check_root(name: str, places: Sequence[str]) -> str:
+    place = place_root(name, places)
+    if not place:
+        return f"the root {name!r} is outside of the workspace, or protected; name a folder in it"
+    if not os.path.isdir(place) or os.path.realpath(place) != place:
+        return f"the root {name!r} is no folder of the workspace; make it first, and no link"
+    return ""
+
+
+_PROMISED = ("host", "done_when")
+"""Keys of members that are not built yet: what is not kept must not look as if it were."""
 
 
 def _list_unread(path: Path) -> Iterator[tuple[str, str]]:
@@ -216,9 +232,10 @@ def _list_unread(path: Path) -> Iterator[tuple[str, str]]:
                 yield member.get("name") or member["type"], key
 
 
-def _find_unbuilt(path: Path) -> list[str]:
+def find_unbuilt(path: Path) -> list[str]:
+    """Names what a team asks for and does not get: it starts all the same, and the user is told."""
     return [
-        f"{who}: `{key}` is not built yet; leave it out"
+        f"{who}: `{key}` is not built yet, and nothing keeps it"
         for who, key in _list_unread(path)
         if key in _PROMISED
     ]
@@ -338,6 +355,7 @@ def check_team(
     tools: Collection[str],
     skills: Collection[str],
     compactors: Collection[str],
+    places: Sequence[str],
 ) -> list[str]:
     """Returns everything that would go wrong with the team; empty: it can start. Names are known ones.
 
@@ -345,7 +363,7 @@ def check_team(
     """
     compactors = {*BUILT_IN, *compactors}
     file = _decode(path, TeamFile)
-    problems = [*_check_members(file), *_find_unbuilt(path), *_find_mistyped(path)]
+    problems = [*_check_members(file, places), *find_unbuilt(path), *_find_mistyped(path)]
     head = next(
         (entry for entry in file.members if entry.type == "orchestrator"), MemberEntry("orchestrator")
     )

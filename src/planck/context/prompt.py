@@ -110,12 +110,15 @@ def _describe_place(spec: AgentSpec, place: Place, tools: ToolSet, delegator: st
     start = f"; you start in `{spec.cwd}`" if spec.cwd else ""
     stands = f"; the user stands in `{place.here}`" if place.here else ""
     added = ", ".join(f"`{folder}`" for folder in place.added)
+    only = ", ".join(f"`{folder}`" for folder in spec.roots)
+    mode = Mode.WORKSPACE if only and place.mode is Mode.FULL else place.mode
     rows = [
         f"Workspace: `{place.workspace}`; paths are relative to it{start}{stands}.",
         f"Also to work in, by absolute paths: {added}." if added else "",
         f"{place.platform}, shell {place.shell}, date {place.date}.",
         f"Git: {place.git}." if place.git else "",
-        describe_mode(place.mode, person=place.person, escalates=escalates(tools)),
+        f"You may write only below: {only}." if only else "",
+        describe_mode(mode, person=place.person, escalates=escalates(tools)),
     ]
     if delegator:
         rows.append(said["delegator"].format(delegator=delegator))

@@ -81,7 +81,7 @@ def _find_member(planck: Planck, agent: str, team: str, session: Authority) -> A
     members = [AgentSpec(id="", type="orchestrator", name="orchestrator", role="orchestrator", model=nobody)]
     if team:
         path = find_team(team, planck.resources.team_dirs())
-        members = load_team(path, lambda *names: nobody, RandomIds())
+        members = load_team(path, lambda *names: nobody, RandomIds(), places=session.roots)
     for spec in authorise(members, session):
         if agent in (spec.name, spec.type) or (not agent and spec.role == "orchestrator"):
             return spec

@@ -188,6 +188,14 @@ class Planck:
                 ErrorKind.DETACHED, "this Planck is closed; open another: async with Planck(...)"
             )
 
+    def find_unkept(self, team: str) -> list[str]:
+        """Names what a team, or the default one, asks for and does not get."""
+        if not (team := team or self.config.default_team):
+            return []
+        from planck.headless.team_check import find_unkept
+
+        return find_unkept(self.project, team)
+
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
         self._check_open()
@@ -367,7 +375,9 @@ class Planck:
             named = await self.model(model) if model or teams.needs_default(path) else None
             resolve = self._providers.resolve_member
             kinds = self._find_kinds(plan, named)
-            members = teams.load_team(path, resolve, self._ids, lead=named, doubt=doubt, kinds=kinds)
+            members = teams.load_team(
+                path, resolve, self._ids, lead=named, doubt=doubt, places=self.project.roots, kinds=kinds
+            )
             lead, *others = members
             lead = replace(
                 lead,

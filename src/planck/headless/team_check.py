@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from planck.config import teams
@@ -32,6 +33,7 @@ async def find_problems(runtime: Runtime, alias_or_path: str, tools: Iterable[st
             tools={*tools, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS, *offered},
             skills=set(project.resources.skills().skills),
             compactors={name for report in reports for name in report.compactors},
+            places=project.roots,
         )
 
     found = problems([])
@@ -40,6 +42,13 @@ async def find_problems(runtime: Runtime, alias_or_path: str, tools: Iterable[st
         await peers.settle()
         found = problems(peers.report())
     return found + await _try_foreign(project, path)
+
+
+def find_unkept(project: Project, team: str) -> list[str]:
+    """Names what a team asks for and does not get; whoever starts it says what else is wrong."""
+    with suppress(PlanckError):
+        return teams.find_unbuilt(teams.find_team(team, project.resources.team_dirs()))
+    return []
 
 
 async def _try_foreign(project: Project, path: Path) -> list[str]:

@@ -1,12 +1,12 @@
 """Authority shrinks on the way down: ceiling ∧ parent ∧ role ∧ mode. The functions here are pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from planck.records.authority import STRICTNESS, Authority, Mode
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, Role
-from planck.workspace.paths import is_inside
+from planck.workspace.paths import is_inside, place_root
 
 
 def grant(parent: Authority, role: Role, tools: Iterable[str], skills: Iterable[str]) -> Authority:
@@ -42,7 +42,7 @@ def _member_authority(spec: AgentSpec, ceiling: Authority) -> Authority:
 def effective_authority(spec: AgentSpec, ceiling: Authority) -> Authority:
     """Names as granted at the start, rights as the session has them now: the user may resume with others."""
     if spec.authority is None:
-        return ceiling
+        return _keep_within(ceiling, spec.roots, ceiling.roots)
     tools = None if EVERY_TOOL in (spec.authority.tools or ()) else spec.authority.tools
     if tools is not None and spec.skills:  # a skill that is granted can be read
         tools = tuple(sorted({*tools, "load_skill"}))
@@ -50,7 +50,16 @@ def effective_authority(spec: AgentSpec, ceiling: Authority) -> Authority:
         spec.authority, mode=ceiling.mode, roots=ceiling.roots, network=ceiling.network, tools=tools
     )
     both = meet(ceiling, own)
-    return msgspec.structs.replace(both, roots=_order(both.roots, ceiling.roots))
+    both = msgspec.structs.replace(both, roots=_order(both.roots, ceiling.roots))
+    return _keep_within(both, spec.roots, ceiling.roots)
+
+
+def _keep_within(authority: Authority, names: Sequence[str], roots: Sequence[str]) -> Authority:
+    """A bound that a command could leave would be none: such an agent has at most mode `workspace`."""
+    if not names:
+        return authority
+    places = tuple(place for place in (place_root(name, roots) for name in names) if place)
+    return msgspec.structs.replace(authority, mode=stricter(authority.mode, Mode.WORKSPACE), writes=places)
 
 
 def meet(one: Authority, other: Authority) -> Authority:
@@ -60,6 +69,7 @@ def meet(one: Authority, other: Authority) -> Authority:
         tools=_common(one.tools, other.tools),
         skills=_common(one.skills, other.skills),
         roots=_common_roots(one.roots, other.roots),
+        writes=_common_writes(one.writes, other.writes),
         network=one.network and other.network,
         spawn_depth=min(one.spawn_depth, other.spawn_depth),
     )
@@ -84,6 +94,12 @@ def _order(roots: tuple[str, ...], by: tuple[str, ...]) -> tuple[str, ...]:
     if len(roots) < 2:
         return roots
     return tuple(sorted(roots, key=lambda root: [is_inside(root, (whole,)) for whole in by], reverse=True))
+
+
+def _common_writes(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return _common_roots(one, other)
 
 
 def _common_roots(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from planck.toolkit.truncate import truncate
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_REASON = 2_000
+_NEVER = (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.PERMISSION_DENIED)
 """Bytes of what the user says to a no; it goes into the log and to the model."""
 
 
@@ -239,10 +240,13 @@ class AgentGate:
         path = args.get("path")
         if tool.effect is not Effect.FILES or not isinstance(path, str) or self.authority.mode is Mode.FULL:
             return None
+        root = Root(ctx.workspace, others=self.authority.roots)
+        if self.authority.writes is not None:
+            root = root.under(Confinement(Mode.WORKSPACE, self.authority.roots, self.authority.writes))
         try:
-            Root(ctx.workspace, others=self.authority.roots).peek(path, 0)
+            root.peek(path, 0)
         except WorkspaceError as refusal:
-            if refusal.err.kind in (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE):
+            if refusal.err.kind in _NEVER:
                 return refusal.err
         return None
 

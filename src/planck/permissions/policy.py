@@ -159,7 +159,8 @@ def _rights(
 ) -> Confinement:
     mode = mode or authority.mode
     mode = Mode.READ_ONLY if mode in CHANGELESS else mode
-    writable = () if mode is Mode.READ_ONLY else authority.roots
+    writes = authority.roots if authority.writes is None else authority.writes
+    writable = () if mode is Mode.READ_ONLY else writes
     return Confinement(
         mode,
         authority.roots,

@@ -31,6 +31,8 @@ class Authority(msgspec.Struct, frozen=True, omit_defaults=True):
     skills: tuple[str, ...] | None = None
     roots: tuple[str, ...] = ()
     """Canonical absolute folders that may be written."""
+    writes: tuple[str, ...] | None = None
+    """Canonical folders inside the roots that alone may be written; None: all of the roots."""
     network: bool = False
     """Whether a rule may give a command the network."""
     spawn_depth: int = 0

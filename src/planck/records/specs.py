@@ -90,6 +90,8 @@ class AgentSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     the workspace itself."""
     compactor: str = ""
     """How its history is made to fit: `summary` (default), `digest` (no model call), `off`."""
+    roots: tuple[str, ...] = ()
+    """Folders, from the workspace on, that alone it may write; none: wherever the session may."""
     authority: Authority | None = None
     """As granted at the start; None: the session's."""
     team: str = ""

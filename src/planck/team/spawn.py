@@ -127,6 +127,7 @@ async def spawn(
         skills=skills,
         delegator_id=caller.id,
         cwd=grants.cwd or caller.spec.cwd,
+        roots=caller.spec.roots,
         team=caller.spec.team,
         # Recorded with the worker: whatever the grant was, no more than its creator may.
         authority=grant(parent, "worker", (*TEAM_TOOLS, *tools), skills) if parent else None,

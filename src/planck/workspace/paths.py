@@ -12,7 +12,7 @@ import re
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
@@ -118,12 +118,14 @@ class Root:
             if name in ("", ".", "..") or relative.endswith("/"):
                 raise WorkspaceError(ErrorKind.WRITE_FAILED, f"{path!r} names a folder, not a file")
             self._refuse_protected(relative, path)
-            self._refuse_obeyed(os.path.normpath(self.path / relative), path)  # before a folder is made
+            place = os.path.normpath(self.path / relative)
+            self._require_writable(os.path.dirname(place), path)  # before a folder is made
+            self._refuse_obeyed(place, path)
             fd = self._open_parent(root, parent or ".", path, create)
         try:
             self._refuse_protected(locate(fd, self.path, parent, name), path)
             self._refuse_masked(fd, path, name)
-            self._require_writable(fd, path)
+            self._require_writable(self.place(fd, os.path.dirname(path)), path)
             self._refuse_obeyed(f"{self.place(fd, os.path.dirname(path))}/{name}", path)
             yield Slot(fd, name, path, self)
         finally:
@@ -230,9 +232,10 @@ class Root:
                 # Before anything is made: a link on the way may have led into a protected folder.
                 above = "/".join(steps[: depth - 1])
                 self._refuse_protected(locate(held, self.path, above, step), path)
-                self._require_writable(held, path)
-                with suppress(FileExistsError):
-                    os.mkdir(step, 0o777, dir_fd=held)
+                if not _is_there(step, held):
+                    self._require_writable(self.place(held, above), path)
+                    with suppress(FileExistsError):
+                        os.mkdir(step, 0o777, dir_fd=held)
                 deeper = open_beneath(root, "/".join(steps[:depth]), flags)
             except OSError as problem:
                 step = "/".join(steps[:depth])
@@ -270,10 +273,8 @@ class Root:
                 f"{path!r} holds secrets; only the user looks at it (mode `full`)",
             )
 
-    def _require_writable(self, fd: int, path: str) -> None:
-        if self._writable is not None and not is_inside(
-            self.place(fd, os.path.dirname(path)), self._writable
-        ):
+    def _require_writable(self, folder: str, path: str) -> None:
+        if self._writable is not None and not is_inside(folder, self._writable):
             raise WorkspaceError(
                 ErrorKind.PERMISSION_DENIED,
                 f"{path!r} may be read but not written; writable: {list(self._writable)}",
@@ -456,6 +457,13 @@ def is_inside(path: str, roots: Iterable[str]) -> bool:
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
+def place_root(name: str, roots: Sequence[str]) -> str:
+    """Returns where a folder is that somebody's writing is bound to; empty: in no root, or protected."""
+    place = os.path.normpath(os.path.join(roots[0], name))
+    inside = next((place[len(root) :] for root in roots if is_inside(place, (root,))), None)
+    return "" if inside is None or protected_name(inside) else place
+
+
 def _names_home(path: str) -> bool:
     return path.startswith("~") or re.match(r"\$\{?HOME\b", path) is not None
 
@@ -483,6 +491,14 @@ def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED
 
 def _signature(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _is_there(name: str, folder: int) -> bool:
+    try:
+        os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _remove(name: str, folder: int) -> None:

@@ -68,6 +68,9 @@ def _explain_read_only(line: str, rights: Confinement) -> str:
         return f"{found} is read-only here"
     if not rights.writable:
         return "nothing can be written here"
+    if bound := [place for place in rights.writable if place not in rights.roots]:
+        names = (_name(os.path.relpath(place, rights.roots[0])) for place in bound)
+        return f"only {', '.join(names)} can be written here"
     if place := _find_outside(line, rights.roots):
         return f"{place} is outside the workspace, which alone can be written here"
     for path in _paths(line):
