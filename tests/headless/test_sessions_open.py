@@ -1,6 +1,8 @@
 """What `Planck` keeps of the sessions it opened, and what it does when one of them can't be closed."""
 
 import gc
+import shutil
+import sqlite3
 import weakref
 from pathlib import Path
 
@@ -64,3 +66,29 @@ async def test_a_session_without_an_orchestrator_is_refused_with_where_one_still
         assert refused.value.err.message.endswith(f"planck sessions fork {session.id} --at {before}")
         copy = await app.resume((await app.archive.fork("whole", at=before)).id)
         assert (await copy.run("and now?")).text == "ok"
+
+
+async def test_a_copy_of_a_sessions_file_takes_the_place_of_nothing(tmp_path: Path) -> None:
+    async with planck(tmp_path) as app:
+        session = await app.start(name="whole", model="double/m")
+        await session.run("go")
+        await session.aclose()
+        file = app.sessions_dir / f"{session.id}_whole.db"
+        with sqlite3.connect(file) as log:
+            log.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        for copy in (f"{session.id}_old", "0123456789abcdef_other"):
+            shutil.copy(file, app.sessions_dir / f"{copy}.db")
+        session = await app.resume("whole")
+        await session.run("more")
+        head = session.head
+        await session.aclose()
+        for name in ("old", "other"):
+            with pytest.raises(PlanckError) as refused:
+                await app.resume(name)
+            assert refused.value.err.kind is ErrorKind.NOT_UNIQUE
+            assert refused.value.err.message.endswith(f"planck sessions fork {name}")
+            own = await app.resume((await app.archive.fork(name)).id)
+            assert (await own.run("and now?")).text == "ok"
+            await own.aclose()
+        assert app.archive.info("whole").head == head
+        assert len(list(app.sessions_dir.glob("*.db"))) == 5

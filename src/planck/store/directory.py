@@ -1,5 +1,6 @@
 """The directory of the session files: private to its user, one set of files per session."""
 
+import errno
 import glob
 import os
 import sqlite3
@@ -72,6 +73,8 @@ def move_log(path: Path, new: Path) -> None:
     """Gives a log that nobody has open another name; killed at any point, it is whole under one of them."""
     lock = WriterLock(companion(path, "lock"))
     try:
+        if os.path.lexists(new):  # a rename would take its place without a word
+            raise FileExistsError(errno.EEXIST, f"there is a {new.name!r} already")
         _empty_wal(path)
         _testify_again(path, new)
         path.rename(new)

@@ -213,7 +213,30 @@ class FileLibrary:
                 ErrorKind.NOT_FOUND,
                 f"the session {name_in(path)!r} never began: its process ended first; start another",
             )
-        return SqliteStore.open(path, durability=durability)
+        store = SqliteStore.open(path, durability=durability)
+        try:
+            self._refuse_copy(path, store.meta)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _refuse_copy(self, path: Path, meta: Mapping[str, str]) -> None:
+        """Raises for a file that somebody copied: two would go on as one session, and one of them be lost."""
+        id, name = meta.get("id", ""), meta.get("name", "")
+        if not id or not name:
+            raise StoreError(
+                ErrorKind.CORRUPT_LOG_LINE,
+                f"{path.name!r} is damaged: it does not say which session it is; "
+                f"go on in a copy: planck sessions fork {id_in(path)}",
+            )
+        if id == id_in(path) and (name == name_in(path) or len(self._find_id(id)) == 1):
+            return
+        raise SessionError(
+            ErrorKind.NOT_UNIQUE,
+            f"{path.name!r} is a copy of the file of session {id}; "
+            f"go on in one of its own: planck sessions fork {name_in(path)}",
+        )
 
     @asynccontextmanager
     async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
