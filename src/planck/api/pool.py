@@ -59,8 +59,12 @@ class NodeHandlers:
         return shapes.Health()
 
     async def forget_node(self, call: Call) -> shapes.Health:
-        if not await self._need().roster.forget(call.path["name"]):
-            raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {call.path['name']!r}; `planck nodes list`")
+        roster, name = self._need().roster, call.path["name"]
+        if not await roster.forget(name):
+            raise ApiError(404, ErrorKind.NOT_FOUND, f"no node {name!r}; `planck nodes list`")
+        for row in await roster.tokens():
+            if row.who == f"node {name}":  # nobody else may be it with what lies on its disk
+                await roster.revoke_token(row.digest)
         return shapes.Health()
 
     async def submit_work(self, call: Call) -> Reply:

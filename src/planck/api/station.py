@@ -58,6 +58,8 @@ class Station:
             asyncio.ensure_future(self._shift.listen()),
             asyncio.ensure_future(self._drain()),
         ]
+        for task in self._tasks[1:]:
+            task.add_done_callback(_note_end)
         entered = asyncio.ensure_future(self._node.entered.wait())
         await asyncio.wait({running, entered}, return_when=asyncio.FIRST_COMPLETED)
         entered.cancel()
@@ -136,3 +138,9 @@ class Station:
                 await self.pool.roster.revoke_token(digest)
         await self._elsewhere.aclose()
         await self.pool.aclose()
+
+
+def _note_end(task: "asyncio.Future[None]") -> None:
+    """A node without one of its loops still works on what it has: whoever runs it must know."""
+    if not task.cancelled() and (failure := task.exception()):
+        log.error("a part of this node has ended; restart it", exc_info=failure)

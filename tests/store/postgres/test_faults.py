@@ -20,6 +20,7 @@ from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.roster import PostgresRoster
 from planck.store.postgres.schema import KNOWN
 from planck.store.postgres.store import PostgresStore
+from planck.store.roster import Command, SessionRow
 from planck.store.store import StoreError
 from planck.toolkit.clock import RandomIds
 from tests.postgres import run_sql
@@ -435,3 +436,14 @@ async def test_all_who_wait_for_a_hint_share_one_connection(database: str) -> No
     sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
     assert run_sql(database, sql) == [[1]]
     await roster.aclose()
+
+
+async def test_of_many_nodes_that_are_given_the_same_at_once_one_enters_it(database: str) -> None:
+    rosters = [PostgresRoster(database) for _ in range(4)]
+    row = SessionRow(id="a", name="a", project="p")
+    prompt = Command(id="submit-a", session="a", kind="prompt", data={"text": "go"})
+    made = await asyncio.gather(*(roster.submit(row, prompt) for roster in rosters * 3))
+    assert sorted(made) == [False] * 11 + [True]
+    assert await rosters[0].commands(["a"]) == [prompt]
+    for roster in rosters:
+        await roster.aclose()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _CONNECT = 10.0
 """Seconds that a connection may take to be made."""
-_ANSWER = 10.0
+ANSWER = 10.0
 """Seconds that a statement may take. A link that is cut without a word would hold it for minutes; what is
 given up here is asked about on the next connection."""
 _LONGEST = 60.0
@@ -53,7 +53,7 @@ class Database:
                 self._connection = made
             return self._connection
 
-    async def ask(self, sql: str, *values: object, timeout: float = _ANSWER) -> list[Any]:
+    async def ask(self, sql: str, *values: object, timeout: float = ANSWER) -> list[Any]:
         """Runs one statement. `Lost` where nobody can say whether it was done; else its error, as ours."""
         import asyncpg
 
@@ -151,8 +151,8 @@ async def open_connection(url: str) -> "asyncpg.Connection":
         )
         try:
             # Off or local would acknowledge what a crash, or a failover, takes back.
-            if await connection.fetchval("SHOW synchronous_commit", timeout=_ANSWER) in ("off", "local"):
-                await connection.execute("SET synchronous_commit = on", timeout=_ANSWER)
+            if await connection.fetchval("SHOW synchronous_commit", timeout=ANSWER) in ("off", "local"):
+                await connection.execute("SET synchronous_commit = on", timeout=ANSWER)
         except BaseException:
             connection.terminate()
             raise

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from planck.records.outcome import ErrorKind, name_exception
 from planck.store.chain import Row
-from planck.store.postgres.connection import Database, Lost, Pauses, as_store_error
+from planck.store.postgres.connection import ANSWER, Database, Lost, Pauses, as_store_error
 from planck.store.postgres.schema import prepare
 from planck.store.store import StoreError
 
@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 
 _MOST_BYTES = 16 << 20
 """In one statement: PostgreSQL takes a GiB, but all the others wait for it."""
+
+_SLOWEST = 1 << 20
+"""Bytes a second of a link that is still worth waiting for: what is given up is sent again, as a whole."""
 
 _AGAIN = ("40P01", "40001")
 """A deadlock with one that is fenced, or a database that serialises: nothing was done, once more."""
@@ -182,7 +185,9 @@ class Engine:
                     unsure = False
                     continue
                 self.flushes += 1
-                done = {row["id"] for row in await self.database.ask(_APPEND, *_arrange(batch))}
+                patience = ANSWER + sum(append.size for append in batch) / _SLOWEST
+                found = await self.database.ask(_APPEND, *_arrange(batch), timeout=patience)
+                done = {row["id"] for row in found}
             except Lost as lost:
                 log.warning("the store at %s is gone: %s", self.place, lost)
                 unsure = True
