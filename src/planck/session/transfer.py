@@ -5,7 +5,9 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from heapq import merge
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -75,13 +77,18 @@ def export(store: SqliteReader, aside: Iterable[bytes] = ()) -> Iterator[bytes]:
     for event in islice(store.read(), store.head):  # a session that goes on has more by now
         ts = event.ts
         yield frame(event, id) + b"\n"
-    for name in store.blobs():
+    for name, blob in _sort_blobs(store, aside):
         with suppress(StoreError):  # one that is damaged keeps nothing else back
-            yield _line(_BLOB, Blob(name, base64.b64encode(store.blob(name)).decode()), ts, id)
-    for blob in aside:
-        yield _line(_BLOB, Blob(find_digest(blob).hex(), base64.b64encode(blob).decode()), ts, id)
+            content = store.blob(name) if blob is None else blob
+            yield _line(_BLOB, Blob(name, base64.b64encode(content).decode()), ts, id)
     meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
     yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
+
+
+def _sort_blobs(store: SqliteReader, aside: Iterable[bytes]) -> Iterator[tuple[str, bytes | None]]:
+    """Yields names in one order, wherever the blobs lie: an export of an import has the same bytes."""
+    own: Iterator[tuple[str, bytes | None]] = ((name, None) for name in store.blobs())
+    return merge(own, ((find_digest(blob).hex(), blob) for blob in aside), key=itemgetter(0))
 
 
 def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes:

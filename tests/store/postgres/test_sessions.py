@@ -132,6 +132,7 @@ async def test_an_output_that_was_cut_is_whole_at_another_machine_in_a_fork_and_
         brought = alone.find_output(imported.id, end.id)
         assert brought
         assert brought.read_bytes() == content
+        assert b"".join(alone.archive.events(imported.id)) == export.read_bytes()
 
 
 async def test_of_one_machine_the_log_keeps_no_output_twice(tmp_path: Path) -> None:
