@@ -8,6 +8,7 @@ import pytest
 
 from planck.cli.main import COMMANDS
 from tests.command import WAIT, Bench
+from tests.terminal import on_terminal
 from tests.wire import chat
 from tests.wire.server import WireServer
 
@@ -114,3 +115,14 @@ async def test_a_server_on_a_file_says_what_it_needs(tmp_path: Path) -> None:
 async def test_input_that_can_t_be_read_is_told_before_any_work(tmp_path: Path) -> None:
     code, _, err = await redirected(Bench(tmp_path, "http://127.0.0.1:9"), "0> taken", "run", "hello")
     assert (code, err.startswith("planck: stdin_error: standard input can't be read: ")) == (2, True)
+
+
+async def test_an_error_on_a_terminal_is_broken_between_words(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    run = await on_terminal("rnu", "hi", home=bench.home, work=bench.work, columns=40)
+    assert await run.end() == 2
+    rows = run.text.replace("\r", "").strip().split("\n")
+    assert max(map(len, rows)) < 40
+    assert " ".join(rows) == (
+        "planck: invalid_args: no such command: 'rnu'; did you mean `planck run`? A task is `planck run \"...\"`"
+    )

@@ -303,14 +303,8 @@ New here? `planck demo` needs no key and no server."""
 
 
 def _fail(line: str, code: int = 2) -> int:
+    from planck.cli.streams import complain
     from planck.records.visible import fit_line
 
-    text = f"planck: {fit_line(line)}"
-    if sys.stderr.isatty():  # between words: what it says to do is copied
-        from shutil import get_terminal_size
-        from textwrap import fill
-
-        width = max(20, get_terminal_size().columns - 1)
-        text = fill(text, width, break_long_words=False, break_on_hyphens=False)
-    print(text, file=sys.stderr)
+    complain(fit_line(line))
     return code

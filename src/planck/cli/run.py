@@ -17,7 +17,7 @@ from planck.cli.errors import UsageError, exit_code
 from planck.cli.manner import check_output, make_input, read_flags, read_settings, write_output
 from planck.cli.options import PICK
 from planck.cli.place import find_place, name_place
-from planck.cli.streams import decode_input
+from planck.cli.streams import complain, decode_input
 from planck.cli.work import Verbose, Work
 from planck.headless import Exit, OpenSession, Planck, RunResult, SessionEvent, encode_frame, make_failure
 from planck.records import codec
@@ -373,16 +373,14 @@ def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = 
             text = make_plain(result.text) if sys.stdout.isatty() else result.text
             _write(text.encode("utf-8", "replace"))
     for line in _list_complaints(result, told=answered or options.output_format != "text"):
-        print(f"planck: {line}", file=sys.stderr)
+        complain(line)
     if any(error["details"].get("no_model") for error in result.errors):
         print(WAYS_TO_A_MODEL, file=sys.stderr)
     if result.session_name and options.output_format == "text" and not options.no_session:
         cut_off = result.status in (TurnStatus.INTERRUPTED, TurnStatus.TIMED_OUT)
         more = "" if cut_off else ' "..."'  # there is nothing to go on with but what the user says next
-        print(
-            f"planck: session {result.session_name}; go on with: planck run -r {result.session_name}{more}",
-            file=sys.stderr,
-        )
+        name = result.session_name
+        complain(f"session {name}; go on with: planck run -r {name}{more}")
     return result.exit_code
 
 

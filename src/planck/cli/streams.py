@@ -87,3 +87,15 @@ def _wrap(raw: io.FileIO, like: "Any", *, line_buffering: bool = False) -> io.Te
         errors=errors,
         line_buffering=line_buffering or bool(like and like.write_through),  # PYTHONUNBUFFERED, python -u
     )
+
+
+def complain(line: str) -> None:
+    """One line on standard error; on a terminal broken between words: what it says to do is copied."""
+    text = f"planck: {line}"
+    if sys.stderr.isatty():
+        from shutil import get_terminal_size
+        from textwrap import fill
+
+        width = max(20, get_terminal_size().columns - 1)
+        text = fill(text, width, break_long_words=False, break_on_hyphens=False)
+    print(text, file=sys.stderr)
