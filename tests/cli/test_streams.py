@@ -123,4 +123,4 @@ async def test_an_error_on_a_terminal_is_broken_between_words(tmp_path: Path) ->
     assert await run.end() == 2
     rows = run.text.replace("\r", "").strip().split("\n")
     assert max(map(len, rows)) < 40
-    assert " ".join(rows).endswith("; did you mean `planck run`? A task is `planck run \"...\"`")
+    assert " ".join(rows).endswith('; did you mean `planck run`? A task is `planck run "..."`')
