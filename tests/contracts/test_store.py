@@ -158,6 +158,8 @@ async def test_a_number_that_no_event_has_is_a_place_in_the_log_and_no_damage(st
     assert list(store.read(99)) == []
     assert (store.read_back(0), store.read_back(-1)) == ([], [])
     assert [e.seq for e in store.read_back(99, limit=2)] == [4, 5]
+    with pytest.raises(TypeError):
+        list(store.read(1.5))  # type: ignore[arg-type]
     assert store.damage is None
     await store.append([draft("6")])
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ class SqliteReader:
             raise
 
     def read(self, after: int = 0, *, agent_id: str | None = None) -> Iterator[Event]:
-        after = max(0, after)
+        after = max(0, index(after))
         try:  # not by `_verify`: a generator less is 0.1 us of 2.7 for each event that a resume reads
             for event, _ in verified(self._stored(after), after, self.hash_at(after)):
                 if agent_id is None or event.agent_id == agent_id:
