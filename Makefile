@@ -13,7 +13,7 @@ demo: $(CORE)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live and not heavy" --durations=10
-	$(BIN)/python -m pytest -q -m "serial and not soak and not live and not heavy"
+	$(BIN)/python -m pytest -q -m "serial and not soak and not live and not heavy" $$(grep -rl "mark\.serial" tests --include="test_*.py")
 
 # What takes a built wheel, an environment of its own or a real model: run alone, after the suite.
 heavy: $(STAMP)

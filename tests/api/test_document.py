@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from openapi_spec_validator import validate
-from schemathesis import GenerationMode, openapi
 
 from planck.api.errors import status_of
 from planck.api.openapi import make_document
@@ -27,6 +25,8 @@ _STREAMS = {"follow_inbox"}
 
 
 def test_it_is_openapi_and_has_every_operation() -> None:
+    from openapi_spec_validator import validate  # slow to load, as `schemathesis`: not by who only collects
+
     document = make_document()
     validate(document)
     described = {
@@ -120,6 +120,8 @@ def document() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def schema(document: dict[str, Any], running: tuple[Served, str]) -> Any:
     """Read once: it takes longer than the requests of an operation."""
+    from schemathesis import openapi
+
     read = openapi.from_dict(document)
     read.config.update(base_url=running[0].url)
     return read
@@ -132,6 +134,8 @@ def schema(document: dict[str, Any], running: tuple[Served, str]) -> Any:
 def test_nothing_that_is_sent_is_answered_with_500_or_a_status_that_is_not_written(
     running: tuple[Served, str], schema: Any, document: dict[str, Any], operation: Any, examples: int
 ) -> None:
+    from schemathesis import GenerationMode
+
     server, id = running
     entry = schema[PREFIX + operation.path][operation.method]
     written = set(document["paths"][PREFIX + operation.path][operation.method.lower()]["responses"])

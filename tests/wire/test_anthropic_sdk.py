@@ -1,11 +1,11 @@
-"""The official `anthropic` SDK reads our wire server, and its types accept what our adapter sends."""
+"""The official `anthropic` SDK reads our wire server, and its types accept what our adapter sends.
+
+It is imported by the tests: whoever only collects them would wait for it.
+"""
 
 from typing import Any
 
-import anthropic
 import pytest
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from pydantic import TypeAdapter
 
 from planck.records import codec
 from planck.records.messages import ToolCall
@@ -16,7 +16,6 @@ from tests.wire.requests import exhaust, sent_by_our_adapter
 from tests.wire.script import FAULTS, Answer, Fault, Step, play
 from tests.wire.server import WireServer
 
-PARAMS: Any = TypeAdapter(MessageCreateParamsStreaming)
 ASK: dict[str, Any] = {
     "model": "claude-sonnet-4-6",
     "max_tokens": 100,
@@ -25,6 +24,8 @@ ASK: dict[str, Any] = {
 
 
 async def message(step: Step, stream: bool = True) -> Any:
+    import anthropic
+
     async with WireServer(play(Anthropic(), [step])) as server:
         client = anthropic.AsyncAnthropic(api_key="k", base_url=server.url, max_retries=0)
         async with client:
@@ -69,32 +70,40 @@ async def test_length_and_refusal() -> None:
 
 
 CLASSES = {
-    "auth": anthropic.AuthenticationError,
-    "forbidden": anthropic.PermissionDeniedError,
-    "model": anthropic.NotFoundError,
-    "rate": anthropic.RateLimitError,
-    "quota": anthropic.BadRequestError,
-    "server": anthropic.InternalServerError,
-    "unavailable": anthropic.InternalServerError,
-    "overloaded": anthropic.InternalServerError,
-    "too_long": anthropic.BadRequestError,
+    "auth": "AuthenticationError",
+    "forbidden": "PermissionDeniedError",
+    "model": "NotFoundError",
+    "rate": "RateLimitError",
+    "quota": "BadRequestError",
+    "server": "InternalServerError",
+    "unavailable": "InternalServerError",
+    "overloaded": "InternalServerError",
+    "too_long": "BadRequestError",
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_errors(fault: str) -> None:
-    with pytest.raises(CLASSES[fault]) as caught:
+    import anthropic
+
+    with pytest.raises(getattr(anthropic, CLASSES[fault])) as caught:
         await message(Fault(fault, retry_after="7"))
     assert caught.value.response.headers["retry-after"] == "7"
     assert caught.value.body["error"]["type"]
 
 
 async def test_an_error_inside_the_stream() -> None:
+    import anthropic
+
     with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
         await message(Fault("overloaded", after=3))
 
 
 async def test_our_requests_are_of_the_sdks_types() -> None:
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+    from pydantic import TypeAdapter
+
+    params: Any = TypeAdapter(MessageCreateParamsStreaming)
     known = next(known for known in KNOWN if known.type == "anthropic")
     for body in await sent_by_our_adapter(known):
-        exhaust(PARAMS.validate_python(body))
+        exhaust(params.validate_python(body))

@@ -126,8 +126,9 @@ class Node:
                 await self._work.abandon()
                 raise NodeError(
                     ErrorKind.NOT_UNIQUE,
-                    f"another process works as node {self.me.name!r} now, or this one was forgotten (`planck "
-                    "nodes forget`); give it a name of its own: planck serve --store URL --name NAME",
+                    f"another process works as node {self.me.name!r} now, or this one was forgotten "
+                    f"(`planck nodes forget {self.me.name}`); give it a name of its own: "
+                    "planck serve --store URL --name NAME",
                 )
             await asyncio.sleep(max(0.0, sent + self._terms.beat_s - self._clock.monotonic()))
 
