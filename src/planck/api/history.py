@@ -62,7 +62,7 @@ class HistoryHandlers:
         if output is None:
             raise ApiError(404, ErrorKind.NOT_FOUND, "no call of this id has put out anything")
         whole, missing = None, None
-        if done:
+        if done and f"output:{wanted}" in output:  # it says that there is more
             try:
                 whole = await asyncio.to_thread(self._keeper.planck.find_output, call.id, wanted)
             except PlanckError as failure:  # what the log has of it is better than nothing
