@@ -42,24 +42,24 @@ async def _commands() -> None:
         else:
             print(f"no sandbox: {'; '.join(found.problems)}")
         times: dict[str, list[float]] = {name: [] for name in ways}
-        cpu: dict[str, float] = dict.fromkeys(ways, 0.0)
+        cpu: dict[str, float] = dict.fromkeys(ways, 1e9)
         for _ in range(ROUNDS):  # interleaved: what else the machine does hits all alike
             for name, way in ways.items():
                 begun, spent = time.perf_counter(), _cpu()
                 await way()
                 times[name].append((time.perf_counter() - begun) * 1000)
-                cpu[name] += _cpu() - spent
+                cpu[name] = min(cpu[name], _cpu() - spent)
     first = next(iter(ways))
     for name, taken in times.items():
-        median, least, work = statistics.median(taken), min(taken), cpu[name] / ROUNDS * 1000
+        median, least, work = statistics.median(taken), min(taken), cpu[name] * 1000
         added = [
             median - statistics.median(times[first]),
             least - min(times[first]),
-            work - cpu[first] / ROUNDS * 1000,
+            work - cpu[first] * 1000,
         ]
         shown = "  ".join(f"{value:+5.1f}" for value in added) if name != first else ""
         print(f"{name:22} median {median:5.1f}  min {least:5.1f}  cpu {work:5.1f} ms   {shown}")
-    print("added: median, min, cpu; the aim is <= +8 ms on an idle machine")
+    print("added: median, min, least cpu; the aim is <= +8 ms, by the last where others work too")
 
 
 def _cpu() -> float:
@@ -113,8 +113,12 @@ def _decisions() -> None:
 def _time_judge(
     authority: Authority, around: Surroundings, of: tuple[str, Effect], calls: Sequence[Mapping[str, str]]
 ) -> float:
+    """The best of ten parts of them, by CPU: what else runs here makes the others slower, and none faster."""
     tool, effect = of
-    begun = time.process_time()
-    for args in calls:
-        judge(authority, around, tool, effect, True, args)
-    return (time.process_time() - begun) / len(calls) * 1e6
+    size, best = len(calls) // 10, 1e9
+    for start in range(0, len(calls), size):
+        begun = time.process_time()
+        for args in calls[start : start + size]:
+            judge(authority, around, tool, effect, True, args)
+        best = min(best, (time.process_time() - begun) / size)
+    return best * 1e6

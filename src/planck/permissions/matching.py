@@ -38,9 +38,6 @@ class Match(StrEnum):
     YES = "yes"
 
 
-_CERTAINTY = (Match.NO, Match.MAYBE, Match.YES)
-
-
 def vouches(words: Sequence[str], segment: Segment, allowed: Callable[[Segment], bool]) -> bool:
     """Tells whether an allowing rule covers a plain command. What bash evaluates is covered only by the very
     words; what the command starts must be among the rule's words, or be `allowed` itself."""
@@ -69,17 +66,18 @@ def _is_allowed_script(script: str, allowed: Callable[[Segment], bool]) -> bool:
 def holds(words: Sequence[str], commands: Iterable[Segment]) -> Match:
     """Tells whether a denying or asking rule is meant by one of the commands that a line starts."""
     best = Match.NO
-    wanted = words[0].rpartition("/")[2]
+    first = words[0]
+    wanted = first.rpartition("/")[2]
     for command in commands:
         program = command[0]
         if not _names(wanted, program):
             continue
         found = _compare_rest(words, command)
-        if "/" in words[0] and program.text != words[0] and found is Match.YES:
-            found = Match.MAYBE
-        best = max(best, found, key=_CERTAINTY.index)
-        if best is Match.YES:
-            break
+        if found is Match.NO:
+            continue
+        if found is Match.YES and ("/" not in first or program.text == first):
+            return found
+        best = Match.MAYBE
     return best
 
 
@@ -96,11 +94,14 @@ def _compare_rest(words: Sequence[str], command: Segment) -> Match:
     valued = _VALUED.get(basename(command[0]), frozenset())
     result, i = Match.YES, 0
     for wanted in words[1:]:
-        if wanted.startswith("-"):
-            result = min(result, _find_option(wanted, given), key=_CERTAINTY.index)
-            continue
-        found, i = _find_word(wanted, given, i, valued)
-        result = min(result, found, key=_CERTAINTY.index)
+        if wanted[:1] == "-":
+            found = _find_option(wanted, given)
+        else:
+            found, i = _find_word(wanted, given, i, valued)
+        if found is Match.NO:
+            return found
+        if found is Match.MAYBE:
+            result = found
     return result
 
 

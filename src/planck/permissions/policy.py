@@ -30,7 +30,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         return not self.no_sandbox
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     decision: Decision
     confinement: Confinement
     """Under what the call runs once it is allowed."""

@@ -70,7 +70,33 @@ class SourcedRule(msgspec.Struct, frozen=True):
         return f"{self.rule.decision} {what!r} ({self.source})"
 
 
-class Ruling(msgspec.Struct, frozen=True):
+class Chosen(msgspec.Struct, frozen=True):
+    """The rules for one tool, by what they do."""
+
+    every: tuple[SourcedRule, ...]
+    by_host: bool
+    worded: bool
+    """Some name a command."""
+    narrowing: tuple[SourcedRule, ...]
+    """They name a command, and ask or deny."""
+    general: tuple[SourcedRule, ...]
+    """They ask or deny, whatever the command."""
+    allowing: tuple[SourcedRule, ...]
+
+    @classmethod
+    def of(cls, rules: "Sequence[SourcedRule]") -> "Chosen":
+        strict = [one for one in rules if one.rule.decision is not Decision.ALLOW]
+        return cls(
+            tuple(rules),
+            any(one.rule.host for one in rules),
+            any(one.words for one in rules),
+            tuple(one for one in strict if one.words),
+            tuple(one for one in strict if not one.words),
+            tuple(one for one in rules if one.rule.decision is Decision.ALLOW),
+        )
+
+
+class Ruling(msgspec.Struct, frozen=True, gc=False):
     """What the rules say of one call; `decision` None: nothing."""
 
     decision: Decision | None
@@ -90,14 +116,29 @@ def load(raw: Iterable[Mapping[str, Any]], source: str) -> tuple[SourcedRule, ..
 
 def apply_rules(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> Ruling:
     """What a rule denies or asks holds for the whole call; what is allowed must be so in each part."""
-    mine = [one for one in rules if (one.is_for(tool) if one.any_tool else one.rule.tool == tool)]
-    if any(one.rule.host for one in mine):
-        mine = _choose_by_host(mine, tool, args)
-    if not mine:
+    kept = _KEPT.get((id(rules), tool))
+    mine = kept[1] if kept is not None and kept[0] is rules else _choose(rules, tool)
+    if mine.by_host:
+        mine = Chosen.of(_choose_by_host(mine.every, tool, args))
+    if not mine.every:
         return Ruling(None)
     from planck.permissions.ruling import weigh  # what reads bash is large, and most starts have no rule
 
     return weigh(mine, args)
+
+
+def _choose(rules: Sequence[SourcedRule], tool: str) -> Chosen:
+    chosen = Chosen.of([one for one in rules if one.is_for(tool)])
+    if isinstance(rules, tuple):  # what can't change
+        if len(_KEPT) >= _MAX_KEPT:
+            _KEPT.clear()
+        _KEPT[id(rules), tool] = (rules, chosen)
+    return chosen
+
+
+_MAX_KEPT = 64
+_KEPT: "dict[tuple[int, str], tuple[Sequence[SourcedRule], Chosen]]" = {}
+"""By the very rules, which a session has once: hashing them would cost more than a decision."""
 
 
 def _choose_by_host(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> list[SourcedRule]:

@@ -8,34 +8,31 @@ from typing import Any
 import msgspec
 
 from planck.permissions.matching import Match, holds, vouches
-from planck.permissions.rules import Decision, Ruling, SourcedRule
+from planck.permissions.rules import Chosen, Decision, Ruling, SourcedRule
 from planck.shell.launch import basename
 from planck.shell.plain import Segment, segments
 from planck.shell.reach import Reach, find_reach
 
 
-def weigh(mine: Sequence[SourcedRule], args: Mapping[str, Any]) -> Ruling:
+def weigh(mine: Chosen, args: Mapping[str, Any]) -> Ruling:
     """`mine`: the rules for the tool that is called, at least one."""
     command = args.get("command")
     parts: tuple[Segment, ...] | None = ((),)
     found = Ruling(None)
-    if isinstance(command, str) and any(one.words for one in mine):
+    if mine.worded and isinstance(command, str):
         line = _read_line(command) if len(command) <= _MAX_KEPT else _Line(command)
         parts = line.parts
-        narrowing = [one for one in mine if one.words and one.rule.decision is not Decision.ALLOW]
-        found = _narrow(narrowing, line.reach) if narrowing else found
-    for one in mine:
-        if one.words or one.rule.decision is Decision.ALLOW or found.decision is Decision.DENY:
-            continue
-        if found.decision is not one.rule.decision:
+        found = _narrow(mine.narrowing, line.reach) if mine.narrowing else found
+    for one in mine.general:
+        if found.decision is not Decision.DENY and found.decision is not one.rule.decision:
             found = Ruling(one.rule.decision, one)
     if found.decision is not None:
         return msgspec.structs.replace(found, unreadable=True) if parts is None else found
-    allowing = [one for one in mine if one.rule.decision is Decision.ALLOW]
+    allowing = mine.allowing
     if not allowing:
         return Ruling(None, unreadable=parts is None)
     if parts is None:
-        allowing = [one for one in allowing if not one.words]
+        allowing = tuple(one for one in allowing if not one.words)
         return msgspec.structs.replace(_allow(allowing, [((), False)]), unreadable=True)
     return _allow(allowing, _place(parts, moved=args.get("cwd") not in (None, "", ".")))
 
@@ -84,8 +81,7 @@ _read_line = lru_cache(maxsize=128)(_Line)
 def _narrow(rules: Sequence[SourcedRule], reach: Reach) -> Ruling:
     """Finds the strictest rule that denies or asks, of several the first. One that only might be meant
     asks."""
-    if not reach.unknown and all(words[0].literal for words in reach.commands):
-        names = {basename(words[0]) for words in (*reach.commands, *reach.perhaps)}
+    if not reach.unknown and (names := _list_programs(reach)) is not None:
         rules = [one for one in rules if one.program in names]
     found = Ruling(None)
     for one in rules:
@@ -103,6 +99,18 @@ def _narrow(rules: Sequence[SourcedRule], reach: Reach) -> Ruling:
         elif reach.unknown:
             found = Ruling(Decision.ASK, one, note=f"it might be meant here: {reach.unknown}")
     return found
+
+
+def _list_programs(reach: Reach) -> set[str] | None:
+    """The names of all that may be started; None where one is known only when it runs."""
+    names = set()
+    for words in reach.commands:
+        if not words[0].literal:
+            return None
+        names.add(words[0].text.rpartition("/")[2])
+    for words in reach.perhaps:
+        names.add(basename(words[0]))
+    return names
 
 
 def _place(parts: Sequence[Segment], *, moved: bool) -> list[tuple[Segment, bool]]:

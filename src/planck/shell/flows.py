@@ -1,6 +1,7 @@
 """Where the values of a TOOL.json script go: into variables, files and inputs, and from there to others."""
 
 import re
+from collections.abc import Set
 from itertools import dropwhile
 
 from planck.shell.launch import basename
@@ -67,9 +68,9 @@ def find_outputs(script: Script) -> frozenset[str]:
     )
 
 
-def _find_flows(command: Command) -> list[tuple[str, bool, set[str]]]:
+def _find_flows(command: Command) -> list[tuple[str, bool, Set[str]]]:
     """Returns the variables that a command sets, whether to a value of ours, and from which others."""
-    flows = [
+    flows: list[tuple[str, bool, Set[str]]] = [
         (word.text.partition("=")[0].rstrip("+").partition("[")[0], word.has_value, word.names)
         for word in find_assignments(command)
     ]

@@ -5,6 +5,7 @@ them by way of the author's variables, a pipe, or a file that the same template 
 """
 
 import re
+from collections.abc import Set
 from itertools import pairwise, takewhile
 
 from planck.shell.flows import (
@@ -422,9 +423,9 @@ def _declares(words: list[Word], attributes: str) -> bool:
     return words[0].text in DECLARING and any(set(option) & set(attributes) for option in options)
 
 
-def _find_evaluating_uses(command: Command) -> list[tuple[str, set[str]]]:
+def _find_evaluating_uses(command: Command) -> list[tuple[str, Set[str]]]:
     """Returns the variables whose values this command would evaluate, and what evaluates them."""
-    uses = [
+    uses: list[tuple[str, Set[str]]] = [
         ("an array's index", word.names)
         for word in command
         if (match := ASSIGNMENT.match(word.text)) and EXPANDED in (match[2] or "")

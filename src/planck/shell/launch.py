@@ -27,7 +27,7 @@ from planck.shell.words import EXPANDED, Word
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
-class Launch(msgspec.Struct, frozen=True):
+class Launch(msgspec.Struct, frozen=True, gc=False):
     """One thing that a command starts."""
 
     at: int
@@ -54,7 +54,8 @@ _PRINTF_STORES = re.compile(r"%[^a-zA-Z%]*[hlLjzt]*n")
 
 
 def basename(word: Word) -> str:
-    return word.text.rpartition("/")[2]
+    text = word.text
+    return text.rpartition("/")[2] if "/" in text else text
 
 
 def find_launches(words: tuple[Word, ...]) -> list[Launch]:
@@ -91,20 +92,24 @@ def starts_others(words: tuple[Word, ...]) -> bool:
     name = basename(words[0])
     if options := _BY_OPTION.get(name):
         return any(word.text.startswith(options) for word in words[1:])
-    return not words[0].literal or name in _STARTERS or _is_opaque(words[0])
+    return not words[0].literal or name in _STARTERS or _is_opaque(words[0].text, name)
 
 
-def _is_opaque(program: Word) -> bool:
-    name = basename(program)
+def _is_opaque(program: str, name: str) -> bool:
     return (
-        name in OPAQUE or name.rstrip("0123456789.") in OPAQUE or program.text.startswith(("/proc/", "/lib"))
+        name in OPAQUE
+        or (name[-1:] in _VERSION and name.rstrip(_VERSION) in OPAQUE)
+        or program.startswith(("/proc/", "/lib"))
     )
+
+
+_VERSION = "0123456789."
 
 
 def find_opacity(words: tuple[Word, ...]) -> str:
     """Says why a command may start what no word of it names; empty where it can't."""
     name = basename(words[0])
-    if _is_opaque(words[0]):
+    if _is_opaque(words[0].text, name):
         return f"what {name!r} starts is not in its words"
     if name in SHELLS:
         return "" if _find_script(words) is not None else f"{name!r} runs a file or its input"

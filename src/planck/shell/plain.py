@@ -88,8 +88,9 @@ def _read_segments(lexer: _Plain) -> list[Segment]:
     words: list[Word] = []
     bare = False  # an assignment or a redirection that still waits for its command
     separator = ""
-    while True:
-        if token := _TOKEN.match(lexer.script, lexer.i):
+    script, end, match = lexer.script, len(lexer.script), _TOKEN.match
+    while lexer.i < end:
+        if token := match(script, lexer.i):
             lexer.i = token.end()
             kind = token.lastindex or 0
             text = token[kind]
@@ -154,6 +155,7 @@ def _leave_out_assignment(word: Word) -> bool:
 
 
 def _segment(words: list[Word]) -> Segment:
-    if words[0].text in _RESERVED or ASSIGNMENT.match(words[0].text):
+    first = words[0].text
+    if first in _RESERVED or ("=" in first and ASSIGNMENT.match(first)):
         raise ShellError("a compound command, or an assignment")
     return tuple(words)

@@ -33,7 +33,7 @@ _SPEAKING = frozenset(
 _ASSIGNING = frozenset({"env", "sudo", "doas", "export", "declare", "typeset", "readonly", "local"})
 
 
-class Reach(msgspec.Struct, frozen=True):
+class Reach(msgspec.Struct, frozen=True, gc=False):
     commands: tuple[Segment, ...]
     unknown: str = ""
     """Why there may be commands that nobody can name beforehand; empty where these are all."""
@@ -43,7 +43,7 @@ class Reach(msgspec.Struct, frozen=True):
 
 def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
     """`parts` are the line's plain commands, where it has no others: most need no second look."""
-    starters = [words for words in parts if starts_others(words) or _find_verb(words)] if parts else []
+    starters = [words for words in parts if starts_others(words) or _find_verb(words)] if parts else ()
     quotes_one = "$(" in command or "`" in command
     if parts is not None and not starters and not (quotes_one and any(map(is_evaluated, parts))):
         return Reach(parts)
@@ -55,13 +55,14 @@ def find_reach(command: str, parts: tuple[Segment, ...] | None) -> Reach:
         survey.add_command(words, 0, {})
     if quotes_one and any(map(is_evaluated, parts)):
         survey.doubt_quoted([word for words in parts for word in words])
-    return Reach((*parts, *survey.commands), survey.unknown, tuple(survey.perhaps))
+    more = [words for words in survey.commands if words not in starters]
+    return Reach((*parts, *more), survey.unknown, tuple(survey.perhaps))
 
 
 def _find_verb(words: Segment) -> int:
     """Returns where a word stands that may mean "start what follows"; 0: nowhere."""
     for i, word in enumerate(words):
-        if i and word.text in VERBS:
+        if word.text in VERBS and i:
             return i
     return 0
 
@@ -99,12 +100,12 @@ class _Survey:
     def add_command(self, words: Segment, depth: int, constants: dict[str, set[str]]) -> None:
         """Adds one command and what it starts."""
         count = 0
-        while count < len(words) and ASSIGNMENT.match(words[count].text):
+        while count < len(words) and "=" in words[count].text and ASSIGNMENT.match(words[count].text):
             count += 1
         name = basename(words[count]) if count < len(words) else ""
         for word in words if name in _ASSIGNING else words[:count]:
             self._add_assignment(word, depth)
-        words = words[count:]
+        words = words[count:] if count else words
         if not words:
             return
         if depth > MAX_DEPTH or len(self.commands) > MAX_COMMANDS:

@@ -6,6 +6,7 @@ would still be a quoted expansion of a variable.
 """
 
 import re
+from collections.abc import Set
 
 import msgspec
 
@@ -81,7 +82,7 @@ class Script(Lexer):
         self._placeholder = placeholder
         self.pieces: list[str | Slot] = []
         self.commands: list[Command] = []
-        self.evaluated: list[tuple[str, set[str]]] = []
+        self.evaluated: list[tuple[str, Set[str]]] = []
         """Constructs that evaluate the values of the variables named, and what to call them."""
         self.verbatim: list[str] = []
         """The texts of those constructs, in which substitutions may stand."""
@@ -274,7 +275,7 @@ class Script(Lexer):
                     break
                 body.text += line + "\n"
             if not body.literal:
-                body.names = find_names(body.text)
+                body.names = frozenset(find_names(body.text))
                 body.runs = "$(" in body.text or "`" in body.text
                 self.verbatim.append(body.text)
                 if re.search(r"\$[\[({]|`", body.text):
@@ -400,7 +401,7 @@ class Script(Lexer):
             self.read_double(word)
         elif found := _SIMPLE_EXPANSION.match(self.script, self.i):
             self.take(len(found[0]))
-            word.names.add(found[0][1:])
+            word.names |= {found[0][1:]}
             word.text += EXPANDED
         else:
             self.add(word, 1)

@@ -46,7 +46,7 @@ VALUE = "\0"
 EXPANDED = "\1"
 
 
-class Word(msgspec.Struct):
+class Word(msgspec.Struct, gc=False):
     text: str = ""
     """As the shell sees it after quote removal."""
     literal: bool = True
@@ -56,7 +56,7 @@ class Word(msgspec.Struct):
     """Index of an empty piece before it, for what must be put in front. It and the rest are a template's."""
     nested: bool = False
     """A placeholder stands inside a substitution of this word."""
-    names: set[str] = set()
+    names: frozenset[str] = frozenset()
     """Variables that the author expands in it."""
     runs: bool = False
     """The output of a command is part of it."""
