@@ -291,3 +291,10 @@ def test_rules_for_their_programs_vouch_for_lines_as_models_write_them() -> None
         found = {line: apply_rules(rules, "bash", {"command": line}).decision for line in lines}
         assert found == dict.fromkeys(lines, decision)
     assert len(LINES["vouched"]) >= 300
+
+
+def test_rules_that_may_change_are_looked_at_each_time() -> None:
+    rules = [*load([{"tool": "bash", "command": "rm", "decision": "deny"}], "mine")]
+    assert apply_rules(rules, "bash", {"command": "rm x"}).decision is Decision.DENY
+    rules.clear()
+    assert apply_rules(rules, "bash", {"command": "rm x"}).decision is None
