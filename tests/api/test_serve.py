@@ -73,6 +73,10 @@ async def test_a_signal_ends_turns_as_interrupted(tmp_path: Path, number: int, c
         shown = await bench.run("sessions", "list", "--json")
         (row,) = json.loads(shown.out)
         assert (row["state"], row["holder"]) == ("interrupted", None)
+        # A list says so of a process that was killed too: here the log itself does.
+        told = await bench.run("sessions", "export", row["id"])
+        ends = [line for line in told.out.splitlines() if '"turn_end"' in line]
+        assert [json.loads(line)["data"]["status"] for line in ends] == ["interrupted"]
 
 
 async def test_a_second_server_says_where_the_first_is(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
+from functools import lru_cache
 from typing import Any
 
 from planck.api.access import Way
@@ -45,6 +46,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 
 log = logging.getLogger(__name__)
 
+_PREFIX = PREFIX.encode()
 Handler = Callable[[Call], Awaitable[Any]]
 
 
@@ -106,7 +108,7 @@ class App:
             self._guard.admit_visitor(scope["headers"], scope["target"])
             return choose_answer(file, scope)
         known = found.methods.get(method) if found else None
-        below = scope["raw_path"].startswith(PREFIX.encode())
+        below = scope["raw_path"].startswith(_PREFIX)
         open_to_all = known.open if known else not below
         way = await self._admit(scope, open_to_all=open_to_all)
         if way:
@@ -229,12 +231,21 @@ def _tag(call: Call, operation: Operation, reply: Reply) -> Reply:
     """A client that has this answer already is told so."""
     if operation.method != "GET" or reply.status != 200 or operation.stream:
         return reply
-    tag = f'"{hashlib.blake2b(reply.body, digest_size=12).hexdigest()}"'
+    tag = _recall_tag(reply.body) if len(reply.body) <= PIECE else _make_tag(reply.body)
     headers = {**reply.headers, "etag": tag}
-    known = [one.strip().removeprefix("W/") for one in call.header("if-none-match").split(",")]
-    if tag in known or "*" in known:
-        return Reply(304, headers=headers)
+    if said := call.header("if-none-match"):
+        known = [one.strip().removeprefix("W/") for one in said.split(",")]
+        if tag in known or "*" in known:
+            return Reply(304, headers=headers)
     return Reply(reply.status, reply.body, reply.content_type, headers)
+
+
+def _make_tag(body: bytes) -> str:
+    return f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+
+
+_recall_tag = lru_cache(64)(_make_tag)
+"""The same answer is often given again, and bytes remember their hash."""
 
 
 def _name(found: Found | None, method: str) -> str:

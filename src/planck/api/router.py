@@ -16,6 +16,8 @@ from planck.records.outcome import ErrorKind, PlanckError
 _FIELDS = 50
 """Parameters that a query may have."""
 _KEY = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+_KNOWN, _SHORT = 256, 128
+"""So many paths are kept, up to so many bytes each."""
 _Tree = dict[str, Any]
 
 
@@ -34,6 +36,8 @@ class Found:
 class Router:
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._tree: _Tree = {}
+        self._known: dict[bytes, Found] = {}
+        """Where paths led: a client asks the same ones again and again."""
         for operation in operations:
             node = self._tree
             for segment in (PREFIX + operation.path).split("/")[1:]:
@@ -42,6 +46,14 @@ class Router:
 
     def find(self, raw_path: bytes) -> Found | None:
         """Reads the path as it was sent: an escaped slash or dot is part of a name."""
+        known = self._known.get(raw_path)
+        if known is None and (known := self._read(raw_path)) and len(raw_path) <= _SHORT:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            self._known[raw_path] = known
+        return known
+
+    def _read(self, raw_path: bytes) -> Found | None:
         node, names = self._tree, []
         for segment in raw_path.decode("latin-1").split("/")[1:]:
             if segment in node and segment not in ("", "{}"):
@@ -87,8 +99,9 @@ def decode_query(operation: Operation, query: bytes) -> Any:
     if operation.query is None:
         return None
     try:
-        pairs = parse_qsl(
-            query.decode("latin-1"), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict"
+        text = query.decode("latin-1")
+        pairs = (
+            parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict") if text else []
         )
         given = dict(pairs)
         if len(given) < len(pairs):
