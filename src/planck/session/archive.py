@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -418,10 +419,10 @@ def _describe_agent(row: AgentRow, board: Board, alive: bool) -> AgentInfo:
 
 
 def _count_sound(store: SqliteReader) -> int:
-    """Returns how many events can be read."""
+    """Returns how many of its events can be read; a session that goes on has more by now."""
     count = 0
     try:
-        for _ in store.raw():
+        for _ in islice(store.raw(), store.head):
             count += 1
     except StoreError:
         pass
