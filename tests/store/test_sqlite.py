@@ -22,7 +22,7 @@ from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
 from planck.store.database import Disk
 from planck.store.migrations import MIGRATIONS
-from planck.store.reader import SqliteReader
+from planck.store.reader import PAGE, SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 
@@ -339,7 +339,7 @@ _STOPPED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from planck.records.events import Draft
-from planck.store.reader import SqliteReader
+from planck.store.reader import PAGE, SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 import msgspec
@@ -391,6 +391,13 @@ async def test_a_log_from_the_future_is_read_only_and_says_so(path: Path) -> Non
     with pytest.raises(StoreError, match="upgrade") as caught:
         await store.append([draft(6)])
     assert caught.value.err.kind is ErrorKind.LOG_WRITE_FAILED
+    store.close()
+
+
+async def test_a_writer_reads_all_of_its_log_and_not_only_the_first_page(path: Path) -> None:
+    store = SqliteStore.create(path, {})
+    await store.append([draft(n) for n in range(PAGE + 2)])
+    assert [event.seq for event in store.read(1)] == list(range(2, PAGE + 3))
     store.close()
 
 
@@ -481,7 +488,7 @@ _FILL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from planck.records.events import Draft
-from planck.store.reader import SqliteReader
+from planck.store.reader import PAGE, SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 import msgspec
@@ -522,7 +529,7 @@ def test_a_file_that_may_not_grow_refuses_and_goes_on_when_it_may(path: Path) ->
 _OPEN_FULL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
-from planck.store.reader import SqliteReader
+from planck.store.reader import PAGE, SqliteReader
 from planck.store.sqlite import SqliteStore
 from planck.store.store import StoreError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

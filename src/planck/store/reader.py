@@ -24,6 +24,8 @@ PAGE = 512
 
 
 class SqliteReader:
+    _is_writer = False
+
     def __init__(
         self,
         path: Path,
@@ -164,6 +166,8 @@ class SqliteReader:
         while rows := self._rows(after + 1):
             yield rows
             after = rows[-1][0]
+            if self._is_writer and after == self.head:
+                return  # one look less; others can't know whether there is more
 
     def _rows(self, first: int, limit: int = PAGE) -> list[Row]:
         rows: list[Row] = []

@@ -224,13 +224,10 @@ class SqliteStore(SqliteReader):
 
     def checkpoint(self) -> None:
         """Moves a large WAL into the file; on this connection only, because SQLite 3.40 needs it so."""
-        if self._closed:
+        if self._closed or self._wal_bytes < _CHECKPOINT_BYTES:
             return
         try:
-            # Most sessions that are open wait for their user: the pages of the last turn need not.
-            self._db.execute("PRAGMA shrink_memory")
-            if self._wal_bytes >= _CHECKPOINT_BYTES:
-                self._move_wal()
+            self._move_wal()
         except sqlite3.Error as e:
             log.warning("checkpoint of %s failed: %s", self.path.name, e)
 

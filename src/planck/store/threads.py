@@ -1,17 +1,16 @@
 """Threads for what waits for the disk: an event loop never does."""
 
 import asyncio
+import atexit
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from queue import SimpleQueue
 from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-THREADS = ThreadPoolExecutor(16, "planck-disk")
-"""More than a loop has by itself: they wait, and a hundred sessions that start at once wait together."""
 
 
 async def run_blocking(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -53,7 +52,7 @@ class _Work(Generic[T]):
         self._done = False
         self._made: list[T] = []
         self.failure: BaseException | None = None
-        THREADS.submit(self._run)
+        _THREADS.do(self._run)
 
     def result(self) -> T:
         if self.failure:
@@ -87,3 +86,46 @@ class _Work(Generic[T]):
         self._done = True
         if self._waiter and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+class _Threads:
+    """A few threads that do one call after the other, at half of what an executor and its futures cost."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._calls = SimpleQueue[Callable[[], None] | None]()
+        self._lock = threading.Lock()
+        self._unfinished = 0
+        self._threads: list[threading.Thread] = []
+
+    def do(self, call: Callable[[], None]) -> None:
+        with self._lock:
+            self._unfinished += 1
+            if len(self._threads) < min(self._unfinished, self._most):
+                self._add_thread()
+        self._calls.put(call)
+
+    def _add_thread(self) -> None:
+        if not self._threads:
+            atexit.register(self._finish)
+        # What they do is finished at the end of the process, but none may hold it up that has nothing to do.
+        thread = threading.Thread(target=self._work, name=f"planck-disk-{len(self._threads)}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        while call := self._calls.get():
+            call()
+            del call  # and with it the session whose it was
+            with self._lock:
+                self._unfinished -= 1
+
+    def _finish(self) -> None:
+        for _ in self._threads:
+            self._calls.put(None)
+        for thread in self._threads:
+            thread.join()
+
+
+_THREADS = _Threads(16)
+"""More than a loop has by itself: they wait, and a hundred sessions that start at once wait together."""
