@@ -8,8 +8,8 @@ import pytest
 
 WEB = Path(__file__).parents[2] / "src" / "planck" / "web"
 OURS = sorted(path for path in WEB.rglob("*.js") if "vendor" not in path.parts)
-COMPONENTS = [path for path in OURS if path.name != "i18n.js"]
-RAW, GZ = 201_900, 75_800
+COMPONENTS = [path for path in OURS if "i18n" not in path.parts]
+RAW, GZ = 209_800, 77_800
 """Bytes of all files. The design's 150,000 and 50,000 are not reached; see docs/decisions."""
 
 FORBIDDEN = (
@@ -24,19 +24,18 @@ def name(path: Path) -> str:
 
 def read_messages() -> dict[str, list[str]]:
     """Every key, with what it says in each language."""
-    found: dict[str, list[str]] = {}
-    group = ""
-    for line in (WEB / "i18n.js").read_text().partition("WORDS = `\n")[2].removesuffix("`;\n").splitlines():
-        if re.fullmatch(r"\w+", line):
-            group = line
-            continue
-        row = re.fullmatch(r"( ?)([\w.-]+): (.+)", line)
-        assert row, f"a line that is no message: {line}"
-        key = f"{group}.{row[2]}" if row[1] else row[2]
-        assert key not in found, key
-        found[key] = row[3].split(" / ")
-        assert len(found[key]) == 2, line
-    return found
+    english, spanish = (_read_language(language) for language in ("en", "es"))
+    assert list(english) == list(spanish)
+    return {key: [text, spanish[key]] for key, text in english.items()}
+
+
+def _read_language(language: str) -> dict[str, str]:
+    text = (WEB / "i18n" / f"{language}.js").read_text()
+    rows = re.findall(r"^\t(?:'([^']+)'|(\w+)): '((?:[^'\\]|\\.)*)',$", text, re.M)
+    assert len(rows) == text.count("\n\t"), "a line that is no message"
+    said = {quoted or plain: words for quoted, plain, words in rows}
+    assert len(said) == len(rows), "a key twice"
+    return said
 
 
 @pytest.mark.parametrize("path", [*OURS, WEB / "index.html", WEB / "app.css"], ids=name)

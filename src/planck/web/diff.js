@@ -1,10 +1,11 @@
-// Unified diffs as rows, and what differs between two texts.
+// Unified diffs as rows, and a small diff of two texts.
 
 import {html, useState} from './vendor/preact.js';
 import {plain, t} from './words.js';
 
 const SHOWN = 12;
 const MOST = 3000;
+const LARGEST = 250_000; // cells of the table of a diff of two texts
 
 // [{kind: 'add' | 'del' | 'same' | 'hunk' | 'file', text, old, new}]; the text of a `file` is its path
 export function readDiff(text) {
@@ -30,14 +31,24 @@ export function readDiff(text) {
 	return rows;
 }
 
-// What the two begin and end with is the same; what is between them was another thing.
 export function diffTexts(before, after) {
 	const [a, b] = [before, after].map((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n')));
-	let top = 0, end = 0;
-	while (top < Math.min(a.length, b.length) && a[top] === b[top]) top += 1;
-	while (end < Math.min(a.length, b.length) - top && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
 	const rows = (kind, lines) => lines.map((text) => ({kind, text}));
-	return [...rows('same', a.slice(0, top)), ...rows('del', a.slice(top, a.length - end)), ...rows('add', b.slice(top, b.length - end)), ...rows('same', a.slice(a.length - end))];
+	if (a.length * b.length > LARGEST) return [...rows('del', a), ...rows('add', b)];
+	const common = Array.from({length: a.length + 1}, () => new Uint16Array(b.length + 1));
+	for (let i = a.length - 1; i >= 0; i -= 1) {
+		for (let j = b.length - 1; j >= 0; j -= 1) common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+	}
+	const found = [];
+	let i = 0, j = 0;
+	while (i < a.length && j < b.length) {
+		if (a[i] === b[j]) {
+			found.push({kind: 'same', text: a[i++]});
+			j += 1;
+		} else if (common[i + 1][j] >= common[i][j + 1]) found.push({kind: 'del', text: a[i++]});
+		else found.push({kind: 'add', text: b[j++]});
+	}
+	return [...found, ...rows('del', a.slice(i)), ...rows('add', b.slice(j))];
 }
 
 export const countRows = (rows) => ({added: rows.filter((row) => row.kind === 'add').length, removed: rows.filter((row) => row.kind === 'del').length});

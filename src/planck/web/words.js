@@ -1,14 +1,10 @@
 // Words and numbers in the user's language. Components hold no text of their own: they name a key.
 
-import {LANGUAGES, WORDS} from './i18n.js';
+import {messages as en} from './i18n/en.js';
+import {messages as es} from './i18n/es.js';
 
-const SAID = new Map();
-let group = '';
-for (const line of WORDS.trim().split('\n')) {
-	const [, key, texts] = /^ ?([\w.-]+)(?:: (.*))?$/.exec(line);
-	if (texts) SAID.set(line[0] === ' ' ? `${group}.${key}` : key, texts.split(' / '));
-	else group = key;
-}
+const SAID = {en, es};
+export const LANGUAGES = Object.keys(SAID);
 
 let chosen = 'en';
 let plural, number, fine, clockTime, fullTime, day;
@@ -28,7 +24,7 @@ export function chooseLanguage(wanted) {
 chooseLanguage('');
 
 export function t(key, given = {}) {
-	const [one, many = one] = (SAID.get(key)?.[LANGUAGES.indexOf(chosen)] ?? key).split('|');
+	const [one, many = one] = (SAID[chosen][key] ?? key).split('|');
 	return (plural.select(given.n) === 'one' ? one : many).replace(/\{(\w+)\}/g, (_, name) => {
 		const value = given[name];
 		return typeof value === 'number' ? exact(value) : String(value ?? '');
@@ -36,7 +32,7 @@ export function t(key, given = {}) {
 }
 
 // A word for a value of the server's; what we have no word for is shown as it is.
-export const known = (group, value) => (SAID.has(`${group}.${value}`) ? t(`${group}.${value}`) : value);
+export const known = (group, value) => (Object.hasOwn(en, `${group}.${value}`) ? t(`${group}.${value}`) : value);
 
 export const exact = (value) => number.format(value);
 

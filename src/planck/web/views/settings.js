@@ -2,8 +2,7 @@
 
 import {html, useEffect, useState} from '../vendor/preact.js';
 import {get, post} from '../api.js';
-import {LANGUAGES} from '../i18n.js';
-import {brief, known, money, seen, short, t, took} from '../words.js';
+import {LANGUAGES, brief, known, money, seen, short, t, took} from '../words.js';
 import {Check, Choice, Facts, Field, Fold, Mark, Pending, Problem, Skeleton, submitted, useBusy} from '../parts/common.js';
 
 const VENDORS = {anthropic: 'Anthropic', openai: 'OpenAI', google: 'Google'};
