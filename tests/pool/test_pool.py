@@ -1,6 +1,7 @@
 """Several `planck serve` on one PostgreSQL: what is handed in is worked on once, by whoever is there."""
 
 import asyncio
+import hashlib
 import json
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 from planck.client import Client, ClientError
 from planck.records.outcome import ErrorKind
+from planck.store.postgres.roster import PostgresRoster
+from planck.store.roster import TokenRow
 from tests.pool.nodes import Machine, hall, make_repository, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
@@ -193,6 +196,14 @@ async def test_a_prompt_for_a_session_at_rest_wakes_it_on_any_node(tmp_path: Pat
 async def test_a_token_may_do_what_its_role_says(tmp_path: Path, database: str) -> None:
     async with WireServer([chat.text("one")]) as model, hall(tmp_path, database, model.url) as nodes:
         north = await nodes.start("north")
+        roster, digest = PostgresRoster(database), hashlib.sha256(b"fresh").hexdigest()
+        await roster.start()
+        async with Client(north.told["url"], "fresh") as early:
+            with pytest.raises(ClientError):
+                await early.ask("GET", "/nodes")
+            await roster.add_token(TokenRow(digest=digest, who="late", role="view"))
+            await early.ask("GET", "/nodes")  # good at once, however lately somebody asked for the tokens
+        await roster.aclose()
         made = await north.planck("store", "token", "add", "ci", "--role", "view", "--store", database)
         file = tmp_path / "token"
         file.write_text(made.out.strip())

@@ -31,6 +31,7 @@ class Station:
         self._elsewhere = Elsewhere(pool, keeper, access.token)
         self._tasks: list[asyncio.Future[None]] = []
         self._asked = 0.0
+        self._learning: asyncio.Future[bool] | None = None
         self._telling: set[asyncio.Future[None]] = set()
 
     def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
@@ -66,11 +67,20 @@ class Station:
         return running
 
     async def learn(self) -> bool:
-        """Asks for the tokens of the pool; False: it did so a moment ago, or can't."""
-        now = self._clock.monotonic()
-        if now - self._asked < _ASK_AGAIN:
-            return False
-        self._asked = now
+        """Asks for the tokens of the pool, with all who want to know at this moment; False: it can't.
+
+        The question is sent after it was asked for: a token that was made a moment ago is good.
+        """
+        if self._learning is None:
+            self._learning = asyncio.ensure_future(self._learn_soon())
+        return await asyncio.shield(self._learning)
+
+    async def _learn_soon(self) -> bool:
+        try:
+            await asyncio.sleep(max(0.0, self._asked + _ASK_AGAIN - self._clock.monotonic()))
+        finally:
+            self._learning = None  # whoever comes from here on wants a newer answer
+        self._asked = self._clock.monotonic()
         try:
             rows = await self.pool.roster.tokens()
         except (PlanckError, OSError):
