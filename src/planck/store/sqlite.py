@@ -47,6 +47,7 @@ class SqliteStore(SqliteReader):
     """The one writer of a log: it holds the lock until it is closed."""
 
     moves = False
+    _is_writer = True
 
     def __init__(
         self,
