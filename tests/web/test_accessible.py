@@ -82,7 +82,7 @@ def list_screens(id: str) -> dict[str, str]:
         f"#/s/{id}/conversation": "main pre",
         f"#/s/{id}/changes": "main .diff, main table",
         "#/inbox": "article.question",
-        "#/settings": "main h2, main h3",
+        "#/settings": "main:not(:has(.skeleton)) summary",
     }
 
 
