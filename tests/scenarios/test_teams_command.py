@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.command import Bench
 from tests.wire import chat
 from tests.wire.server import WireServer
@@ -87,6 +89,17 @@ async def test_what_a_team_asks_for_and_does_not_get_is_said_and_comments_are_no
         done = await bench.run("run", "hi", "--team", "solo")
     assert (done.code, done.out) == (0, "ok\n")
     assert "w: `done_when` is not built yet, and nothing keeps it" in done.err
+
+
+@pytest.mark.parametrize("text", ['{"members": [1]}', '{"members": ["x"]}', '{"members": [{}]}', "[]", "{"])
+async def test_a_run_with_a_file_that_is_no_team_says_what_is_wrong_with_it(
+    tmp_path: Path, text: str
+) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    (bench.home / "teams" / "odd").mkdir(parents=True)
+    (bench.home / "teams" / "odd" / "TEAM.json").write_text(text)
+    done = await bench.run("run", "hi", "--team", "odd")
+    assert (done.code, "invalid_args" in done.err, "Traceback" in done.err) == (2, True, False)
 
 
 async def test_a_team_file_that_is_no_text_is_named(tmp_path: Path) -> None:

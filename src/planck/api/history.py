@@ -14,7 +14,7 @@ from planck.api.keeper import Keeper
 from planck.api.operations import PREFIX
 from planck.api.requests import Requests
 from planck.api.sessions import SessionHandlers, describe_info
-from planck.headless import Plan, Selection
+from planck.headless import Plan, Selection, is_spilled
 from planck.records import codec
 from planck.records.events import ToolEnd, view
 from planck.records.outcome import ErrorKind, PlanckError
@@ -62,7 +62,7 @@ class HistoryHandlers:
         if output is None:
             raise ApiError(404, ErrorKind.NOT_FOUND, "no call of this id has put out anything")
         whole, missing = None, None
-        if done and f"output:{wanted}" in output:  # it says that there is more
+        if done and is_spilled(output, wanted):
             try:
                 whole = await asyncio.to_thread(self._keeper.planck.find_output, call.id, wanted)
             except PlanckError as failure:  # what the log has of it is better than nothing

@@ -234,6 +234,7 @@ def _list_unread(path: Path) -> Iterator[tuple[str, str]]:
 
 def find_unbuilt(path: Path) -> list[str]:
     """Names what a team asks for and does not get: it starts all the same, and the user is told."""
+    _decode(path, TeamFile)  # what is no team is told of as such, and not looked at key by key
     return [
         f"{who}: `{key}` is not built yet, and nothing keeps it"
         for who, key in _list_unread(path)

@@ -80,6 +80,7 @@ _NAMES = {
     "planck.toolkit.clock": "SystemClock",
     "planck.toolkit.images": "foreign_image",
     "planck.tools.builtin.search_worker": "walk",
+    "planck.tools.results": "is_spilled",
     "planck.workspace.duplex": "Duplex",
     "planck.workspace.process": "kill_children",
 }

@@ -172,5 +172,6 @@ from planck.team.mail import Accepted as Accepted
 from planck.toolkit.clock import SystemClock as SystemClock
 from planck.toolkit.images import foreign_image as foreign_image
 from planck.tools.builtin.search_worker import walk as walk
+from planck.tools.results import is_spilled as is_spilled
 from planck.workspace.duplex import Duplex as Duplex
 from planck.workspace.process import kill_children as kill_children

@@ -11,7 +11,8 @@ from planck.records.visible import count_columns
 
 _MOST = 6
 """Agents with a line of their own."""
-_PALETTE = ("34", "33", "36", "31", "94", "35", "32", "90")
+PALETTE = ("34", "33", "36", "31", "94", "35", "32", "90")
+"""Blue, orange, green-blue, vermilion, sky, purple, green, grey: for the eight agents that begin first."""
 
 
 class Doing(NamedTuple):
@@ -125,7 +126,7 @@ class TeamRows:
 
     def _colour(self, id: str) -> str:
         number = next((n for n, row in enumerate(self.board.agents) if row.id == id), 0)
-        return _PALETTE[number % len(_PALETTE)]
+        return PALETTE[number % len(PALETTE)]
 
 
 def _is_busy(row: AgentRow) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from planck.cli.screen.team_rows import PALETTE
 from planck.cli.talk.blocks import Answer, Block, Said, Told, draw_call, draw_said
 from planck.cli.talk.pieces import Pieces
 from planck.cli.talk.styled import Span, make_line
@@ -15,8 +16,6 @@ from planck.records.events import FileChanged, view
 from planck.records.specs import AgentSpec
 from planck.records.visible import fit_line
 
-PALETTE = ("34", "33", "36", "31", "94", "35", "32", "90")
-"""Blue, orange, green-blue, vermilion, sky, purple, green, grey: for the eight agents that begin first."""
 _KEPT = 50
 """Folded blocks that can still be shown whole."""
 _THOUGHT = 4
