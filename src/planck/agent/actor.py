@@ -113,7 +113,7 @@ class Actor:
                 self._work = self.opening = None
                 return None
             facts += self.agent.begin_turn(self.opening)
-        facts += self.agent.history.end_open_calls()
+        facts += self.agent.end_open_calls()
         facts += self.agent.take_news()
         facts += self.agent.settle(self.agent.tally)
         if error:

@@ -74,6 +74,9 @@ class Runner(Protocol):
     def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
         """Runs the calls of one step; yields one result each, in their order."""
 
+    def take_unread(self) -> Sequence[Finished]:
+        """Returns, once, the results that were there when a step was cut, yielded or not."""
+
 
 class Kit(msgspec.Struct, frozen=True):
     """What an agent works with."""
@@ -353,6 +356,13 @@ class Agent:
             await self.scribe.record(
                 msgspec.structs.replace(done, outcome=lost, output=str(lost), images=()).as_fact()
             )
+
+    def end_open_calls(self) -> list[View]:
+        """The one result of each call that has none yet: the turn was stopped before it came to them."""
+        if not self.history.open_calls:
+            return []
+        unread = {done.call.id: done.as_fact() for done in self.kit.runner.take_unread()}
+        return self.history.end_open_calls(unread)
 
     def _notice_repeat(self, done: Finished) -> str:
         if isinstance(done.outcome, Err) and done.outcome.details.get("pattern") == "repeat":

@@ -303,6 +303,10 @@ class Hooked:
             async for done in results:
                 yield await self._past_hooks(self._tell_change(done))
 
+    def take_unread(self) -> list[Finished]:
+        """Past no hook: nothing may wait where a turn was stopped."""
+        return [self._tell_change(done) for done in self._executor.take_unread()]
+
     def _tell_change(self, done: Finished) -> Finished:
         changed = self._hooks.changed.pop(done.call.id, "")
         if not changed:

@@ -5,7 +5,7 @@ in the projection, so that the log is never rewritten.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -145,14 +145,17 @@ class History:
     def open_calls(self) -> tuple[ToolCall, ...]:
         return tuple(entry.call for entry in self._open if entry.result is None)
 
-    def end_open_calls(self) -> list[View]:
-        """Makes the one result of each call whose end nobody saw; a question that nobody answered is a no."""
+    def end_open_calls(self, seen: Mapping[str, ToolEnd] | None = None) -> list[View]:
+        """Makes the one result of each call that has none: what was `seen` of it, or that nobody saw its end.
+
+        A question that nobody answered is a no.
+        """
         facts: list[View] = []
         for entry in self._open:
             if entry.result is None:
                 if entry.asked:
                     facts.append(_withdraw_question(entry))
-                facts.append(_end_call(entry))
+                facts.append((seen or {}).get(entry.call.id) or _end_call(entry))
         return facts
 
     @property

@@ -106,24 +106,36 @@ class Executor:
         self._clock = clock
         self._concurrency = concurrency
         self._left_behind = 0
+        self._unread: list[Finished] = []
 
     async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
         """Concurrently, yielded in call order, exactly one each; closing it cancels what still runs."""
         slots = asyncio.Semaphore(self._concurrency)
         if len(calls) == 1:  # the usual step needs no task of its own
-            yield await self._call(calls[0], slots)
+            self._unread = [await self._call(calls[0], slots)]
+            yield self._unread[0]
+            self._unread = []
             return
         loop = asyncio.get_running_loop()
         tasks = [loop.create_task(self._call(call, slots)) for call in calls]
         try:
             for task in tasks:
                 yield await task
+            tasks = []
         finally:
             running = [task for task in tasks if not task.done()]
             for task in running:
                 task.cancel()
             if running:
                 await asyncio.wait(running, timeout=2 * _GRACE)
+            # What they did is done: that the step was cut at another call must not make it unknown.
+            ended = [task for task in tasks if task.done() and not task.cancelled() and not task.exception()]
+            self._unread = [task.result() for task in ended]
+
+    def take_unread(self) -> list[Finished]:
+        """Returns, once, what had ended when its step was cut, whether or not it was yielded."""
+        unread, self._unread = self._unread, []
+        return unread
 
     async def rehearse(self, tool: Tool, args: dict[str, Any], ctx: ToolContext) -> str:
         """Runs the tool's own dry run for whoever decides about the call; why it can't is said in its place.
