@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 STAMP := $(VENV)/.ready
 FLOORS := .venv-floors
 
-.PHONY: demo test heavy check bench soak floors small-model reference clean
+.PHONY: demo test heavy check bench soak floors small-model page reference clean
 
 demo: $(CORE)
 	@$(BIN)/planck demo
@@ -56,6 +56,10 @@ $(CORE): pyproject.toml
 $(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
+
+# What ships of the page, src/planck/web, made of page/: in less than a second.
+page: $(STAMP)
+	$(BIN)/python -m scripts.make_page
 
 reference: $(STAMP)
 	$(BIN)/python scripts/make_reference.py docs/reference

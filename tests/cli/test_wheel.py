@@ -164,7 +164,7 @@ async def test_the_page_comes_with_it_and_so_does_its_file(home: Home, program: 
             ready = json.loads(await process.stdout.readline())
             page = await _get(ready["url"], "/")
             files = re.findall(r'(?:src|href)="(/web/[^"]+)"', page.decode())
-            assert {"/web/app.css", "/web/app.js", "/web/vendor/preact.js"} <= set(files)
+            assert files == ["/web/icon.svg", "/web/app.css", "/web/app.js"]
             for file in files:
                 assert await _get(ready["url"], file)
     finally:
@@ -177,7 +177,7 @@ async def test_the_page_comes_with_it_and_so_does_its_file(home: Home, program: 
     done = await home.run(
         "sessions", "export", "demo", "--format", "html", *there, PLANCK_HOME=f"{demo}/home"
     )
-    assert (done.code, "mountOffline" in done.out) == (0, True), done.err
+    assert (done.code, "planck-events" in done.out) == (0, True), done.err
     (home.work / "demo.html").write_text(done.out)
     proven = await home.run("sessions", "verify", "demo.html", *there, PLANCK_HOME=f"{demo}/home")
     assert (proven.code, proven.out.startswith("proven by")) == (0, True), proven.err

@@ -30,6 +30,7 @@ async def test_it_opens_from_disk_without_the_network(demo: Planck, tmp_path: Pa
         tab = await browser.open(file.as_uri(), offline=True)
         for name in ("orchestrator", "builder", "tester"):
             await tab.wait_for("document.querySelector('main').innerText.includes(given)", name)
+        assert await tab.page.evaluate("document.documentElement.scrollHeight <= innerHeight")
         proof = json.loads(await tab.find_json("planck-session"))
         assert proof["hash"] in await tab.find_text(".planck-file")
         await tab.page.get_by_role("button", name="Conversation").click()

@@ -1,4 +1,7 @@
-"""The page folds a log as records/board.py does: every fixture, random teams, damaged events."""
+"""The page folds a log as records/board.py does: every fixture, random teams, damaged events.
+
+What folds here is made of its source as all of the page is: what a minifier breaks shows.
+"""
 
 import json
 import random
@@ -13,10 +16,10 @@ import pytest
 from planck.records import codec
 from planck.records.board import Board, apply
 from planck.records.events import Event, frame
+from scripts.make_page import load_modules, make_script
 from tests.team.test_live_board import Play
 from tests.virtual_time import run_virtual
 
-WEB = Path(__file__).parents[2] / "src" / "planck" / "web"
 LOGS = Path(__file__).parents[1] / "logs"
 NODE = shutil.which("node")
 
@@ -63,7 +66,8 @@ def fold(logs: list[Log], every: int, folder: Path) -> dict[str, Any]:
         asked.append({"name": name, "events": frames, "boards": boards})
     file, script = folder / "logs.json", folder / "reducer.mjs"
     file.write_bytes(codec.encode(asked))
-    shutil.copy(WEB / "reducer.js", script)
+    made = make_script(load_modules(), "reducer.js", "{emptyBoard, reduce}")
+    script.write_text(f"export const {{emptyBoard, reduce}} = {made}")
     assert NODE
     done = subprocess.run(
         [NODE, str(Path(__file__).parent / "fold.mjs"), str(script), str(file)],

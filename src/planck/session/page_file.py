@@ -21,7 +21,6 @@ from planck.records.events import Event, FileChanged, view
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 from planck.session.hiding import HIDINGS, Hiding
-from planck.session.linker import link
 from planck.session.page_events import Chosen, choose_events, escape
 from planck.store.store import StoreError
 
@@ -31,18 +30,13 @@ _SLACK = 8 << 10
 """Bytes beside the events and the page itself: names, counts, the notice."""
 _SMALLEST = 1 << 10
 
-_STYLE = """
+_STYLE = b"""
+body{display:flex;flex-direction:column}#app{flex:1;min-height:0}.app{padding-bottom:0}
 .planck-file{font:12px/18px system-ui,sans-serif;padding:8px 12px;border-bottom:1px solid #8886}
 .planck-file{overflow-wrap:anywhere}
 .planck-file p{margin:0}.planck-file code{font-family:ui-monospace,monospace}
 """
-_START = """
-{
-  const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const given = {events: read('planck-events'), session: read('planck-session')};
-  page.mountOffline(document.getElementById('app'), given);
-}
-"""
+"""What a file says of itself takes its place from the page, which has no bar at the bottom here."""
 
 
 class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,10 +178,10 @@ def _digest(text: bytes) -> str:
 
 @cache
 def load_page() -> tuple[bytes, bytes]:
-    """Returns script and style as they stand in a file."""
-    style = f"{(_WEB / 'app.css').read_text()}{_STYLE}"
-    assert "</" not in style
-    return f"{link(_WEB, 'app.js', 'page')}{_START}".encode(), style.encode()
+    """Returns script and style as they stand in a file: the page's own, which finds the events in it."""
+    script, style = (_WEB / "app.js").read_bytes(), (_WEB / "app.css").read_bytes() + _STYLE
+    assert b"</" not in style
+    return script, style
 
 
 def _pack(log: LogSource, redactor: Redactor) -> bytes:

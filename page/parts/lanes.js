@@ -11,7 +11,7 @@ const PAST = 72;
 const EDGE = 14;
 const WHOLE = {from: 0, to: 1};
 const KINDS = ['work', 'tool', 'waits', 'asks'];
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400].map((s) => s * 1000);
+const TICK_SIZES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400].map((s) => s * 1000);
 
 // Those who work first, where there are many; else in the order of their start.
 function orderRows(board) {
@@ -81,7 +81,7 @@ export function Lanes({board, events, tick, now, until, selected, select}) {
 function Words({board, rows, now, arrows}) {
 	const table = (title, heads, body) => html`<table><caption>${title}</caption><thead><tr>${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}</tr></thead>
 		<tbody>${body.map((cells, at) => html`<tr key=${at}>${cells.map((cell) => html`<td>${seen(cell)}</td>`)}</tr>`)}</tbody></table>`;
-	return html`<div class="hidden">${table(t('lanes.table'), [t('changes.by.agent'), t('state'), t('since')], rows.map((row) => {
+	return html`<div class="hidden">${table(t('lanes.table'), [t('by.agent'), t('state'), t('since')], rows.map((row) => {
 		const state = describeAgent(board, row);
 		return [row.name, state.word, span(now - Date.parse(state.since))];
 	}))}${table(t('lanes.mail'), [t('time'), t('from'), t('to'), t('kind')], arrows.slice(-20).map((one) => [time(one.at), nameOf(board, one.from), nameOf(board, one.to), one.kind]))}</div>`;
@@ -173,7 +173,7 @@ function draw({board, events, rows, height, width, view, until, selected}) {
 
 function makeTicks(scale, view, x, past, width) {
 	const from = scale.moment(view.from), to = scale.moment(view.to);
-	const size = STEPS.find((one) => (to - from) / one <= 8);
+	const size = TICK_SIZES.find((one) => (to - from) / one <= 8);
 	const found = [];
 	if (!(to > from) || !size) return found;
 	for (let at = Math.ceil(from / size) * size, free = past - 1; at <= to; at += size) {

@@ -147,7 +147,7 @@ function readBlock(text, depth = 0) {
 		return html`<${CodeBlock} code=${lines.slice(1, closed ? -1 : undefined).join('\n')} language=${fence[2]} />`;
 	}
 	const title = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(lines[0]);
-	if (title) return [html`<p class="md-title"><strong>${inline(title[2])}</strong></p>`, lines.length > 1 && readBlock(lines.slice(1).join('\n'), depth)];
+	if (title) return [html`<p><strong>${inline(title[2])}</strong></p>`, lines.length > 1 && readBlock(lines.slice(1).join('\n'), depth)];
 	if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(lines[0])) return html`<hr />`;
 	if (lines[0].startsWith('>') && depth < DEEPEST) return html`<blockquote>${readBlock(lines.map((line) => line.replace(/^>\s?/, '')).join('\n'), depth + 1)}</blockquote>`;
 	if (lines.length > 1 && lines[0].includes('|') && /^[\s|:-]+$/.test(lines[1]) && lines[1].includes('-')) return readTable(lines);
@@ -157,18 +157,18 @@ function readBlock(text, depth = 0) {
 	return html`<p>${inline(text)}</p>`;
 }
 
-class Block extends Component {
+class Passage extends Component {
 	shouldComponentUpdate({text}) { return text !== this.props.text; }
 
-	render({text}) { return html`<div class="md-block">${readBlock(text)}</div>`; }
+	render({text}) { return html`<div class="md">${readBlock(text)}</div>`; }
 }
 
-export class Markdown extends Block {
+export class Markdown extends Passage {
 	render({text}) {
 		const {before, blocks} = this;
 		const last = blocks?.length && text.startsWith(before) ? blocks[blocks.length - 1].at : 0;
 		this.blocks = last ? [...blocks.slice(0, -1), ...splitBlocks(text, last)] : splitBlocks(text);
 		this.before = text;
-		return html`<div class="md">${this.blocks.map((block, at) => html`<${Block} key=${at} text=${block.text} />`)}</div>`;
+		return html`<div class="md">${this.blocks.map((block, at) => html`<${Passage} key=${at} text=${block.text} />`)}</div>`;
 	}
 }

@@ -1,9 +1,9 @@
 // Words and numbers in the user's language. Components hold no text of their own: they name a key.
 
-import {messages as en} from './i18n/en.js';
-import {messages as es} from './i18n/es.js';
+import {english} from './i18n/en.js';
+import {spanish} from './i18n/es.js';
 
-const SAID = {en, es};
+const SAID = {en: english, es: spanish};
 export const LANGUAGES = Object.keys(SAID);
 
 let chosen = 'en';
@@ -32,7 +32,7 @@ export function t(key, given = {}) {
 }
 
 // A word for a value of the server's; what we have no word for is shown as it is.
-export const known = (group, value) => (Object.hasOwn(en, `${group}.${value}`) ? t(`${group}.${value}`) : value);
+export const known = (group, value) => (Object.hasOwn(english, `${group}.${value}`) ? t(`${group}.${value}`) : value);
 
 export const exact = (value) => number.format(value);
 

@@ -24,7 +24,7 @@ export function SessionsView({state, act}) {
 	}, [words]);
 	const {items} = sessions;
 	const nothing = sessions.status === 'ready' && !items.length;
-	return html`<div class="page sessions">
+	return html`<div class="page">
 		${notices.map((one, at) => html`<p class="box" key=${at}>${seen(one)}</p>`)}
 		<div class="row"><input id="find" type="search" class="grow" value=${words} placeholder=${t('sessions.find')} aria-label=${t('sessions.find')} onInput=${into(setWords)} />
 			<button class="primary" aria-expanded=${starting} onClick=${() => setStarting(!starting)}>${t('sessions.new')}</button></div>
@@ -61,11 +61,11 @@ export function branch(items) {
 function Row({one, depth, parent, now, act}) {
 	const [more, setMore] = useState(false);
 	return html`<li class=${`session-row fork-${Math.min(depth, 4)}`}><a class="session-main" href=${`#/s/${one.id}/team`}>
-		<span class="session-title"><bdi class="strong" title=${seen(one.name)}>${brief(one.name, 36)}</bdi> <${SessionState} state=${one.state} /></span>
-		<span class="clip">${brief(one.first_prompt, 160) || html`<span class="muted">${t('sessions.noPrompt')}</span>`}</span>
-		<span class="session-facts muted">${one.parent && html`<span>↳ ${t('sessions.forkOf', {name: brief(parent?.name || one.parent, 28), seq: one.forked_at})}</span>`}${one.team && html`<span>${brief(one.team.split('/').pop(), 24)}</span>`}<span class="code">${brief(one.model, 28)}</span>
+		<span class="row"><bdi class="strong grow" title=${seen(one.name)}>${brief(one.name, 36)}</bdi> <${SessionState} state=${one.state} /></span>
+		<span class="clip">${brief(one.first_prompt, 160) || html`<span class="muted">${t('sessions.blank')}</span>`}</span>
+		<span class="session-facts muted">${one.parent && html`<span>↳ ${t('sessions.fork', {name: brief(parent?.name || one.parent, 28), seq: one.forked_at})}</span>`}${one.team && html`<span>${brief(one.team.split('/').pop(), 24)}</span>`}<span class="code">${brief(one.model, 28)}</span>
 			<span class="num">${one.cost_usd === null ? t('cost.unknown') : money(one.cost_usd)}</span><time class="num" datetime=${seen(one.updated)} title=${moment(one.updated)}>${ago(one.updated, now)}</time>
-			${one.holder && html`<span title=${t('sessions.heldWhere', {host: seen(one.holder.host), pid: one.holder.pid})}>${t('sessions.held')}</span>`}</span></a>
+			${one.holder && html`<span title=${t('sessions.where', {host: seen(one.holder.host), pid: one.holder.pid})}>${t('sessions.held')}</span>`}</span></a>
 		<button class="icon" aria-expanded=${more} aria-label=${t('sessions.acts', {name: seen(one.name)})} onClick=${() => setMore(!more)}>⋯</button>
 		${more && html`<${Acts} one=${one} act=${act} done=${() => setMore(false)} />`}</li>`;
 }
@@ -78,7 +78,7 @@ function Acts({one, act, done}) {
 		<div class="row"><button onClick=${() => act.fork(one.id)}>${t('fork')}</button>
 		${one.parent && html`<a class="button" href=${`#/s/${one.parent}/conversation/${one.forked_at}`}>${t('sessions.origin')}</a>`}
 		${['md', 'html', 'ndjson'].map((format) => html`<a class="button" key=${format} download href=${`${PREFIX}/sessions/${one.id}/export?format=${format}`}>${t('export', {format})}</a>`)}
-		${sure ? html`<button class="danger" onClick=${then(() => act.deleteSession(one.id))}>${t('sessions.reallyDelete')}</button>` : html`<button onClick=${() => setSure(true)}>${t('sessions.delete')}</button>`}</div></div>`;
+		${sure ? html`<button class="danger" onClick=${then(() => act.deleteSession(one.id))}>${t('sessions.sure')}</button>` : html`<button onClick=${() => setSure(true)}>${t('sessions.delete')}</button>`}</div></div>`;
 }
 
 function Start({state: {models, teams}, act}) {
@@ -87,14 +87,14 @@ function Start({state: {models, teams}, act}) {
 	useEffect(() => act.loadPlace(), []);
 	const submit = (given) => run(async () => setProblem(await act.start(given)));
 	if (models.status === 'ready' && !models.items.some((one) => one.has_key || one.source !== 'catalog')) {
-		return html`<${Empty} words=${t('start.noModel')}><a class="button primary" href="#/settings">${t('setup.first')}</a><//>`;
+		return html`<${Empty} words=${t('start.none')}><a class="button primary" href="#/settings">${t('setup.first')}</a><//>`;
 	}
 	const choice = (name, label, of, say) => html`<${Choice} name=${name} label=${label} none=${t('start.default')} of=${of} say=${say} />`;
 	return html`<form class="start" onSubmit=${submitted(submit)} aria-label=${t('sessions.new')}>
 		<${Field} label=${t('start.prompt')}><textarea name="prompt" rows="3" required placeholder=${t('start.example')}></textarea><//>
 		<div class="options">${choice('team', t('nav.team'), teams.items.filter((one) => !one.problem).map((one) => one.alias), (alias) => brief(teams.items.find((one) => one.alias === alias).name || alias, 40))}
 			${choice('model', t('setup.model'), models.items.map((one) => one.id))}${choice('mode', t('mode.label'), MODES, (mode) => known('mode', mode))}
-			<${Field} label=${t('start.budget')}><input name="max_budget_usd" type="number" min="0.01" step="0.01" inputmode="decimal" placeholder=${t('start.noLimit')} /><//></div>
+			<${Field} label=${t('start.budget')}><input name="max_budget_usd" type="number" min="0.01" step="0.01" inputmode="decimal" placeholder=${t('start.free')} /><//></div>
 		${problem && html`<${Problem} problem=${problem} />`}
-		<div class="row end"><button class="primary" disabled=${busy}>${t(busy ? 'start.starting' : 'start.go')}</button></div></form>`;
+		<div class="row end"><button class="primary" disabled=${busy}>${t(busy ? 'start.busy' : 'start.go')}</button></div></form>`;
 }

@@ -35,7 +35,7 @@ export function describeAgent(board, row) {
 		return look('tool', brief(`${call.name} ${call.subject}`, 48), call.since);
 	}
 	if (row.status !== 'idle') return look('work', t('state.thinking'));
-	if (row.error && row.last_turn === 'failed') return look('failed', t('state.failedKind', {kind: row.error.kind}));
+	if (row.error && row.last_turn === 'failed') return look('failed', t('state.error', {kind: row.error.kind}));
 	if (row.last_turn === 'capped') return look('failed', t('turn.capped'));
 	if (row.unread.length) return look('idle', t('state.unread', {n: row.unread.length}));
 	return look('idle', t('state.idle'));

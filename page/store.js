@@ -93,10 +93,7 @@ export class Room {
 		this.stream = new Stream(() => `/sessions/${this.id}/events?after=${this.board.seq}`, {
 			message: (event) => this.hear(event),
 			live: (said) => this.join(said),
-			reset: () => {
-				this.close();
-				this.onreset();
-			},
+			reset: () => this.onreset(),
 			state: (state) => {
 				if (state === 'lost' && this.connection !== 'lost') this.lostSince = clock.now();
 				this.connection = state;

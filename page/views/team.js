@@ -2,7 +2,7 @@
 
 import {html, useEffect, useMemo, useRef, useState} from '../vendor/preact.js';
 import {brief, cost, exact, known, seen, short, t, time} from '../words.js';
-import {AgentState, Answer, Badge, Choice, Close, Elapsed, Empty, Facts, Mark, Name, Pending, Who, useBusy} from '../parts/common.js';
+import {AgentState, Answer, Badge, Choice, Close, Elapsed, Empty, Facts, Key, Mark, Name, Pending, Who, useBusy} from '../parts/common.js';
 import {Lanes} from '../parts/lanes.js';
 import {buildBlocks} from '../parts/blocks.js';
 import {explainWait, isBusy} from '../parts/status.js';
@@ -51,8 +51,8 @@ function Why({board, act}) {
 }
 
 function Counts({board: {counts, files}, base}) {
-	const cells = [['mail', counts.messages], ['calls', counts.calls], ['failedCalls', counts.failed_calls], ['files', files.length], ['errors', counts.errors], ['denials', counts.denials]];
-	return html`<ul class="counts">${cells.filter(([key, n]) => n || ['mail', 'calls', 'files'].includes(key)).map(([key, n]) => html`<li key=${key} class=${key === 'errors' || key === 'failedCalls' ? 'error' : ''}>
+	const cells = [['mail', counts.messages], ['calls', counts.calls], ['failed', counts.failed_calls], ['files', files.length], ['errors', counts.errors], ['denials', counts.denials]];
+	return html`<ul class="counts">${cells.filter(([key, n]) => n || ['mail', 'calls', 'files'].includes(key)).map(([key, n]) => html`<li key=${key} class=${key === 'errors' || key === 'failed' ? 'error' : ''}>
 		<a href=${base && `${base}/${key === 'files' ? 'changes' : 'conversation'}`}><span class="num strong">${exact(n)}</span> ${t(`count.${key}`, {n})}</a></li>`)}</ul>`;
 }
 
@@ -70,8 +70,8 @@ function AgentCard({board, row, now, act, models = [], close, base}) {
 	const facts = [
 		[t('card.role'), brief(row.type, 24), {title: seen(row.type)}],
 		[t('setup.model'), brief(row.model, 22), {title: seen(row.model), class: 'code'}],
-		[t('changes.by.turn'), row.turn ? `${exact(row.turn)} · ${t('conv.steps', {n: row.steps})}` : t('card.noTurn'), {class: 'num'}],
-		[t('card.window'), html`<progress max="100" value=${Math.min(100, share)} aria-label=${t('card.window')}></progress> ${exact(share)} %`, {class: 'num', title: t('card.windowExact', {used: row.context, all: row.window})}],
+		[t('by.turn'), row.turn ? `${exact(row.turn)} · ${t('conv.steps', {n: row.steps})}` : t('card.noTurn'), {class: 'num'}],
+		[t('card.window'), html`<progress max="100" value=${Math.min(100, share)} aria-label=${t('card.window')}></progress> ${exact(share)} %`, {class: 'num', title: t('card.used', {used: row.context, all: row.window})}],
 		[t('card.tokens'), ...number(used.reduce((sum, name) => sum + usage[name], 0))],
 		...used.map((name) => [html`<span class="part">${t(CLASSES[name])}</span>`, ...number(usage[name])]),
 		[t('card.cost'), cost(row), {class: 'num'}],
@@ -80,7 +80,7 @@ function AgentCard({board, row, now, act, models = [], close, base}) {
 	const list = (title, rows) => rows.length > 0 && html`<h3>${title}</h3><ul class="plain">${rows}</ul>`;
 	return html`<aside class="card" aria-label=${seen(row.name)}>
 		<header class="row"><h2 class="grow row"><${Who} board=${board} id=${row.id} length=${19} /></h2><${Close} act=${close} /></header>
-		<p class="card-state"><${AgentState} board=${board} row=${row} now=${now} /></p>
+		<p><${AgentState} board=${board} row=${row} now=${now} /></p>
 		${question && html`<p class="box asks"><span class="code clip">${brief(question.text, 160)}</span>${act && html`<${Answer} />`}</p>`}
 		${row.error && html`<p class="box error"><strong class="code">${seen(row.error.kind)}</strong> ${brief(row.error.message, 240)}</p>`}
 		${over && row.reason && html`<p class="muted">${brief(row.reason, 200)}</p>`}
@@ -92,17 +92,16 @@ function AgentCard({board, row, now, act, models = [], close, base}) {
 			<a class="button" href=${`${base}/conversation?agent=${row.id}`}>${t('nav.conversation')}</a>
 			<a class="button" href=${`${base}/changes?agent=${encodeURIComponent(row.name)}`}>${t('nav.changes')}</a>
 			${isBusy(row) && html`<button disabled=${busy || row.stopping} onClick=${() => run(() => act.interrupt(row.id))}>${t('stop')}</button>`}
-			${!over && html`<${Choice} label=${t('card.changeModel')} hidden none=${t('card.changeModel')} of=${models.map((one) => one.id)} disabled=${busy} value="" set=${(model) => model && run(() => act.changeModel(row.id, model))} />`}</div>`}
+			${!over && html`<${Choice} label=${t('card.model')} hidden none=${t('card.model')} of=${models.map((one) => one.id)} disabled=${busy} value="" set=${(model) => model && run(() => act.changeModel(row.id, model))} />`}</div>`}
 	</aside>`;
 }
 
-const MARKS = {completed: '✓', in_progress: '▸', pending: '○'};
+const STEP_MARKS = {completed: '✓', in_progress: '▸', pending: '○'};
 
-const Plan = ({steps}) => html`<ol class="plan">${steps.map((step, at) => html`<li key=${at} class=${`step ${Object.hasOwn(MARKS, step.status) ? step.status : ''}`}>
-	<${Mark} is=${MARKS[step.status] || '·'} /><span><span class="hidden">${known('step', step.status)}: </span>${seen(step.text)}</span></li>`)}</ol>`;
+const Plan = ({steps}) => html`<ol class="plan">${steps.map((step, at) => html`<li key=${at} class=${`step ${Object.hasOwn(STEP_MARKS, step.status) ? step.status : ''}`}>
+	<${Mark} is=${STEP_MARKS[step.status] || '·'} /><span><span class="hidden">${known('step', step.status)}: </span>${seen(step.text)}</span></li>`)}</ol>`;
 
 const PLAY_MS = 120;
-const Key = ({word, mark, ...given}) => html`<button class="icon" aria-label=${t(word)} ...${given}>${mark}</button>`;
 
 // Any moment of the log: the fold up to it, from the checkpoint before.
 function Scrubber({head, at, ts, show, live}) {
@@ -133,7 +132,7 @@ function Scrubber({head, at, ts, show, live}) {
 	return html`<div class="scrubber" role="group" aria-label=${t('replay.label')}>
 		<${Key} word="replay.back" mark="◀" disabled=${at <= 1} onClick=${() => go(at - 1)} />
 		<${Key} word=${playing ? 'replay.pause' : 'replay.play'} mark=${playing ? '❚❚' : '▶'} disabled=${head < 2} aria-pressed=${playing} onClick=${play} />
-		<${Key} word="replay.forward" mark="▶▏" disabled=${at >= head} onClick=${() => go(at + 1)} />
+		<${Key} word="replay.on" mark="▶▏" disabled=${at >= head} onClick=${() => go(at + 1)} />
 		<input type="range" min="1" max=${Math.max(1, head)} value=${shown} aria-label=${t('replay.place')} aria-valuetext=${where} onInput=${(event) => go(Number(event.target.value))} />
 		<span class="num scrub-at" title=${where}>${exact(shown)} / ${exact(head)} <span class="muted">${time(ts)}</span></span>
 		<button class=${live ? 'live on' : 'live'} aria-pressed=${live} onClick=${() => { setPlaying(false); show(null); }}><${Mark} is=${live ? '●' : '○'} /> ${t('replay.live')}</button></div>`;

@@ -6,7 +6,7 @@ import {LANGUAGES, brief, known, money, seen, short, t, took} from '../words.js'
 import {Check, Choice, Facts, Field, Fold, Mark, Pending, Problem, Skeleton, submitted, useBusy} from '../parts/common.js';
 
 const VENDORS = {anthropic: 'Anthropic', openai: 'OpenAI', google: 'Google'};
-const MARKS = {ok: '✓', warning: '▲', error: '✗'};
+const CHECK_MARKS = {ok: '✓', warning: '▲', error: '✗'};
 
 export function SettingsView({state, act}) {
 	const {models, teams, me} = state;
@@ -55,24 +55,24 @@ function Setup({models, act}) {
 	if (!none && !open) return html`<section><h2>${t('setup.title')}</h2>${done}<p>${t('setup.have')} <span class="code strong">${brief(standard || models.items.find((one) => one.current)?.id, 60)}</span></p><button onClick=${() => setOpen(true)}>${t('setup.change')}</button></section>`;
 	const field = (name, label, given, hint) => html`<${Field} label=${label} hint=${hint}><input name=${name} autocomplete="off" ...${given} /><//>`;
 	return html`<section class="setup"><h2>${t(none ? 'setup.first' : 'setup.title')}</h2><p class="muted">${t('setup.words')}</p><form class="start" onSubmit=${submitted(submit)}>
-		<${Choice} label=${t('setup.provider')} of=${[...Object.keys(VENDORS), 'other']} say=${(one) => VENDORS[one] || t('setup.another')} value=${provider} set=${setProvider} />
-		${other && [field('name', t('setup.name'), {required: true, pattern: '[A-Za-z0-9_\\-]{1,64}'}), field('base_url', t('setup.address'), {type: 'url', required: true}, t('setup.addressHint'))]}
-		${field('key', t('setup.key'), {type: 'password', required: !other}, t('setup.keyHint'))}
+		<${Choice} label=${t('setup.provider')} of=${[...Object.keys(VENDORS), 'other']} say=${(one) => VENDORS[one] || t('setup.other')} value=${provider} set=${setProvider} />
+		${other && [field('name', t('setup.name'), {required: true, pattern: '[A-Za-z0-9_\\-]{1,64}'}), field('base_url', t('setup.address'), {type: 'url', required: true}, t('setup.where'))]}
+		${field('key', t('setup.key'), {type: 'password', required: !other}, t('setup.kept'))}
 		${field('model', t('setup.model'), {list: 'setup-models', required: other, placeholder: other ? '' : t('setup.default')})}<datalist id="setup-models">${names.filter((one) => one.provider === provider).map((one) => html`<option key=${one.id} value=${one.model}></option>`)}</datalist>
 		${done}${result && !result.ok && html`<${Problem} problem=${result.error} />`}
-		<div class="row end"><button class="primary" disabled=${busy}>${t(busy ? 'models.testing' : 'setup.go')}</button></div></form></section>`;
+		<div class="row end"><button class="primary" disabled=${busy}>${t(busy ? 'models.busy' : 'setup.go')}</button></div></form></section>`;
 }
 
 const Look = ({state, act}) => html`<section><h2>${t('look.title')}</h2><div class="options">
 	<${Choice} label=${t('look.theme')} of=${['auto', 'light', 'dark']} say=${(one) => t(`look.${one}`)} value=${state.theme} set=${(theme) => act.setLook({theme})} />
-	<${Choice} label=${t('look.language')} of=${LANGUAGES} say=${(one) => t(`language.${one}`)} value=${state.language} set=${(language) => act.setLook({language})} /></div>
-	<${Check} label=${t('look.notify')} checked=${act.notifies} set=${(on) => act.setNotify(on)} /><${Check} label=${t('look.keys')} checked=${state.keys} set=${(on) => act.setKeys(on)} /></section>`;
+	<${Choice} label=${t('look.words')} of=${LANGUAGES} say=${(one) => t(`language.${one}`)} value=${state.language} set=${(language) => act.setLook({language})} /></div>
+	<${Check} label=${t('look.notify')} checked=${act.notifies} set=${(on) => act.setNotify(on)} /><${Check} label=${t('look.keys')} checked=${state.keys === 'on'} set=${(on) => act.setLook({keys: on ? 'on' : 'off'})} /></section>`;
 
 // What a button asks for, and what came of it: [answer, busy, ask].
 function useQuestion(ask) {
 	const [result, setResult] = useState(null);
 	const [busy, run] = useBusy();
-	return [busy ? null : result, busy, () => run(() => ask().then(setResult, (error) => setResult({ok: false, error, problems: [error.message || t('error.network')]})))];
+	return [busy ? null : result, busy, () => run(() => ask().then(setResult, (error) => setResult({ok: false, error, problems: [error.message || t('error.away')]})))];
 }
 
 // A row with a button that tries it; below stands what came of that.
@@ -80,14 +80,14 @@ function Tried({children, problem, ask, word, good}) {
 	const [result, busy, run] = useQuestion(ask);
 	const bad = [problem, ...(result && !result.ok ? result.problems || [`${result.error.kind} ${result.error.message}`] : [])].filter(Boolean);
 	return html`<li class="place-row"><span class="grow">${children}${bad.map((words, at) => html`<span class="error small" role="alert" key=${at}>✗ ${brief(words, 240)}</span>`)}
-		${result?.ok && html`<span class="ok small" role="status">✓ ${good(result)}</span>`}</span><button disabled=${busy} onClick=${run}>${t(busy ? 'models.testing' : word)}</button></li>`;
+		${result?.ok && html`<span class="ok small" role="status">✓ ${good(result)}</span>`}</span><button disabled=${busy} onClick=${run}>${t(busy ? 'models.busy' : word)}</button></li>`;
 }
 
 const List = ({title, empty, of, act, Row}) => html`<section><h2>${title}</h2>${of.status !== 'ready' ? html`<${Pending} of=${of} retry=${() => act.loadPlace()} />`
 	: of.items.length ? html`<ul class="list">${of.items.map((one) => html`<${Row} key=${one.id || one.path} one=${one} />`)}</ul>` : html`<p class="muted">${empty}</p>`}</section>`;
 
 const Model = ({one}) => html`<${Tried} ask=${() => post('/models/test', {model: one.id})} word="models.test" good=${(result) => t('models.works', {time: took(result.duration_ms)})}>
-	<span class="code strong" title=${seen(one.id)}>${brief(one.id, 44)}</span>${one.current && html` <span class="tag">${t('models.current')}</span>`}
+	<span class="code strong" title=${seen(one.id)}>${brief(one.id, 44)}</span>${one.current && html` <span class="tag">${t('models.used')}</span>`}
 	<span class="muted small">${t('models.window', {n: short(one.context_window)})}${one.input_usd !== null && ` · ${t('models.price', {input: money(one.input_usd), output: money(one.output_usd ?? 0)})}`}</span><//>`;
 
 const Team = ({one}) => html`<${Tried} ask=${() => post(`/teams/${encodeURIComponent(one.alias)}/check`)} word="teams.check" good=${() => t('teams.ok')} problem=${one.problem}>
@@ -96,7 +96,7 @@ const Team = ({one}) => html`<${Tried} ask=${() => post(`/teams/${encodeURICompo
 function Doctor() {
 	const [result, busy, run] = useQuestion(() => get('/doctor'));
 	return html`<section><h2>${t('doctor.title')}</h2>${result?.error && html`<${Problem} problem=${result.error} retry=${run} />`}
-		${result?.checks && html`<ul class="list">${result.checks.map((one) => html`<li key=${one.name} class=${`place-row is-${one.state}`}><${Mark} is=${MARKS[one.state] || '·'} /><span class="hidden">${known('check', one.state)}</span>
+		${result?.checks && html`<ul class="list">${result.checks.map((one) => html`<li key=${one.name} class=${`place-row is-${one.state}`}><${Mark} is=${CHECK_MARKS[one.state] || '·'} /><span class="hidden">${known('check', one.state)}</span>
 			<span><span class="strong">${seen(one.name)}</span> ${seen(one.detail)}${one.advice && html`<span class="muted small">${seen(one.advice)}</span>`}</span></li>`)}</ul>`}
 		${busy ? html`<${Skeleton} />` : html`<button onClick=${run}>${t('doctor.run')}</button>`}</section>`;
 }

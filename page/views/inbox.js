@@ -3,7 +3,7 @@
 import {html, useEffect, useState} from '../vendor/preact.js';
 import {brief, plain, seen, span, t} from '../words.js';
 import {readDiff, Diff} from '../diff.js';
-import {Check, Elapsed, Empty, Facts, Field, Fold, Mark, Skeleton, Text, into, useBusy} from '../parts/common.js';
+import {Check, Elapsed, Empty, Facts, Field, Fold, Mark, Output, Skeleton, into, useBusy} from '../parts/common.js';
 
 export function InboxView({state: {inbox, now, sessions}, act}) {
 	useEffect(() => { act.loadSessions(''); }, []); // their names
@@ -27,10 +27,10 @@ function Question({one, now, act, session}) {
 	return html`<article class="question" aria-label=${t('inbox.of', {agent: seen(one.agent)})}>
 		<header><${Mark} is="▲" /><h3 class="grow">${t('inbox.asks', {agent: brief(one.agent, 60)})}</h3><a href=${`#/s/${one.session_id}/team`}><bdi>${brief(session, 20)}</bdi></a><span class="muted"><${Elapsed} since=${one.asked} now=${now} /></span></header>
 		${!one.text.startsWith(one.tool) && html`<p class="strong code">${seen(one.tool)}</p>`}
-		<${Text} label=${t('inbox.call')}>${seen(one.text)}<//>
+		<${Output} label=${t('inbox.call')}>${seen(one.text)}<//>
 		${/^@@ /m.test(one.preview) ? html`<${Diff} rows=${readDiff(plain(one.preview).replace(/^[^]*?(?=^(?:---|@@) )/m, ''))} />`
-			: one.preview && html`<${Fold} title=${t('inbox.preview')}><${Text}>${plain(one.preview)}<//><//>`}
-		<${Facts} rows=${[[t('inbox.adds'), seen(one.adds) || t('inbox.nothing')], [t('inbox.why'), seen(one.reason)], left > 0 && [t('inbox.expires'), t('inbox.in', {span: span(left)}), {class: 'num'}]]} />
+			: one.preview && html`<${Fold} title=${t('inbox.shown')}><${Output}>${plain(one.preview)}<//><//>`}
+		<${Facts} rows=${[[t('inbox.adds'), seen(one.adds) || t('inbox.none')], [t('inbox.why'), seen(one.reason)], left > 0 && [t('inbox.expires'), t('inbox.in', {span: span(left)}), {class: 'num'}]]} />
 		${problem && html`<p class="error" role="alert">${problem.kind === 'writer_conflict' ? t('inbox.late') : seen(problem.message)}</p>`}
 		<div class="answers">${big(t('deny'), false, reason ? {reason} : {})}${big(t('allowOnce'), true, {scope: 'once'}, {class: 'big primary'})}</div>
 		<${Fold} class="more-answers" title=${t('inbox.more')}>

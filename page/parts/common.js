@@ -20,11 +20,12 @@ export const Who = (given) => html`<${Badge} ...${given} /><${Name} ...${given} 
 export const Mark = ({is}) => html`<span class="mark" aria-hidden="true">${is}</span>`;
 export const Changed = ({added, removed}) => html`<span class="num changed"><span class="ok">+${exact(added)}</span> <span class="error">−${exact(removed)}</span></span>`;
 export const Time = ({ts}) => html`<time class="num muted" datetime=${seen(ts)} title=${moment(ts)}>${time(ts)}</time>`;
-export const Close = ({act}) => html`<button class="icon" onClick=${act} aria-label=${t('close')}>×</button>`;
+export const Key = ({word, mark, ...given}) => html`<button class="icon" aria-label=${t(word)} ...${given}>${mark}</button>`;
+export const Close = ({act}) => html`<${Key} word="close" mark="×" onClick=${act} />`;
 export const Answer = () => html`<a class="button ask" href="#/inbox">${t('answer')}</a>`;
 export const Empty = ({words, children}) => html`<div class="empty"><p>${words}</p>${children}</div>`;
 export const Fold = ({title, children, ...given}) => html`<details ...${given}><summary>${title}</summary>${children}</details>`;
-export const Text = ({children, label}) => html`<pre class="output" tabindex="0" aria-label=${label}>${children}</pre>`;
+export const Output = ({children, label}) => html`<pre class="output" tabindex="0" aria-label=${label}>${children}</pre>`;
 
 // [[what, how it is, what its cell is given]]
 export const Facts = ({rows, children}) => html`<dl class="facts">${rows.filter(Boolean).map(([what, is, given], at) => html`<dt key=${at}>${what}</dt><dd ...${given}>${is}</dd>`)}${children}</dl>`;
@@ -83,20 +84,20 @@ export function Skeleton() {
 
 export function Problem({problem, retry}) {
 	const kind = problem?.kind || 'internal_error';
-	const words = kind === 'network' && !problem.message ? t('error.network') : seen(problem?.message || String(problem));
+	const words = kind === 'network' && !problem.message ? t('error.away') : seen(problem?.message || String(problem));
 	return html`<div class="problem" role="alert"><${Mark} is="✗" /><div><p><strong class="code">${seen(kind)}</strong> ${words}</p>${retry && html`<button onClick=${retry}>${t('retry')}</button>`}</div></div>`;
 }
 
 // In the place of what is `of` a status: that it comes, or why it does not.
 export const Pending = ({of, retry}) => html`<div class="pad">${of.status === 'loading' ? html`<${Skeleton} />` : html`<${Problem} problem=${of.problem} retry=${retry} />`}</div>`;
 
-// Text that folds: the last lines, or the first, and a button for the whole.
+// Output that folds: the last lines, or the first, and a button for the whole.
 export function Folded({text, lines = 3, tail = true, label}) {
 	const [open, setOpen] = useState(false);
 	const all = text.replace(/\n+$/, '').split('\n');
 	const short = all.length <= lines + 1 && text.length < 2000;
 	const part = (tail ? all.slice(-lines) : all.slice(0, lines)).map((line) => (line.length > 400 ? `${line.slice(0, 400)}…` : line));
-	return html`<div><${Text} label=${label}>${(open || short ? all : part).join('\n')}<//>
+	return html`<div><${Output} label=${label}>${(open || short ? all : part).join('\n')}<//>
 		${!short && html`<button class="link" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? t('fold') : t('showAll', {n: all.length})}</button>`}</div>`;
 }
 

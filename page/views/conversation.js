@@ -4,14 +4,14 @@ import {Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState} 
 import {diffTexts, countRows, Diff} from '../diff.js';
 import {Markdown} from '../markdown.js';
 import {brief, exact, known, money, plain, seen, short, t, took} from '../words.js';
-import {Answer, Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Pending, Text, Time, Who, into, submitted, useBusy} from '../parts/common.js';
+import {Answer, Badge, Changed, Choice, Empty, Fold, Folded, Mark, Name, Output, Pending, Time, Who, into, submitted, useBusy} from '../parts/common.js';
 import {isBusy, nameOf} from '../parts/status.js';
 
 const DRAWN = 100;
 const STEP = 80;
 const MOST = 320;
 const NEAR = 60;
-const SUBJECT = 64;
+const SUBJECT_SHOWN = 64;
 const NEWEST = {from: null, to: null};
 const TEAM_TOOLS = new Set(['ask_agent', 'delegate_task', 'send_response']); // their words stand in the messages
 const READERS = new Set(['read', 'glob', 'grep', 'list_dir', 'load_skill', 'list_skills', 'list_team', 'list_models']);
@@ -62,10 +62,10 @@ function Composer({busy, agents, to, choose, send}) {
 		target.style.height = `${Math.min(target.scrollHeight + 2, 200)}px`;
 	};
 	return html`<form class="composer" onSubmit=${submitted(() => submit(false))}>
-		<textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} aria-label=${t('composer.label')} title=${t('composer.hint')} placeholder=${t(busy ? 'composer.busy' : 'composer.idle')}></textarea>
-		<${Choice} label=${t('composer.to')} hidden none=${t('composer.everyone')} of=${agents.map((row) => row.id)} say=${(id) => brief(agents.find((row) => row.id === id).name, 24)} value=${to} set=${choose} />
-		${steers && html`<button type="button" disabled=${idle} onClick=${() => submit(true)}>${t('composer.queue')}</button>`}
-		<button class="primary" disabled=${idle}>${t(steers ? 'composer.steer' : 'composer.send')}</button></form>`;
+		<textarea id="composer" ref=${box} rows="1" value=${text} onInput=${type} onKeyDown=${press} aria-label=${t('say.label')} title=${t('say.hint')} placeholder=${t(busy ? 'say.busy' : 'say.idle')}></textarea>
+		<${Choice} label=${t('say.to')} hidden none=${t('say.team')} of=${agents.map((row) => row.id)} say=${(id) => brief(agents.find((row) => row.id === id).name, 24)} value=${to} set=${choose} />
+		${steers && html`<button type="button" disabled=${idle} onClick=${() => submit(true)}>${t('say.queue')}</button>`}
+		<button class="primary" disabled=${idle}>${t(steers ? 'say.steer' : 'say.send')}</button></form>`;
 }
 
 function isShown(block, only, find, lead) {
@@ -197,7 +197,7 @@ function Prompt({block, board, act, room}) {
 	const acts = act && !block.gone && html`<span class="block-acts"><button class="link" onClick=${() => act.fork(room.id, block.seq)}>${t('fork')}</button>
 		${!other && html`<button class="link" aria-expanded=${editing} onClick=${() => setEditing(!editing)}>${t('conv.edit')}</button>`}</span>`;
 	return html`<${Speech} block=${block} board=${board} id="user" kind="prompt" acts=${acts} head=${other && html`<span class="muted" aria-hidden="true">→</span><${Name} board=${board} id=${block.to} />`}>
-		${editing ? html`<form class="edit" onSubmit=${submitted(() => goOn(text))}><textarea rows="4" aria-label=${t('conv.edit')} value=${text} onInput=${into(setText)}></textarea><p class="muted">${t('conv.editHint')}</p>
+		${editing ? html`<form class="edit" onSubmit=${submitted(() => goOn(text))}><textarea rows="4" aria-label=${t('conv.edit')} value=${text} onInput=${into(setText)}></textarea><p class="muted">${t('conv.forget')}</p>
 			<div class="row end"><button type="button" onClick=${() => setEditing(false)}>${t('cancel')}</button><button type="button" onClick=${() => goOn('')}>${t('conv.rewind')}</button><button class="primary" disabled=${!text.trim()}>${t('conv.goOn')}</button></div></form>`
 			: html`<div class="prose pre">${seen(block.text)}</div>`}${block.images > 0 && html`<p class="muted">${t('conv.images', {n: block.images})}</p>`}<//>`;
 }
@@ -231,11 +231,11 @@ function Call({block, board, act, live}) {
 	const label = t('call.output');
 	return html`<${Entry} block=${block} kind=${end && !end.ok ? 'call bad' : 'call'}><div class="block-body">
 		<header class="call-head"><span class=${`mark ${kind}`}><span aria-hidden="true">${mark}</span><span class="hidden">${word}</span></span>
-			<span class="call-who"><${Name} board=${board} id=${block.agent} length=${18} /></span> <span class="code strong">${brief(name, 40)}</span> <span class="code call-subject" title=${seen(subject)}>${brief(subject, SUBJECT)}</span>
+			<${Name} board=${board} id=${block.agent} length=${18} /> <span class="code strong">${brief(name, 40)}</span> <span class="code" title=${seen(subject)}>${brief(subject, SUBJECT_SHOWN)}</span>
 			${rows && html`<${Changed} ...${countRows(rows)} />`}${facts.map((one) => html`<span class="muted num" key=${one}>${seen(one)}</span>`)}
 			${asked && !asked.decision && !end && html`<span class="state asks"><${Mark} is="▲" /> ${t('state.asks')}</span>${act && html`<${Answer} />`}`}</header>
 		${rows && html`<${Fold} title=${t('diff')}><${Diff} rows=${rows} /><//>`}
-		${name === 'bash' && subject.length > SUBJECT && html`<${Fold} title=${t('call.command')}><${Text}>${seen(block.args?.command)}<//><//>`}
+		${name === 'bash' && subject.length > SUBJECT_SHOWN && html`<${Fold} title=${t('call.command')}><${Output}>${seen(block.args?.command)}<//><//>`}
 		${output && !quiet && (end?.ok && READERS.has(name) ? html`<${Fold} title=${t('card.output')}><${Folded} text=${output} lines=${12} tail=${false} label=${label} /><//>` : html`<${Folded} text=${output} label=${label} />`)}
 		${end?.notice && html`<p class="muted">${seen(end.notice)}</p>`}</div><//>`;
 }

@@ -8,8 +8,8 @@ import {Badge, Changed, Empty, Fold, Pending, moveFocus, useBusy} from '../parts
 
 const GROUPS = {agent: 'agent', turn: 'turn', call: 'call_id'};
 const keyOf = (item) => `${item.call_id}/${item.path}`;
-const count = (items) => t('changes.files', {n: new Set(items.map((one) => one.path)).size});
-const nameOf = (agent, length) => (agent === 'user' ? t('you') : brief(agent, length));
+const countPaths = (items) => t('changes.files', {n: new Set(items.map((one) => one.path)).size});
+const authorOf = (agent, length) => (agent === 'user' ? t('you') : brief(agent, length));
 
 export function ChangesView({room, act, params: {agent, call}}) {
 	const [list, setList] = useState({status: 'loading', items: []});
@@ -29,7 +29,7 @@ export function ChangesView({room, act, params: {agent, call}}) {
 	const chosen = items.filter((item) => !item.undone && (ticked ? ticked.has(keyOf(item)) : item.call_id === call || item.agent === agent));
 	const shown = items.find((item) => keyOf(item) === at) || chosen[chosen.length - 1] || items[items.length - 1];
 	const groups = [...Map.groupBy(items, (item) => item[GROUPS[by]])];
-	const title = (value, {path}) => (by === 'agent' ? nameOf(value, 28) : by === 'turn' ? t('changes.turn', {n: value}) : `${brief(path.split('/').pop(), 20)} · ${brief(value, 10)}`);
+	const title = (value, {path}) => (by === 'agent' ? authorOf(value, 28) : by === 'turn' ? t('changes.turn', {n: value}) : `${brief(path.split('/').pop(), 20)} · ${brief(value, 10)}`);
 	const tick = (changed, on) => {
 		const next = new Set(chosen.map(keyOf));
 		for (const item of changed) next[on ? 'add' : 'delete'](keyOf(item));
@@ -56,20 +56,20 @@ export function ChangesView({room, act, params: {agent, call}}) {
 			<span class="code grow clip" title=${seen(item.path)}>${brief(item.path, 24)}</span>${note && html`<span class="muted">${note}</span>`}<${Changed} ...${item} />${conflict && html`<span class="warn" title=${seen(conflict.reason)}>⚠</span>`}</button></li>`;
 	};
 	return html`<div class="changes"><section class="changes-list" aria-label=${t('nav.changes')}>
-		<div class="segmented" role="group" aria-label=${t('changes.by')}>${Object.keys(GROUPS).map((one) => html`<button key=${one} aria-pressed=${by === one} onClick=${() => setBy(one)}>${t(`changes.by.${one}`)}</button>`)}</div>
-		<div class="row"><button disabled=${busy || !chosen.length} onClick=${look}>${t('undo.look')}</button><span class="muted grow">${chosen.length ? count(chosen) : t('undo.tick')}</span></div>
+		<div class="segmented" role="group" aria-label=${t('by')}>${Object.keys(GROUPS).map((one) => html`<button key=${one} aria-pressed=${by === one} onClick=${() => setBy(one)}>${t(`by.${one}`)}</button>`)}</div>
+		<div class="row"><button disabled=${busy || !chosen.length} onClick=${look}>${t('undo.look')}</button><span class="muted grow">${chosen.length ? countPaths(chosen) : t('undo.tick')}</span></div>
 		<div onKeyDown=${moveFocus}>${groups.map(([value, all], index) => html`<section key=${value} aria-label=${title(value, all[0])}><h2 class="change">${box(all, title(value, all[0]), index === 0)}
-			${by === 'agent' && html`<${Badge} board=${room.board} id=${room.board.agents.find((row) => row.name === value)?.id || 'user'} />`}<bdi class="grow">${title(value, all[0])}</bdi><span class="muted num">${count(all)}</span></h2><ul class="plain">${all.map(File)}</ul></section>`)}</div></section>
+			${by === 'agent' && html`<${Badge} board=${room.board} id=${room.board.agents.find((row) => row.name === value)?.id || 'user'} />`}<bdi class="grow">${title(value, all[0])}</bdi><span class="muted num">${countPaths(all)}</span></h2><ul class="plain">${all.map(File)}</ul></section>`)}</div></section>
 		<section class="changes-diff" aria-label=${seen(shown.path)}>
 			${done && html`<p class="box ok" role="status">${t('undo.done', {n: done.files.length})} <a class="code" href=${`#/s/${room.id}/changes?call=${done.call_id}`}>${brief(done.call_id, 12)}</a></p>`}
-			${plan ? html`<${Plan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />` : html`<header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${nameOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span></span></header>
-			${shown.diff ? html`<${Diff} key=${keyOf(shown)} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.noDiff')}</p>`}`}</section></div>`;
+			${plan ? html`<${UndoPlan} plan=${plan} busy=${busy} take=${take} leave=${() => setPlan(null)} />` : html`<header class="row"><h2 class="code grow clip" title=${seen(shown.path)}>${brief(shown.path, 60)}</h2><span class="muted">${authorOf(shown.agent, 24)} · ${t('changes.turn', {n: shown.turn})} · <span class="code">${brief(shown.call_id, 12)}</span></span></header>
+			${shown.diff ? html`<${Diff} key=${keyOf(shown)} rows=${readDiff(shown.diff)} all=${true} />` : html`<p class="muted">${t('changes.lost')}</p>`}`}</section></div>`;
 }
 
-function Plan({plan, busy, take, leave}) {
+function UndoPlan({plan, busy, take, leave}) {
 	const rows = readDiff(plan.diff);
 	return html`<section class="undo" aria-label=${t('undo.plan')}><div class="row"><h3 class="grow">${t('undo.plan')}</h3><button onClick=${leave}>${t('cancel')}</button><button class="primary" disabled=${busy || !plan.diff} onClick=${take}>${t('undo.take', {n: countFiles(rows) || 1})}</button></div>
 		${plan.conflicts.length > 0 && html`<ul class="plain warn">${plan.conflicts.map((one) => html`<li key=${one.path}>⚠ <span class="code">${seen(one.path)}</span> ${seen(one.reason)}</li>`)}</ul>`}
-		${plan.diff ? html`<${Diff} rows=${rows} />` : html`<p class="muted">${t('undo.nothing')}</p>`}
+		${plan.diff ? html`<${Diff} rows=${rows} />` : html`<p class="muted">${t('undo.none')}</p>`}
 		${plan.commands.length > 0 && html`<${Fold} title=${t('undo.commands', {n: plan.commands.length})}><ul class="plain">${plan.commands.map((one, at) => html`<li class="code" key=${at}>${seen(one)}</li>`)}</ul><//>`}</section>`;
 }

@@ -2,7 +2,7 @@
 
 import {html, useEffect, useRef} from '../vendor/preact.js';
 import {brief, cost, exact, known, money, seen, span, t} from '../words.js';
-import {Choice, Close, MODES, SessionState} from './common.js';
+import {Choice, Close, Facts, MODES, SessionState} from './common.js';
 
 const ICONS = {sessions: 'M2 4h12M2 8h12M2 12h8', inbox: 'M2 9l2-6h8l2 6v4H2zM2 9h4l1 2h2l1-2h4', settings: 'M2 5h6M12 5h2M2 11h2M8 11h6M10 3v4M6 9v4'};
 const Icon = ({size, path}) => html`<svg width=${size} height=${size} viewBox=${`0 0 ${size} ${size}`} aria-hidden="true"><path d=${path} /></svg>`;
@@ -52,5 +52,5 @@ export function Help({close}) {
 	const box = useRef(null);
 	useEffect(() => box.current.showModal(), []);
 	return html`<dialog class="help" ref=${box} onClose=${close} aria-labelledby="help-title"><header class="row"><h2 id="help-title" class="grow">${t('help')}</h2><${Close} act=${close} /></header>
-		<dl class="facts">${Object.entries(KEYS).map(([key, word]) => html`<dt key=${key}><kbd>${key}</kbd></dt><dd>${t(word)}</dd>`)}</dl></dialog>`;
+		<${Facts} rows=${Object.entries(KEYS).map(([key, word]) => [html`<kbd>${key}</kbd>`, t(word)])} /></dialog>`;
 }

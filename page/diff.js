@@ -4,7 +4,7 @@ import {html, useState} from './vendor/preact.js';
 import {plain, t} from './words.js';
 
 const SHOWN = 12;
-const MOST = 3000;
+const MOST_ROWS = 3000;
 const LARGEST = 250_000; // cells of the table of a diff of two texts
 
 // [{kind: 'add' | 'del' | 'same' | 'hunk' | 'file', text, old, new}]; the text of a `file` is its path
@@ -63,7 +63,7 @@ export function Diff({rows, all = false}) {
 	const useful = rows.filter((row) => several || row.kind !== 'file');
 	const numbered = useful.some((row) => row.old || row.new);
 	const number = (value) => numbered && html`<td class="ln" aria-hidden="true">${value || ''}</td>`;
-	return html`<div class="diff-box"><div class="diff" tabindex="0" role="group" aria-label=${t('diff')}><table><tbody>${useful.slice(0, open ? MOST : SHOWN).map(({kind, ...row}, at) => html`<tr class=${kind} key=${at}>
-		${number(row.old)}${number(row.new)}<td class="sign">${SIGNS[kind]?.[0]}${SIGNS[kind] && html`<span class="hidden">${t(SIGNS[kind][1])} </span>`}</td><td class="line">${plain(row.text)}</td></tr>`)}</tbody></table></div>
+	return html`<div class="diff-box"><div class="diff" tabindex="0" role="group" aria-label=${t('diff')}><table><tbody>${useful.slice(0, open ? MOST_ROWS : SHOWN).map(({kind, ...row}, at) => html`<tr class=${kind} key=${at}>
+		${number(row.old)}${number(row.new)}<td class="sign">${SIGNS[kind]?.[0]}${SIGNS[kind] && html`<span class="hidden">${t(SIGNS[kind][1])} </span>`}</td><td>${plain(row.text)}</td></tr>`)}</tbody></table></div>
 		${useful.length > SHOWN && !open && html`<button class="link" onClick=${() => setOpen(true)}>${t('showAll', {n: useful.length})}</button>`}</div>`;
 }
