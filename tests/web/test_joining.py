@@ -47,6 +47,7 @@ MODULES = {
 def test_modules_run_in_order_and_what_is_vendored_keeps_its_names(tmp_path: Path) -> None:
     assert join(MODULES, "app.js") == join(dict(reversed(MODULES.items())), "app.js")
     script = make_script(MODULES, "app.js", "result")
+    assert script.startswith('(()=>{"use strict";')  # as modules are
     assert "import" not in script
     assert "export" not in script
     told = f"console.log(JSON.stringify({script.removesuffix(';')}));"
