@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from planck.api.errors import ApiError
 from planck.api.kept import Kept
+from planck.api.reopening import carry_over, find_left
 from planck.api.shapes import Holder
 from planck.api.tally import Tally
 from planck.headless import Archive, OpenSession, Planck, Pool
@@ -32,6 +33,8 @@ class Keeper:
         """Each as long as somebody holds it or waits for it."""
         self._coming = 0
         self._ended: set[str] = set()
+        self._left: dict[str, int] = {}
+        """Where the logs ended of what was open here: one that is longer was somebody else's since."""
         self.closed = False
         self.changes = 0
         """Grows whenever a session is opened, closed or put to sleep here."""
@@ -80,9 +83,18 @@ class Keeper:
                 return kept
             await asyncio.to_thread(self.archive.check_own, id)
             async with self._taking_place():
-                kept = await self._keep(await self.planck.resume(id))
+                kept = await self._keep(await self._resume(id))
             self._ended.discard(id)
             return kept
+
+    async def _resume(self, id: str) -> OpenSession:
+        """Opens it as it was left: a sleep must not widen what its agents may do, nor what they may spend."""
+        if isinstance(self.planck, Pool):  # which keeps this beside the log
+            return await self.planck.resume(id)
+        left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(id)))
+        ours = left.head == self._left.pop(id, None)
+        configured = self.planck.config.permissions.mode
+        return await self.planck.resume(id, **carry_over(left, configured, ours=ours))
 
     @asynccontextmanager
     async def _alone(self, id: str) -> AsyncIterator[None]:
@@ -171,6 +183,7 @@ class Keeper:
 
     async def _close(self, kept: Kept) -> None:
         await kept.aclose()
+        self._left[kept.session.id] = kept.board.seq
         if isinstance(self.planck, Pool):  # each session of a pool has a Planck of its own
             await self.planck.forget(kept.session.id)
 

@@ -1,0 +1,65 @@
+"""How a session was left: it goes on so when it is opened again, though nobody says so then."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from planck.records.authority import STRICTNESS, Mode
+from planck.records.events import (
+    Event,
+    ModeChanged,
+    SessionOptions,
+    SessionResumed,
+    SessionStarted,
+    UsageSpent,
+    view,
+)
+
+_TOLD = (SessionStarted.type, SessionResumed.type, ModeChanged.type, UsageSpent.type)
+_NOTHING = 1e-9
+"""USD: an account must have something, and nothing can be had for this."""
+
+
+class Left(msgspec.Struct, frozen=True):
+    """What the log says of the last process that had it."""
+
+    head: int = 0
+    options: SessionOptions | None = None
+    spent: float = 0.0
+    """USD, of these options' budget."""
+
+
+def find_left(events: Iterable[Event]) -> Left:
+    head, options, spent = 0, None, 0.0
+    for event in events:
+        head = event.seq or head
+        if event.type not in _TOLD:
+            continue
+        match view(event):
+            case SessionStarted(options=said) | SessionResumed(options=said) if said:
+                options, spent = said, 0.0
+            case ModeChanged(mode=mode) if options:
+                options = msgspec.structs.replace(options, mode=mode)
+            case UsageSpent(cost_usd=cost):
+                spent += cost or 0.0
+    return Left(head, options, spent)
+
+
+def carry_over(left: Left, configured: Mode, *, ours: bool) -> dict[str, Any]:
+    """Returns what to open it with. `ours`: nobody else has had it since this server did.
+
+    Nobody gets more by opening a session: another process may have been given a wider mode by its user.
+    """
+    options = left.options
+    if options is None:
+        return {}
+    mode = Mode(options.mode) if options.mode in list(Mode) else configured
+    carried: dict[str, Any] = {"mode": mode if ours else min(mode, configured, key=STRICTNESS.index)}
+    if options.person is False:  # a run in which nobody could be asked: its flags were for that run
+        return carried
+    if options.max_steps != options.limits.get("steps"):
+        carried["max_steps"] = options.max_steps
+    if options.budget is not None:
+        carried["max_budget_usd"] = max(options.budget - left.spent, _NOTHING)
+    return {**carried, "dry_run": options.dry_run}
