@@ -100,3 +100,20 @@ async def watch(server: Served, until: str, times: int) -> list[tuple[str, Any]]
                 break
         await response.aclose()
     return seen
+
+
+async def test_an_answer_with_a_key_is_known_after_a_restart(tmp_path: Path) -> None:
+    async with serving(tmp_path, TWO) as server, server.client() as client:
+        session = await client.start(mode="ask")
+        accepted = await session.prompt("write both")
+        first, second = await wait_for(client, 2)
+        await client.answer(first, True, key="k")
+        await client.answer(second, False)
+        await session.ask("GET", "/result", after=accepted["seq"])
+    async with serving(tmp_path) as server, server.client() as client:
+        await client.answer(first, True, key="k")
+        assert await conflict(client, first, allow=False, key="k") == (409, ErrorKind.NOT_UNIQUE)
+        assert await conflict(client, first, allow=True, key="j") == (409, ErrorKind.WRITER_CONFLICT)
+        assert await conflict(client, second, allow=False, key="k") == (409, ErrorKind.WRITER_CONFLICT)
+        unknown = {**first, "id": "f" * 16}
+        assert await conflict(client, unknown, allow=True, key="k") == (404, ErrorKind.NOT_FOUND)

@@ -56,6 +56,31 @@ async def test_changes_are_shown_planned_and_taken_back_once(tmp_path: Path) -> 
         assert (first["undone"], back["undoes"]) == (True, [change["call_id"]])
 
 
+async def test_an_undo_that_is_sent_several_times_at_once_has_one_answer(tmp_path: Path) -> None:
+    names = [f"{number}.txt" for number in range(20)]
+    script: list[Any] = [[("write", {"path": name, "content": "x\n"}) for name in names], "written"]
+    async with serving(tmp_path, script) as server, server.client() as client:
+        session = await write(client)
+        plan = {"plan_id": (await session.ask("POST", "/undo/plan", {}))["plan_id"]}
+        again = [session.ask("POST", "/undo", plan, key="u1") for _ in range(4)]
+        first, *others = await asyncio.gather(*again)
+        assert sorted(first["files"]) == sorted(names)
+        assert others == [first] * 3
+        assert [*(tmp_path / "work").iterdir()] == []
+
+
+async def test_an_undo_takes_back_all_of_its_plan_or_nothing(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    script: list[Any] = [[("write", {"path": name, "content": "x\n"}) for name in "abc"], "written"]
+    async with serving(tmp_path, script) as server, server.client() as client:
+        session = await write(client)
+        plan = {"plan_id": (await session.ask("POST", "/undo/plan", {}))["plan_id"]}
+        for name in "ac":  # the first and the last of it, whatever its order
+            (work / name).write_text("by hand\n")
+        assert await refusal(session, "POST", "/undo", plan, key="u1") == (409, ErrorKind.EDIT_CONFLICT)
+        assert [path.read_text() for path in sorted(work.iterdir())] == ["by hand\n", "x\n", "by hand\n"]
+
+
 async def test_of_several_changes_those_that_were_ticked_are_taken_back(tmp_path: Path) -> None:
     names = ("a.txt", "b.txt", "c.txt")
     script: list[Any] = [[("write", {"path": name, "content": "new\n"}) for name in names], "written"]

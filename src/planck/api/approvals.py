@@ -9,10 +9,12 @@ import msgspec
 from planck.api import shapes
 from planck.api.exchange import EVENTS, Call, Streamed
 from planck.api.keeper import Keeper
+from planck.api.requests import Requests
 from planck.api.streams import PING, Streams
-from planck.headless import Inbox, make_key
+from planck.headless import Inbox
 from planck.records import codec
-from planck.records.outcome import Err, PlanckError
+from planck.records.events import RequestKey
+from planck.records.outcome import Err, ErrorKind, PlanckError
 
 
 class Refused(PlanckError):
@@ -23,8 +25,9 @@ class Refused(PlanckError):
 
 
 class ApprovalHandlers:
-    def __init__(self, inbox: Inbox, keeper: Keeper, streams: Streams) -> None:
+    def __init__(self, inbox: Inbox, keeper: Keeper, streams: Streams, requests: Requests) -> None:
         self._inbox = inbox
+        self._requests = requests
         self._keeper = keeper
         self._streams = streams
 
@@ -34,7 +37,7 @@ class ApprovalHandlers:
 
     async def answer_approval(self, call: Call) -> shapes.Health:
         body: shapes.AnswerApproval = call.body
-        key = call.header("idempotency-key")
+        request = self._requests.read_key(call, call.id)
         refused = self._inbox.answer(
             call.id,
             body.digest,
@@ -42,11 +45,29 @@ class ApprovalHandlers:
             body.scope,
             body.reason,
             rule=body.rule,
-            request=make_key(key, call.id, body) if key else None,
+            request=request,
         )
+        if refused and request and refused.kind is ErrorKind.NOT_FOUND:
+            refused = await self._look_back(call.id, request, refused)
         if refused:
             raise Refused(refused)
         return shapes.Health()
+
+    async def _look_back(self, id: str, request: RequestKey, refused: Err) -> Err | None:
+        """A question of an earlier start is over; its answer is in the log, with the key that it came with."""
+        decision = await asyncio.to_thread(self._requests.find_decision, id)
+        if decision is None:
+            return refused
+        if decision.request == request:
+            return None
+        if decision.request and decision.request.key == request.key:
+            return Err(
+                ErrorKind.NOT_UNIQUE,
+                f"the key {request.key!r} belongs to another answer to this question; use a new key",
+            )
+        return Err(
+            ErrorKind.WRITER_CONFLICT, "this question was answered already; list those that wait"
+        )
 
     async def follow_inbox(self, call: Call) -> Streamed:
         self._streams.check_room()

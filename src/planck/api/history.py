@@ -158,7 +158,7 @@ class HistoryHandlers:
         """A key is known from the log: after a restart the plan is gone, and the answer is still there."""
         body: shapes.Undo = call.body
         request = self._requests.read_key(call, call.id)
-        async with self._keeper.using(call.id) as kept:
+        async with self._requests.alone(call.id, request), self._keeper.using(call.id) as kept:
             if request and (undone := await asyncio.to_thread(self._requests.find_undo, call.id, request)):
                 return undone
             owner, plan = self._plans.get(body.plan_id, ("", None))

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -13,8 +13,11 @@ from planck.api.errors import ApiError
 from planck.api.exchange import Call
 from planck.api.keeper import Keeper
 from planck.headless import make_key, name_session
-from planck.records.events import FileChanged, Forked, RequestKey, SessionStarted, view
+from planck.records.events import FileChanged, Forked, PermissionDecision, RequestKey, SessionStarted, view
 from planck.records.outcome import ErrorKind, PlanckError
+
+_LOOKED_AT = 100
+"""Sessions, for a question that this start of the server does not know."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -77,6 +80,26 @@ class Requests:
         if found is None and not self._keeper.find(id):
             self._keeper.archive.delete(id)
         return found
+
+    @asynccontextmanager
+    async def alone(self, session_id: str, request: RequestKey | None) -> AsyncIterator[None]:
+        """Lets one request of a key act on a session at a time: the next finds what it came to."""
+        if request is None:
+            yield
+            return
+        async with self._under_way.setdefault(f"{session_id}/{request.key}", asyncio.Lock()):
+            yield
+
+    def find_decision(self, question_id: str) -> PermissionDecision | None:
+        """Returns what was answered to a question of an earlier start; looks at the newest sessions' logs."""
+        for info in self._keeper.archive.sessions(limit=_LOOKED_AT):
+            with suppress(PlanckError), closing(self._keeper.archive.recorded(info.id)) as events:
+                for event in events:
+                    if event.type == PermissionDecision.type:
+                        fact = view(event)
+                        if isinstance(fact, PermissionDecision) and fact.request_id == question_id:
+                            return fact
+        return None
 
     def find_undo(self, id: str, request: RequestKey) -> shapes.Undone | None:
         """Returns what an undo with that key did; reads the log, which few requests do."""

@@ -179,7 +179,7 @@ class Server:
             ServerHandlers(access, planck, secure=settings.proxied),
             sessions,
             HistoryHandlers(self._keeper, sessions, requests),
-            ApprovalHandlers(inbox, self._keeper, streams),
+            ApprovalHandlers(inbox, self._keeper, streams, requests),
             WorkspaceHandlers(planck),
             MetricHandlers(self._metrics, self._keeper, inbox),
             NodeHandlers(pool),

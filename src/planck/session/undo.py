@@ -143,14 +143,13 @@ async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
     call_id = f"undo-{ids.new()}"
     root = Root(places[0], protected=plan.protected, others=places[1:])
     request = plan.request or msgspec.UNSET
-    for step in plan.steps:
-        if step.conflict or step.now == step.then:
-            continue
+    wanted = [step for step in plan.steps if not step.conflict and step.now != step.then]
+    for step in wanted:  # all of it or nothing: what is refused halfway was half done
         with root.writing(step.path) as slot:
-            _require_same_place(slot, step.path)
-            found = slot.read(_MAX_FILE)
-            if (found[0] if found else None) != step.now:
-                raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile; run it again")
+            _read_unchanged(slot, step)
+    for step in wanted:
+        with root.writing(step.path) as slot:
+            found = _read_unchanged(slot, step)
             undone = FileChanged(
                 call_id=call_id,
                 path=step.path,
@@ -168,6 +167,15 @@ async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
             else:
                 slot.replace(step.then, found[1] if found else step.mode)
     return call_id
+
+
+def _read_unchanged(slot: Slot, step: Step) -> tuple[bytes, int] | None:
+    """Returns what is there; raises where it is not what the plan has seen."""
+    _require_same_place(slot, step.path)
+    found = slot.read(_MAX_FILE)
+    if (found[0] if found else None) != step.now:
+        raise UndoError(ErrorKind.EDIT_CONFLICT, f"{step.path!r} changed meanwhile; run it again")
+    return found
 
 
 def describe_undone(plan: Plan) -> str:
