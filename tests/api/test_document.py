@@ -37,6 +37,13 @@ def test_it_is_openapi_and_has_every_operation() -> None:
     assert described == {(one.method, PREFIX + one.path): one.name for one in OPERATIONS}
 
 
+def test_what_is_answered_below_the_routes_is_written_for_each() -> None:
+    """A request that can't be read, that never ends or has too many headers may be for any of them."""
+    for path, methods in make_document()["paths"].items():
+        for method, entry in methods.items():
+            assert {"400", "408", "431", "503"} <= set(entry["responses"]), (method, path)
+
+
 def test_every_kind_has_a_status_and_the_providers_sign_in_is_never_ours() -> None:
     statuses = {kind: status_of(kind) for kind in ErrorKind}
     assert [kind for kind, status in statuses.items() if status == 401] == [ErrorKind.UNAUTHORIZED]

@@ -12,7 +12,7 @@ from planck.testing import ScriptedProvider
 from tests.api.bench import serving
 
 WRITE: Any = [("write", {"path": "a.txt", "content": "a\n"})]
-START = {"max_steps": 3, "max_budget_usd": 2.0, "dry_run": True}
+START: dict[str, Any] = {"max_steps": 3, "max_budget_usd": 2.0, "dry_run": True}
 PRICED = [{"id": "m", "model": "m", "provider": "local", "price": {"input": 1.0, "output": 1_000_000}}]
 """A dollar for each token of an answer."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from planck.api.serve import ServeError, Settings, check
 from planck.client import Client
 from planck.records import codec
 from tests.api.bench import free_port, served
@@ -151,6 +152,9 @@ async def test_h12_the_token_is_in_its_file_and_nowhere_else(tmp_path: Path) -> 
             session = await client.start()
             await session.run("work")
             await server.send("GET", f"/api/v1/{server.token}?token={server.token}")
+            for secret in (server.token, code):  # in the place of a name
+                await server.send("GET", f"/api/v1/sessions/{secret}")
+                await server.post(f"/api/v1/approvals/{secret}", {})
             await server.send("GET", "/api/v1/me", headers={"Host": "x", "Referer": server.token})
             for secret in (server.token, code):
                 for place in ("environ", "cmdline"):
@@ -164,6 +168,7 @@ async def test_h12_the_token_is_in_its_file_and_nowhere_else(tmp_path: Path) -> 
             log = next(tmp_path.rglob("access.log")).read_text()
             assert f"GET read_result {session.id} 200" in log
             assert server.token not in log
+            assert code not in log
 
 
 async def test_the_line_of_json_makes_a_client(tmp_path: Path) -> None:
@@ -219,3 +224,19 @@ async def test_a_code_is_drawn_for_the_name_that_a_phone_can_reach_and_for_no_ot
         assert ("https://planck.example.org/#code=" in done.err) == drawn
         assert ("can't reach" in done.err) != drawn
         assert server.page not in done.err
+
+
+async def test_any_address_of_this_machine_is_answered_under_the_address_that_it_printed(
+    tmp_path: Path,
+) -> None:
+    async with served(Bench(tmp_path, NOWHERE), "--host", "127.0.0.2") as (server, _):
+        assert server.url == f"http://127.0.0.2:{server.port}"
+        async with server.client() as client:
+            assert (await client.ask("GET", "/me")).data["pid"] == server.pid
+
+
+@pytest.mark.parametrize("name", ["", "https://planck.example.org/", "a b", "planck.example.org/x", "*"])
+def test_what_is_no_name_of_a_host_is_not_allowed(name: str) -> None:
+    with pytest.raises(ServeError, match="no name of a host"):
+        check(Settings(names=(name,)))
+    check(Settings(names=("planck.example.org", "Planck.Example.org:8443", "[2001:db8::1]:1", "10.0.0.1")))

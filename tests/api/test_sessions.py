@@ -5,6 +5,8 @@ from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -118,6 +120,9 @@ async def test_an_answer_that_the_client_has_already_is_not_sent_again(tmp_path:
         assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
         await session.run("work")
         assert (await server.send("GET", path, headers={"If-None-Match": tag})).status == 200
+        tag = (await server.send("GET", path)).headers["etag"]
+        several = {"If-None-Match": '"another"', "if-none-match": f"W/{tag}"}  # a list, in two lines
+        assert (await server.send("GET", path, headers=several)).status == 304
 
 
 async def test_interrupting_ends_the_turn_and_the_session_goes_on(tmp_path: Path) -> None:
@@ -281,3 +286,51 @@ async def test_a_body_that_is_too_large_is_refused_in_bounded_memory(tmp_path: P
             assert line.split()[1] == b"413"
             writer.close()
         assert (await server.send("GET", "/api/v1/me")).status == 200
+
+
+async def test_a_client_that_closes_its_connection_reads_why_its_body_was_refused(tmp_path: Path) -> None:
+    """It writes all of it before it reads: a reset would take the answer away."""
+    async with serving(tmp_path) as server:
+        for token, status in ((server.token, 413), ("wrong", 401)):
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+            request = Request(f"{server.url}/api/v1/sessions", b"x" * (9 << 20), headers)
+            with pytest.raises(HTTPError) as refused:  # which sends `Connection: close`
+                await asyncio.to_thread(urlopen, request, timeout=WAIT)
+            with refused.value as answer:
+                assert (answer.code, b'"ok":false' in answer.read()) == (status, True)
+
+
+async def test_a_prompt_that_no_agent_would_take_starts_nothing(tmp_path: Path) -> None:
+    config = {"limits": {"envelope_bytes": 1000}}
+    async with serving(tmp_path, config=config) as server, server.client() as client:
+        session = await client.start()
+        for path, body in (("", {"prompt": "x" * 1001}), (f"/{session.id}/prompts", {"text": "é" * 501})):
+            answer = await server.post(f"/api/v1/sessions{path}", body)
+            assert (answer.status, answer.kind) == (413, "limit_exceeded")
+            assert "retry-after" not in answer.headers
+        assert [row["id"] async for row in client.sessions()] == [session.id]
+
+
+async def test_a_fork_of_a_session_at_work_is_told_as_a_list_tells_it(tmp_path: Path) -> None:
+    wait = asyncio.Event()
+    async with serving(tmp_path, [Say(text="never", wait=wait)]) as server, server.client() as client:
+        session = await client.start()
+        await session.prompt("work")
+        await until(session, "turn_start")
+        made = await session.ask("POST", "/fork", {})
+        (listed,) = [row async for row in client.sessions() if row["id"] == made["id"]]
+        assert (made["state"], made) == ("interrupted", listed)
+
+
+async def test_a_damaged_session_is_exported_with_a_status_that_says_so(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, server.client() as client:
+        session = await client.start()
+        await session.run("a sentence to be damaged")
+        await session.close()
+        (file,) = (tmp_path / "home" / "sessions").glob(f"{session.id}_*.db")
+        whole = file.read_bytes()
+        assert b"a sentence" in whole
+        file.write_bytes(whole.replace(b"a sentence", b"b sentence"))
+        for kind in ("ndjson", "md", "html"):
+            answer = await server.send("GET", f"/api/v1/sessions/{session.id}/export?format={kind}")
+            assert (answer.status, answer.kind) == (500, "corrupt_log_line"), kind

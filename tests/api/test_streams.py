@@ -88,11 +88,12 @@ async def test_h9_a_client_comes_back_from_anywhere(tmp_path: Path) -> None:
         for after in range(head + 1):
             seen = await read_until(session, "live", after)
             assert [int(message.id) for message in seen if message.id] == [*range(after + 1, head + 1)]
-        future = await read_until(session, "live", 10**6)
-        assert (future[0].event, json.loads(future[0].data)) == ("reset", {"head": head})
-        assert [int(message.id) for message in future if message.id] == [*range(1, head + 1)]
+        for number in (head + 1, 10**6, 2**63, 10**30):
+            future = await read_until(session, "live", number)
+            assert (future[0].event, json.loads(future[0].data)) == ("reset", {"head": head})
+            assert [int(message.id) for message in future if message.id] == [*range(1, head + 1)]
         path = f"/api/v1/sessions/{session.id}/events"
-        for garbage in ("x", "-1", "1.5", "1e9", "9" * 30, "²"):
+        for garbage in ("x", "-1", "1.5", "1e9", "", "²"):
             headers = {"Accept": "text/event-stream", "Last-Event-ID": garbage}
             answer = await server.send("GET", path, headers=headers)
             assert (answer.status, answer.kind) == (400, "invalid_args"), garbage
@@ -142,6 +143,9 @@ async def test_a_stream_ends_only_when_somebody_closes_or_deletes_its_session(tm
         assert (await server.send("GET", path, headers=headers)).status == 204
         missed = await read_until(session, "end", 1)  # who has not seen all of it still does
         assert [int(message.id) for message in missed if message.id] == [*range(2, head + 1)]
+        lost = await read_until(session, "end", head + 1)  # who has seen what is not in it begins anew
+        assert lost[0].event == "reset"
+        assert [int(message.id) for message in lost if message.id] == [*range(1, head + 1)]
         await session.ask("POST", "/open", {})
         assert (await read_until(session, "ping", head))[-1].event == "ping"
         watching = asyncio.ensure_future(read_until(session, "end"))
@@ -326,3 +330,17 @@ async def test_h7_a_request_that_never_ends_is_told_so(tmp_path: Path) -> None:
         answer = parse(await server.raw(b"\x16\x03\x01 this is no HTTP\r\n\r\n"))
         assert (answer.status, answer.kind) == (400, "invalid_args")
         assert (await server.send("GET", "/api/v1/me")).status == 200
+
+
+async def test_a_session_that_a_key_starts_anew_is_streamed_through_a_sleep(tmp_path: Path) -> None:
+    """It has the id of the one that was deleted, whose streams are over."""
+    limits = Limits(ping=0.05)
+    async with serving(tmp_path, streams=limits, idle=0.2) as server, server.client() as client:
+        first = await client.start(key="k")
+        await first.delete()
+        session = await client.start(key="k")
+        assert session.id == first.id
+        async with asyncio.timeout(WAIT):
+            while (await session.ask("GET"))["holder"]:
+                await asyncio.sleep(0.02)
+        assert (await read_until(session, "ping"))[-1].event == "ping"

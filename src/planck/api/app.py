@@ -47,6 +47,8 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 log = logging.getLogger(__name__)
 
 _PREFIX = PREFIX.encode()
+_LONGEST_ID = 31
+"""A one-time code has 32 characters, a token 64: neither is logged, wherever a client writes it."""
 Handler = Callable[[Call], Awaitable[Any]]
 
 
@@ -233,8 +235,8 @@ def _tag(call: Call, operation: Operation, reply: Reply) -> Reply:
         return reply
     tag = _recall_tag(reply.body) if len(reply.body) <= PIECE else _make_tag(reply.body)
     headers = {**reply.headers, "etag": tag}
-    if said := call.header("if-none-match"):
-        known = [one.strip().removeprefix("W/") for one in said.split(",")]
+    if said := call.headers("if-none-match"):  # a list, which may come in several lines
+        known = [one.strip().removeprefix("W/") for one in b",".join(said).decode("latin-1").split(",")]
         if tag in known or "*" in known:
             return Reply(304, headers=headers)
     return Reply(reply.status, reply.body, reply.content_type, headers)
@@ -254,5 +256,5 @@ def _name(found: Found | None, method: str) -> str:
     if found is None or operation is None:
         return "-"
     id = found.path.get("id", "")
-    known = f" {id}" if id.isascii() and id.isalnum() and len(id) <= 64 else ""
+    known = f" {id}" if id.isascii() and id.isalnum() and len(id) <= _LONGEST_ID else ""
     return f"{method} {operation.name}{known}"

@@ -54,7 +54,7 @@ class ApprovalHandlers:
         return shapes.Health()
 
     async def _look_back(self, id: str, request: RequestKey, refused: Err) -> Err | None:
-        """A question of an earlier start is over; its answer is in the log, with the key that it came with."""
+        """A question of an earlier start is over; its answer is in the log, with the key it came with."""
         decision = await asyncio.to_thread(self._requests.find_decision, id)
         if decision is None:
             return refused
@@ -65,9 +65,7 @@ class ApprovalHandlers:
                 ErrorKind.NOT_UNIQUE,
                 f"the key {request.key!r} belongs to another answer to this question; use a new key",
             )
-        return Err(
-            ErrorKind.WRITER_CONFLICT, "this question was answered already; list those that wait"
-        )
+        return Err(ErrorKind.WRITER_CONFLICT, "this question was answered already; list those that wait")
 
     async def follow_inbox(self, call: Call) -> Streamed:
         self._streams.check_room()

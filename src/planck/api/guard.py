@@ -6,6 +6,7 @@ from planck.api.access import ROLES, Access, Way
 from planck.api.errors import ApiError
 from planck.records.outcome import ErrorKind
 
+_OWN_NAMES = ("127.0.0.1", "localhost", "planck.localhost", "[::1]")
 _OWN_SITE = {b"same-origin", b"none"}
 _VISIT = [[b"navigate"], [b"document"]]
 """What a browser says of a page that it opens in a tab; of one in a frame it says something else."""
@@ -21,10 +22,19 @@ class Guard:
     """Answers for the door: a foreign page gets nothing, token or not."""
 
     def __init__(
-        self, access: Access, port: int, names: Iterable[str] = (), *, proxied: bool = False
+        self,
+        access: Access,
+        port: int,
+        names: Iterable[str] = (),
+        own_names: Iterable[str] = (),
+        *,
+        proxied: bool = False,
     ) -> None:
-        """`names` are hosts beside this machine's own; behind a proxy they are reached by https."""
-        own = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "planck.localhost", "[::1]")}
+        """`names` are hosts beside this machine's own; behind a proxy they are reached by https.
+
+        `own_names` are further ones of this machine.
+        """
+        own = {f"{name}:{port}" for name in (*_OWN_NAMES, *own_names)}
         if port == 80:
             own |= {name.rpartition(":")[0] for name in own}
         given = {name.lower() for name in names}

@@ -13,7 +13,7 @@ from planck.api.exchange import NDJSON, Call, Reply, Streamed
 from planck.api.keeper import Keeper
 from planck.api.operations import PREFIX
 from planck.api.requests import Requests
-from planck.api.sessions import SessionHandlers, describe_info
+from planck.api.sessions import SessionHandlers
 from planck.headless import Plan, Selection, is_spilled
 from planck.records import codec
 from planck.records.events import ToolEnd, view
@@ -105,15 +105,13 @@ class HistoryHandlers:
         body: shapes.Fork = call.body
         await self._sessions.check_own(call.id)
         async with self._requests.once(call, call.id) as request:
-            if request.done:
-                row = await self._sessions.describe(request.id)
-            else:
-                archive = self._keeper.archive
-                at = body.at
-                made = await archive.fork(
-                    call.id, at=at, name=body.name, id=request.id, request=request.recorded
+            id = request.id
+            if not request.done:
+                made = await self._keeper.archive.fork(
+                    call.id, at=body.at, name=body.name, id=id, request=request.recorded
                 )
-                row = describe_info(made)
+                id = made.id
+            row = await self._sessions.describe(id)
         return Reply(201, codec.encode(row), headers={"location": f"{PREFIX}/sessions/{row.id}"})
 
     async def export(self, call: Call) -> Streamed:
@@ -127,7 +125,9 @@ class HistoryHandlers:
             "content-disposition": f'attachment; filename="{call.id}.{query.format}"',
             "content-security-policy": "default-src 'none'; sandbox",
         }
-        return Streamed(_in_turns(pieces), _KINDS[query.format], patience=60.0, headers=headers)
+        # What can't be read is said with its status, as far as that shows in the beginning.
+        first = await asyncio.to_thread(_take_some, pieces)
+        return Streamed(_in_turns(first, pieces), _KINDS[query.format], patience=60.0, headers=headers)
 
     async def list_changes(self, call: Call) -> shapes.ChangePage:
         query: shapes.SelectChanges = call.query
@@ -198,17 +198,15 @@ def _read_part(file: Path, offset: int) -> tuple[str, int]:
     return part, size
 
 
-async def _in_turns(pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+async def _in_turns(some: list[bytes], pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
     """Made beside the loop: a log may have to come from a database, and so may what it refers to."""
     making: asyncio.Future[list[bytes]] | None = None
     try:
-        while True:
-            making = asyncio.ensure_future(asyncio.to_thread(_take_some, pieces))
-            some = await asyncio.shield(making)
-            if not some:
-                return
+        while some:
             for piece in some:
                 yield piece
+            making = asyncio.ensure_future(asyncio.to_thread(_take_some, pieces))
+            some = await asyncio.shield(making)
     finally:
         if making and not making.done():
             await asyncio.wait({making})

@@ -63,7 +63,9 @@ class Keeper:
 
     async def start(self, **options: Any) -> Kept:
         async with self._taking_place():
-            return await self._keep(await self.planck.start(**options))
+            kept = await self._keep(await self.planck.start(**options))
+        self._ended.discard(kept.session.id)  # a key names the session that it named before a delete
+        return kept
 
     @asynccontextmanager
     async def using(self, id: str) -> AsyncIterator[Kept]:

@@ -27,10 +27,11 @@ _WHY = {
     415: "The body is not `application/json`.",
     421: "The Host is no name of this server.",
     429: "Too many requests, or a full inbox; see `Retry-After`.",
+    431: "The headers are too large, or too many.",
     503: "Too many sessions or clients, or the server is stopping; see `Retry-After`.",
     507: "The disk is full.",
 }
-_ANY = (401, 403, 408, 421, 429, 503)
+_ANY = (400, 401, 403, 408, 421, 429, 431, 503)
 """What any request may be answered with."""
 
 
@@ -134,8 +135,6 @@ def list_common_statuses() -> set[int]:
 
 def list_error_statuses(operation: Operation) -> set[int]:
     found = set(_ANY)
-    if operation.query or operation.body or operation.keyed or "{" in operation.path:
-        found.add(400)
     if operation.method in UNSAFE:
         found |= {413, 415}
     for kind in operation.errors:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import resource
 import signal
 import socket
@@ -54,6 +55,7 @@ from planck.records.outcome import ErrorKind, PlanckError
 
 _STOP_SECONDS = 5.0
 _MANY_FILES = 1 << 20
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?")
 _UNASKED = 512
 """Connections without a request: as many clients may come back at once, after a restart of the server."""
 
@@ -103,6 +105,13 @@ def check(settings: Settings) -> None:
             f"--host {settings.host} can be reached from other machines: also say --allow-host NAME and "
             "--behind-proxy (a proxy that speaks TLS), or leave --host out",
         )
+    for name in settings.names:
+        if not _HOST.fullmatch(name):  # no Host of a request would ever be that
+            raise ServeError(
+                ErrorKind.INVALID_ARGS,
+                f"--allow-host {name!r} is no name of a host: write planck.example.org, or with a port "
+                "planck.example.org:8443",
+            )
 
 
 async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Callable[[Ready], None]) -> int:
@@ -189,7 +198,8 @@ class Server:
         if pool:
             self._station = Station(pool, self._keeper, inbox, access, read_terms(planck))
             handlers = self._station.wrap(handlers)
-        guard = Guard(access, access.port, settings.names, proxied=settings.proxied)
+        own = (show_host(settings.host),) if is_loopback(settings.host) else ()  # it may be 127.0.0.2
+        guard = Guard(access, access.port, settings.names, own, proxied=settings.proxied)
         throttle = Throttle(settings.requests_per_second, asyncio.get_running_loop().time)
         self.app = App(guard, handlers, throttle, self._metrics, log)
         self.app.learn = self._station.learn if self._station else None

@@ -25,6 +25,8 @@ from planck.records.events import frame
 from planck.records.outcome import ErrorKind, PlanckError
 
 _RESULT_SECONDS = 30.0
+_DIGITS = 18
+"""No log has a number as long as this: whatever follows, it is one from the future."""
 _PAGE_BYTES = 16 << 20
 """A page of events ends here, whatever its limit: one event may be a whole file."""
 
@@ -59,8 +61,8 @@ class SessionHandlers:
 
     async def start_session(self, call: Call) -> Reply:
         body: shapes.StartSession = call.body
-        if body.prompt:
-            _check_prompt(body.prompt)
+        if body.prompt:  # before anything is started for it
+            self._check_prompt(body.prompt)
         if body.team:
             await find_team(self._keeper.planck, body.team)
         async with self._requests.once(call) as request:
@@ -122,10 +124,21 @@ class SessionHandlers:
 
     async def send_prompt(self, call: Call) -> shapes.Accepted:
         body: shapes.SendPrompt = call.body
-        _check_prompt(body.text)
+        self._check_prompt(body.text)
         async with self._keeper.using(call.id) as kept:
             key = call.header("idempotency-key")
             return await self._prompt(kept, body.text, steer=body.steer, agent=body.agent, id=key)
+
+    def _check_prompt(self, text: str) -> None:
+        if not text.strip():
+            raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
+        size, most = len(text.encode()), self._keeper.planck.resources.config.limits.envelope_bytes
+        if size > most:  # no later try would help, so this is no 429
+            raise ApiError(
+                413,
+                ErrorKind.LIMIT_EXCEEDED,
+                f"the prompt has {size} bytes, at most {most} are taken; put it in a file and send its path",
+            )
 
     async def _prompt(self, kept: Kept, text: str, **options: Any) -> shapes.Accepted:
         began = asyncio.get_running_loop().time()
@@ -188,7 +201,7 @@ class SessionHandlers:
         after = _read_last_id(call) if streamed and call.headers("last-event-id") else query.after
         if streamed and self._keeper.has_ended(call.id) and not self._keeper.find(call.id):
             head = await asyncio.to_thread(self._find_head, call.id)
-            if head is None or after >= head:
+            if head is None or after == head:
                 return Reply(204)
         if not streamed and not query.agent:  # a page of a long log takes no fold of all of it
             await self.check_own(call.id)
@@ -263,11 +276,6 @@ class SessionHandlers:
 _START = ("team", "model", "name", "mode", "max_budget_usd", "max_steps", "dry_run")
 
 
-def _check_prompt(text: str) -> None:
-    if not text.strip():
-        raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
-
-
 def describe_info(info: SessionInfo) -> shapes.SessionRow:
     row = msgspec.convert(info, shapes.SessionRow, from_attributes=True)
     # One of which nothing is there yet is not done: it is on its way, from another node perhaps.
@@ -296,9 +304,9 @@ def _read_cursor(cursor: str) -> tuple[str, str] | None:
 
 def _read_last_id(call: Call) -> int:
     text = call.header("last-event-id")
-    if not (text.isascii() and text.isdigit() and len(text) <= 16):
+    if not (text.isascii() and text.isdigit()):
         raise ApiError(400, ErrorKind.INVALID_ARGS, "Last-Event-ID is the number of an event; leave it out")
-    return int(text)
+    return int(text[:_DIGITS]) if len(text) > _DIGITS else int(text)
 
 
 def _take_types(query: shapes.ReadEvents, agent_id: str) -> Filter:

@@ -66,6 +66,8 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(**given)
         self._lobby = lobby
         self._asking = False
+        self._leaving = False
+        """Answered, and to be closed once the rest of the request is here."""
         self._head = 0
 
     def connection_made(self, transport: Any) -> None:
@@ -107,6 +109,8 @@ class GuardedProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.scope["target"] = self.url  # type: ignore[typeddict-unknown-key]
             super().on_headers_complete()
+            if not self.cycle.keep_alive:
+                self.cycle.transport = _Door(self)  # type: ignore[assignment]  # all that it is used for
 
     def on_body(self, body: bytes) -> None:
         # The rest of one that was refused is taken, for as long as patience lasts: else nobody reads why.
@@ -116,6 +120,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._asking = False
         self._lobby.leave(self)
+        if self._leaving:
+            self.transport.close()
         if not self.transport.is_closing():
             super().on_message_complete()
             if self.cycle.response_complete:  # it was refused before it was whole
@@ -136,9 +142,20 @@ class GuardedProtocol(HttpToolsProtocol):
         else:
             self.cut()
 
+    def close_politely(self) -> None:
+        """Takes the rest of the request first: one that still writes would not read why."""
+        if self._asking:
+            self._leaving = True
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+
     def refuse(self, status: int, kind: ErrorKind, message: str) -> None:
         """Answers below the application, and closes."""
         if self.transport.is_closing():
+            return
+        if self._leaving:  # it has its answer
+            self.cut()
             return
         body = codec.encode(Err(kind, message).envelope())
         head = f"HTTP/1.1 {status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n"
@@ -147,4 +164,19 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def cut(self) -> None:
         """Closes the connection now, whatever is still to be written."""
+        if self.cycle:
+            self.cycle.disconnected = True  # nobody is to wonder why the answer has no end
         self.transport.abort()
+
+
+class _Door:
+    """The transport of a request that is the last of its connection, as its answer is written to it."""
+
+    def __init__(self, connection: GuardedProtocol) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection.transport, name)
+
+    def close(self) -> None:
+        self._connection.close_politely()
