@@ -1,6 +1,8 @@
 """Sessions over HTTP, as a program in any language drives them."""
 
 import asyncio
+import os
+import resource
 from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +16,8 @@ from planck.client import ClientError, RemoteSession
 from planck.headless import Planck
 from planck.records.outcome import ErrorKind
 from planck.testing import Say, ScriptedProvider
-from tests.api.bench import serving
-from tests.command import WAIT
+from tests.api.bench import served, serving
+from tests.command import WAIT, Bench
 
 SESSION = {
     *["id", "name", "state", "first_prompt", "team", "model", "mode", "cost_usd", "head", "created"],
@@ -108,6 +110,31 @@ async def test_lists_are_cut_into_pages_that_miss_nothing(tmp_path: Path) -> Non
         assert [row["name"] async for row in client.sessions(limit=1, q="S3")] == ["s3"]
         with pytest.raises(ClientError, match="cursor"):
             await client.ask("GET", "/sessions", cursor="nonsense")
+
+
+async def test_pages_miss_nothing_where_files_were_written_in_another_order(tmp_path: Path) -> None:
+    """A server that stops closes all that is open at once, in any order."""
+    async with serving(tmp_path) as server, server.client() as client:
+        ids = [(await client.start()).id for _ in range(7)]
+        for id in ids:
+            await client.session(id).close()
+        later = int(datetime.now().timestamp()) + 60
+        for number, id in enumerate(ids):
+            (file,) = (tmp_path / "home" / "sessions").glob(f"{id}_*.db")
+            os.utime(file, (later - number, later - number))
+        for limit in (1, 2, 3, 10):
+            assert [row["id"] async for row in client.sessions(limit=limit)] == ids[::-1]
+
+
+async def test_a_session_that_was_renamed_is_listed_and_found_by_its_new_name(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, server.client() as client:
+        session = await client.start(name="fox")
+        await session.ask("PATCH", "", {"name": "owl"})
+        for _ in ("open", "closed"):
+            assert [row["name"] async for row in client.sessions()] == ["owl"]
+            assert [row["id"] async for row in client.sessions(q="owl")] == [session.id]
+            assert [row["id"] async for row in client.sessions(q="fox")] == []
+            await session.close()
 
 
 async def test_an_answer_that_the_client_has_already_is_not_sent_again(tmp_path: Path) -> None:
@@ -334,3 +361,21 @@ async def test_a_damaged_session_is_exported_with_a_status_that_says_so(tmp_path
         for kind in ("ndjson", "md", "html"):
             answer = await server.send("GET", f"/api/v1/sessions/{session.id}/export?format={kind}")
             assert (answer.status, answer.kind) == (500, "corrupt_log_line"), kind
+
+
+async def test_a_full_disk_is_told_as_one_whatever_was_asked(tmp_path: Path) -> None:
+    async with served(Bench(tmp_path, "http://127.0.0.1:9")) as (server, process), server.client() as client:
+        session = await client.start()
+        (file,) = (tmp_path / "home" / "sessions").glob(f"{session.id}_*.db-wal")
+        most = (file.stat().st_size, resource.RLIM_INFINITY)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, most)
+        refused = set()
+        for method, path, body in (
+            ("POST", "/rewind", {"to": 1}),
+            ("POST", "/prompts", {"text": "x"}),
+            ("PATCH", "", {"mode": "plan"}),
+        ):
+            with pytest.raises(ClientError) as caught:
+                await session.ask(method, path, body)
+            refused.add((caught.value.status // 100, caught.value.err.kind))
+        assert refused == {(5, ErrorKind.LOG_WRITE_FAILED)}

@@ -98,7 +98,7 @@ class HistoryHandlers:
         async with self._keeper.using(call.id) as kept:
             refused = await kept.session.rewind(body.to)
             if refused:
-                raise ApiError(400, refused.kind, refused.message)
+                raise PlanckError(refused.kind, refused.message, refused.details)
         return await self._sessions.describe(call.id)
 
     async def fork(self, call: Call) -> Reply:

@@ -49,7 +49,7 @@ class SessionHandlers:
         words = query.q.casefold()
         rows = [
             info
-            for info in sorted(found, key=_rank, reverse=True)
+            for info in sorted(map(self._name_as_now, found), key=_rank, reverse=True)
             if (after is None or _rank(info) < after)
             and words in f"{info.name}\n{info.first_prompt}".casefold()
         ]
@@ -58,6 +58,11 @@ class SessionHandlers:
         return shapes.SessionPage(
             items=tuple(map(describe_info, page)), next=_make_cursor(page[-1]) if more else None
         )
+
+    def _name_as_now(self, info: SessionInfo) -> SessionInfo:
+        """The file of one that is open here gets its new name when it is closed."""
+        kept = self._keeper.find(info.id)
+        return msgspec.structs.replace(info, name=kept.session.name) if kept else info
 
     async def start_session(self, call: Call) -> Reply:
         body: shapes.StartSession = call.body

@@ -4,6 +4,8 @@ import os
 import tempfile
 import time
 from contextlib import closing, suppress
+from datetime import UTC, datetime
+from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -100,22 +102,27 @@ class Listing:
         self._changed = False
 
     def read(self, workspace: Path | None, limit: int | None = None) -> list[tuple[Path, SessionInfo]]:
-        """Returns at most `limit`, of one workspace or of all, those written last, newest first.
+        """Returns at most `limit`, of one workspace or of all, newest first.
 
-        They are described as if nobody had them open: see `describe_holder`.
+        They are described as if nobody had them open: see `describe_holder`. A log is written when it is
+        closed, too: those written last are not those used last, but none was used after it was written.
         """
         found: list[tuple[Path, SessionInfo]] = []
+        newest: list[str] = []
         now = self._load()
         place = _Place(workspace) if workspace else None
         for file in (files := scan_logs(self._folder)):
-            if limit is not None and len(found) >= limit:
+            if limit is not None and len(newest) >= limit and _tell_time(file.written) < newest[0]:
                 break
             if place is None or place.is_home_of(self._know(file, now)):
                 info = self._describe(file, now)
                 if info.id and (info.head or info.problem or not is_left_behind(file.path)):
                     found.append((file.path, info))
+                    heappush(newest, info.updated)
+                    if limit is not None and len(newest) > limit:
+                        heappop(newest)
         self._save(files)
-        return sorted(found, key=lambda one: one[1].updated, reverse=True)
+        return sorted(found, key=lambda one: (one[1].updated, one[1].id), reverse=True)[:limit]
 
     def newest(self, workspace: Path) -> Path | None:
         """Returns the one of this workspace that was used last, by its own newest event."""
@@ -210,6 +217,12 @@ def read_info(path: Path) -> SessionInfo:
             return describe_log(store, fold, problem)
     except StoreError as e:
         return SessionInfo(id=id_in(path).removesuffix(".db"), name=name_in(path), problem=str(e))
+
+
+def _tell_time(written: int) -> str:
+    """As events have it, and a second later: the time of a file is told in steps."""
+    text = datetime.fromtimestamp(written / 1e9 + 1, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
 
 
 def describe_log(store: SqliteReader, fold: "Summary", problem: str) -> SessionInfo:
