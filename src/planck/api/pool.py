@@ -209,8 +209,8 @@ class Elsewhere:
             path = path.replace(f"{{{name}}}", quote(value, safe=""))
         headers = {_FORWARDED: self._pool.me.name}
         for name in ("accept", "content-type", "idempotency-key", "last-event-id", "if-none-match"):
-            if value := call.header(name):
-                headers[name] = value
+            if said := call.headers(name):
+                headers[name] = b", ".join(said).decode("latin-1")
         async with asyncio.timeout(_PATIENCE if operation.name == "read_result" else _GLANCE):
             response = await client.send(operation.method, path, headers, call.raw, call.query_string)
         kind = response.headers.get("content-type", "")

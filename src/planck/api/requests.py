@@ -12,7 +12,7 @@ from planck.api import shapes
 from planck.api.errors import ApiError
 from planck.api.exchange import Call
 from planck.api.keeper import Keeper
-from planck.headless import make_key, name_session
+from planck.headless import Pool, make_key, name_session
 from planck.records.events import FileChanged, Forked, PermissionDecision, RequestKey, SessionStarted, view
 from planck.records.outcome import ErrorKind, PlanckError
 
@@ -91,7 +91,12 @@ class Requests:
             yield
 
     def find_decision(self, question_id: str) -> PermissionDecision | None:
-        """Returns what was answered to a question of an earlier start; looks at the newest sessions' logs."""
+        """Returns what was answered to a question of an earlier start; looks at the newest sessions' logs.
+
+        Not in a pool, where the question is another node's as a rule, and the logs are far away.
+        """
+        if isinstance(self._keeper.planck, Pool):
+            return None
         for info in self._keeper.archive.sessions(limit=_LOOKED_AT):
             with suppress(PlanckError), closing(self._keeper.archive.recorded(info.id)) as events:
                 for event in events:
