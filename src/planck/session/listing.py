@@ -220,8 +220,8 @@ def read_info(path: Path) -> SessionInfo:
 
 
 def _tell_time(written: int) -> str:
-    """As events have it, and a second later: the time of a file is told in steps."""
-    text = datetime.fromtimestamp(written / 1e9 + 1, UTC).isoformat(timespec="milliseconds")
+    """As events have it, and a moment later: the time of a file is told in steps of some milliseconds."""
+    text = datetime.fromtimestamp(written / 1e9 + 0.1, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
 
