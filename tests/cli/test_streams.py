@@ -1,6 +1,7 @@
 """Every command with an output that is full, closed or gone: one line with a kind, never a traceback."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -44,7 +45,7 @@ PRINTS: dict[str, tuple[str, ...]] = {
 """For each command one that prints something."""
 
 
-async def redirected(bench: Bench, to: str, *args: str) -> tuple[int, str, str]:
+async def redirected(bench: Bench, to: str, *args: str, encoding: str = "") -> tuple[int, str, str]:
     """How a shell's redirection of the command ends: its code, and what came to stdout and stderr."""
     process = await asyncio.create_subprocess_exec(
         *("bash", "-c", f'"$@" {to}', "bash", sys.executable, "-m", "planck", *args),
@@ -54,6 +55,7 @@ async def redirected(bench: Bench, to: str, *args: str) -> tuple[int, str, str]:
             "PLANCK_HOME": str(bench.home),
             "OLLAMA_HOST": "",
             "LLAMA_CPP_HOST": "",
+            "PYTHONIOENCODING": encoding,
         },
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -80,6 +82,7 @@ async def test_what_can_t_be_printed_is_said_with_a_kind(tmp_path: Path, name: s
     (line,) = [line for line in err.splitlines() if "write_failed" in line]
     assert (code, line.startswith("planck: write_failed: standard output can't be written: ")) == (1, True)
     assert "(> FILE)" in line
+    assert ("planck sessions list" in line) == (name in ("chat", "run", "demo", "json", "stream-json"))
     assert to == "> /dev/full" or server.asked == []
 
 
@@ -98,6 +101,24 @@ async def test_an_error_that_nobody_can_read_keeps_its_exit_code(tmp_path: Path,
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     code, out, _ = await redirected(bench, to, "sessions", "show", "nope")
     assert (code, out) == (1 if ">&- 2" in to else 2, "")
+
+
+@pytest.mark.parametrize("args", [(), ("-r",), ("setup",), ("auth", "login", "local"), ("run",)])
+async def test_an_input_that_is_closed_is_at_its_end(tmp_path: Path, args: tuple[str, ...]) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    closed, ended = [await redirected(bench, source, *args) for source in ("<&-", "< /dev/null")]
+    assert closed[0] == ended[0]
+    assert closed[2].split(";")[0] == ended[2].split(";")[0]
+
+
+async def test_what_an_encoding_lacks_is_spelled_out(tmp_path: Path) -> None:
+    async with WireServer([chat.text("grüße 🦊")]) as server:
+        bench = Bench(tmp_path, server.url)
+        await redirected(bench, "", "run", "schöne grüße 🦊")
+        shown = await redirected(bench, "", "sessions", "list", encoding="ascii")
+        code, out, _ = await redirected(bench, "", "sessions", "list", "--json", encoding="ascii")
+    assert (shown[0], "sch\\u00f6ne gr\\u00fc\\u00dfe" in shown[1]) == (0, True)
+    assert (code, json.loads(out)[0]["first_prompt"]) == (0, "schöne grüße 🦊")
 
 
 async def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:

@@ -119,13 +119,19 @@ def _run_guarded(args: list[str]) -> int:
     except streams.OutputLost as lost:
         streams.drop_output()
         return _fail(
-            f"write_failed: standard output can't be written: {lost}; send it to where there is room "
-            "(> FILE), and find the session that was at work with: planck sessions list",
+            f"write_failed: standard output can't be written: {lost}; send it to where there is room (> FILE)"
+            + (", and find the session that was at work with: planck sessions list" if _works(args) else ""),
             1,
         )
     except BrokenPipeError:
         streams.drop_output()
         return 1
+
+
+def _works(args: list[str]) -> bool:
+    """Whether it is a command that has a session at work."""
+    told = {"-h", "--help", "help", "--version", "version"}
+    return (not args or args[0] in ("run", "chat", "demo") or args[0] not in COMMANDS) and not told & {*args}
 
 
 def _run_command(args: list[str]) -> int:

@@ -1,5 +1,6 @@
 """The standard streams, also where they are closed, full or a broken pipe: told apart from errors of ours."""
 
+import codecs
 import io
 import os
 import sys
@@ -23,6 +24,9 @@ def guard() -> None:
     closed = [fd for fd, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)) if stream is None]
     for fd in closed:
         _reserve(fd)
+    if 0 in closed:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115 # it is at its end, as /dev/null is
+    codecs.register_error(_ESCAPED, _escape)
     if not (sys.stderr and sys.stderr.isatty()):
         sys.stderr = _wrap(_Forgiving(2, "w", closefd=False), sys.stderr, line_buffering=True)
     if 1 in closed:
@@ -30,6 +34,8 @@ def guard() -> None:
         raise OutputLost("it is closed")
     if not sys.stdout.isatty():
         sys.stdout = _wrap(_Output(1, "w", closefd=False), sys.stdout)
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors=_ESCAPED)
 
 
 def decode_input(raw: bytes, what: str = "standard input") -> str:
@@ -81,12 +87,24 @@ def _reserve(fd: int) -> None:
 
 def _wrap(raw: io.FileIO, like: "Any", *, line_buffering: bool = False) -> io.TextIOWrapper:
     encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "backslashreplace")
+    errors = _ESCAPED if errors == "strict" else errors
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=encoding,
         errors=errors,
         line_buffering=line_buffering or bool(like and like.write_through),  # PYTHONUNBUFFERED, python -u
     )
+
+
+_ESCAPED = "planck.escaped"
+
+
+def _escape(failure: UnicodeError) -> tuple[str, int]:
+    """What an output's encoding lacks (`PYTHONIOENCODING=ascii`), as JSON and most readers spell it."""
+    if not isinstance(failure, UnicodeEncodeError):
+        raise failure
+    units = failure.object[failure.start : failure.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)), failure.end
 
 
 def complain(line: str) -> None:
