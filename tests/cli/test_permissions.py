@@ -39,6 +39,7 @@ def bench(tmp_path: Path) -> Bench:
         (["mcp__x__y"], "ask", "mode 'ask': effects need an approval"),
         (["bash", "ls", "--team", "pair", "--agent", "Rita"], "deny", "'bash' was not granted to this agent"),
         (["read", "--team", "pair", "--agent", "reviewer"], "allow", "mode 'ask' allows it"),
+        (["read", "prices.py"], "allow", "mode 'ask' allows it"),
     ],
 )
 async def test_the_deciding_rule_and_its_source_are_told(
@@ -65,7 +66,9 @@ async def test_who_and_what_is_not_there_is_told(tmp_path: Path) -> None:
     here = bench(tmp_path)
     nobody = await here.run("permissions", "explain", "--agent", "nobody", "bash", "x")
     nothing = await here.run("permissions", "explain", "bashh", "x")
-    assert (nobody.code, nothing.code) == (1, 1)
+    torn = await here.run("permissions", "explain", "edit", "{path: x}")
+    assert (nobody.code, nothing.code, torn.code) == (1, 1, 2)
+    assert """'{"path": "value"}'""" in torn.err
     assert "there are: orchestrator" in nobody.err
     assert "unknown_tool" in nothing.err
 

@@ -9,7 +9,9 @@ import pytest
 from planck.records.messages import Text
 from tests.command import Bench
 from tests.terminal import on_terminal
+from tests.wire import chat
 from tests.wire.anthropic import Anthropic
+from tests.wire.openai_chat import OpenAIChat
 from tests.wire.script import Answer, Fault, Step, play
 from tests.wire.server import Asked, WireServer
 
@@ -39,6 +41,25 @@ async def test_a_vendors_key_is_enough(tmp_path: Path) -> None:
     assert f"anthropic/{asked}" in doctor.out
     assert "a key from ANTHROPIC_API_KEY" in doctor.out
     assert [row["model"] for row in json.loads(listed.out)["models"] if row["current"]] == [asked]
+
+
+async def test_a_model_is_taken_by_the_name_that_the_list_shows(tmp_path: Path) -> None:
+    fast = {"id": "fast", "model": "big-1", "provider": "local"}
+    async with WireServer([chat.text("here")] * 3) as server:
+        bench = Bench(tmp_path, server.url, models=[fast, {**fast, "id": "big-2", "model": "big-2"}])
+        listed = await bench.run("models", "list")
+        names = [line.removeprefix("*").split()[0] for line in listed.out.splitlines()]
+        codes = [(await bench.run("run", "hi", "-m", name)).code for name in names]
+    assert (names, codes) == (["local/m", "fast", "local/big-2"], [0, 0, 0])
+
+
+async def test_a_refused_key_names_the_command_that_takes_another(tmp_path: Path) -> None:
+    async with WireServer(play(OpenAIChat(), lambda asked: Fault("auth"))) as server:
+        bench = Bench(tmp_path, server.url)
+        done = await bench.run("run", "hi")
+        hint = done.err.split("`")[1]
+        assert hint == "planck auth login local"
+    assert (await bench.run(*hint.split()[1:], stdin=b"sk-another-key")).code == 0
 
 
 async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an_answer(
@@ -83,7 +104,7 @@ async def test_a_conversation_without_a_model_begins_with_the_questions(tmp_path
 async def test_a_home_that_is_a_file_is_told_before_the_questions(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "home").write_text("no folder")
-    run = await on_terminal("setup", home=tmp_path / "home", work=tmp_path / "work")
+    run = await on_terminal("setup", home=tmp_path / "home", work=tmp_path / "work", columns=200)
     await run.until("can't be written; mend its rights, or set PLANCK_HOME")
     assert await run.end() == 2
 

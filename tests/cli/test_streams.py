@@ -127,9 +127,12 @@ async def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None
     assert (code in (0, 1), err) == (True, "")
 
 
-async def test_a_server_on_a_file_says_what_it_needs(tmp_path: Path) -> None:
-    code, _, err = await redirected(Bench(tmp_path, "http://127.0.0.1:9"), "", "mcp", "serve")
-    assert code == 1
+@pytest.mark.parametrize("command", [("mcp", "serve"), ("sidecar", "run")])
+async def test_a_server_on_a_file_says_what_it_needs(tmp_path: Path, command: tuple[str, ...]) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    await bench.run("sidecar", "new")
+    code, _, err = await redirected(bench, "", *command)
+    assert (code, err.count("\n")) == (1, 1)
     assert err.startswith("planck: stdin_error: ")
 
 

@@ -12,7 +12,7 @@ from tests.wire import chat
 from tests.wire.server import WireServer
 
 VERBS = {
-    "login": "planck auth login",
+    "login": "planck auth login PROVIDER",
     "logout": "planck auth logout",
     "resume": "planck run -r",
     "continue": "planck run -c",

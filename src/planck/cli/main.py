@@ -56,8 +56,8 @@ LISTS = {
 """What a noun alone does."""
 
 ELSEWHERE = {
-    **dict.fromkeys(("login", "signin", "setup-token"), "planck auth login"),
-    **dict.fromkeys(("logout", "signout"), "planck auth logout"),
+    **dict.fromkeys(("login", "signin", "setup-token"), "planck auth login PROVIDER"),
+    **dict.fromkeys(("logout", "signout"), "planck auth logout PROVIDER"),
     "resume": "planck run -r",
     "continue": "planck run -c",
     **dict.fromkeys(("fork", "branch"), "planck sessions fork"),

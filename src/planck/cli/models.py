@@ -25,7 +25,7 @@ async def _list(options: argparse.Namespace) -> int:
         print(_line(row))
     if not rows:
         print(
-            "No models. Set a key such as ANTHROPIC_API_KEY, run `planck auth login`, start a local server, "
+            "No models. Set a key such as ANTHROPIC_API_KEY, run `planck auth login PROVIDER`, start a local server, "
             "or see the vendors' models with `planck models list --all`."
         )
     print(f"Limits and prices as of {date}; your `models` entries come first.", file=sys.stderr)
@@ -33,11 +33,12 @@ async def _list(options: argparse.Namespace) -> int:
 
 
 def _line(row: ModelRow) -> str:
-    name = row.id if row.source == "config" else f"{row.provider}/{row.model}"
+    """What `-m` takes comes first: an alias, else provider and model."""
+    name = row.id if row.id != row.model else f"{row.provider}/{row.model}"
     price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
-    return fit_line(f"{mark} {name}  {row.context_window:,} tokens{price}  {row.source}{key}", 200)
+    return f"{mark} {fit_line(name, 100)}  {row.context_window:,} tokens{price}  {row.source}{key}"
 
 
 async def _test(options: argparse.Namespace) -> int:

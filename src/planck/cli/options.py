@@ -483,7 +483,7 @@ def _permissions(parser: argparse.ArgumentParser) -> None:
         actions, "explain", "the deciding rule for one call, and where it comes from", EXAMPLES["permissions"]
     )
     explain.add_argument("tool", help="a tool's name")
-    explain.add_argument("what", nargs="?", default="", help="a command for bash, JSON arguments for others")
+    explain.add_argument("what", nargs="?", default="", help="a command for bash; for others a path or the like, or their arguments as JSON")
     explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
     explain.add_argument("--team", default="", help="its team; default: the configured one")
     explain.add_argument("--permission-mode", choices=MODES, default="")
@@ -556,7 +556,7 @@ def _init(parser: argparse.ArgumentParser) -> None:
     _shared(parser, json="for programs")
 
 
-@_command("planck completion bash > ~/.local/share/bash-completion/completions/planck")
+@_command("planck completion bash >> ~/.bashrc")
 def _completion(parser: argparse.ArgumentParser) -> None:
     shells = ("bash", "zsh", "fish")
     parser.add_argument("shell", choices=shells, metavar="SHELL", help=", ".join(shells))

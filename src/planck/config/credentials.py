@@ -84,7 +84,7 @@ class CredentialFile:
             raise AuthError(
                 ErrorKind.CORRUPT_AUTH,
                 f"{str(self.path)!r} holds no credentials that can be read; "
-                "move it away and run `planck auth login` again",
+                "move it away and run `planck auth login PROVIDER` again",
             ) from None
 
     def identity(self) -> object:

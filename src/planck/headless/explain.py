@@ -46,7 +46,7 @@ class Explanation(msgspec.Struct, frozen=True):
 def explain_call(
     planck: Planck, agent: str, tool: str, what: str, *, team: str = "", mode: str = ""
 ) -> Explanation:
-    """`what` is a command for bash, and JSON arguments for any other tool."""
+    """`what` are a tool's arguments as JSON, or its first one alone: a command, a path."""
     chosen = Mode(mode) if mode else planck.config.permissions.mode
     session = session_ceiling(chosen, planck.project.roots, planck.config.limits.spawn_depth)
     spec = _find_member(planck, agent, team, session)
@@ -55,8 +55,8 @@ def explain_call(
     source = saying[-1].origin("permissions") if saying else "built-in"
     book = RuleBook(planck.project)
     around = book.surroundings(authority.mode)
-    effect, confinable, tried = _find_kind(planck, tool)
-    args = _read_arguments(tool, what)
+    effect, confinable, tried, first = _find_kind(planck, tool)
+    args = _read_arguments(tool, what, first)
     verdict = judge(authority, around, tool, effect, confinable, args)
     if tool == "spawn_agent" and verdict.decision is not Decision.DENY:
         verdict = ask_about_address(verdict, _find_stranger(planck, args))
@@ -91,16 +91,17 @@ def _find_member(planck: Planck, agent: str, team: str, session: Authority) -> A
     )
 
 
-def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool, bool]:
-    """Its effect, whether it can be confined, and whether mode `ask` tries it before it asks."""
+def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool, bool, str]:
+    """Its effect, whether it can be confined, whether mode `ask` tries it first, its first argument's name."""
     if tool in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS):
-        return Effect.TEAM, False, False
+        return Effect.TEAM, False, False, ""
     entry = ToolBox(planck.project).inventory().find(tool)
     if not isinstance(entry, Err):
-        return entry.tool.effect, entry.tool.confinable, entry.tool.tried
+        first = next(iter(entry.tool.parameters.get("required") or ()), "")
+        return entry.tool.effect, entry.tool.confinable, entry.tool.tried, first
     if tool.startswith("mcp__"):  # a server need not run to know what its tools may
         owners = [s for s in planck.peers.plan.servers if tool.startswith(tool_prefix(s.name))]
-        return Effect.COMMAND, any("url" not in server.entry for server in owners), False
+        return Effect.COMMAND, any("url" not in server.entry for server in owners), False, ""
     raise ExplainError(entry.kind, entry.message)
 
 
@@ -110,11 +111,15 @@ def _find_stranger(planck: Planck, args: Mapping[str, Any]) -> str:
     return find_stranger(planck.config, [ModelSpec(named[0], named[1], base_url=named[2])])
 
 
-def _read_arguments(tool: str, what: str) -> dict[str, Any]:
-    if tool == "bash":
-        return {"command": what}
+def _read_arguments(tool: str, what: str, first: str) -> dict[str, Any]:
+    if tool == "bash" or (first and what.strip() and not what.lstrip().startswith("{")):
+        return {first: what}
     try:
         args = json.loads(what or "{}")
     except ValueError as problem:
-        raise ExplainError(ErrorKind.INVALID_ARGS, f"arguments of {tool!r} are no JSON: {problem}") from None
+        raise ExplainError(
+            ErrorKind.INVALID_ARGS,
+            f"arguments of {tool!r} are no JSON: {problem}; write them as "
+            f"""'{{"{first or "name"}": "value"}}', in single quotes""",
+        ) from None
     return args if isinstance(args, dict) else {}

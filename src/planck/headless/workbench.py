@@ -13,7 +13,6 @@ from planck.permissions.authority import session_ceiling
 from planck.permissions.gate import AgentGate, Gate
 from planck.records.authority import Mode
 from planck.records.messages import ToolCall
-from planck.records.outcome import ErrorKind
 from planck.records.specs import ToolSpec
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.journal import Unrecorded
@@ -52,18 +51,9 @@ async def serve_stdio(bench: Workbench) -> None:
     """Serves on standard input and output, until the client closes its side."""
     from planck.mcp.serve import serve_wire
     from planck.mcp.standard import claim_standard_streams
-    from planck.mcp.transport import PeerError
-    from planck.mcp.wire import Wire
+    from planck.mcp.wire import open_standard
 
-    try:
-        wire = Wire(*claim_standard_streams())
-    except PermissionError:  # epoll's word for a file
-        raise PeerError(
-            ErrorKind.STDIN_ERROR,
-            "standard input is no pipe, socket or terminal; let an MCP client start this command, "
-            "or serve with --http PORT",
-        ) from None
-    await serve_wire("planck", bench, wire)
+    await serve_wire("planck", bench, open_standard(*claim_standard_streams()))
 
 
 async def serve_http(bench: Workbench, port: int, token: str, on_ready: Callable[[str], None]) -> None:

@@ -38,13 +38,14 @@ def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoin
         details["code"] = _printable(redact(code, endpoint.secrets))
     if _matches(_UNREAD_CALL, f"{code} {said}"):
         details[UNREAD_CALL] = True
-    message = f"{where}: {said}{_HINTS.get(kind) or _hint(status)}"
+    hint = _HINTS.get(kind, "").format(provider=endpoint.name)
+    message = f"{where}: {said}{hint or _hint(status)}"
     asked = {"retry-after": delay, **headers} if (delay := _find_delay(body)) else headers
     return ProviderError(kind, message, details, retry_after=retry_after(asked))
 
 
 _HINTS = {
-    ErrorKind.NOT_AUTHENTICATED: "; set its API key or run `planck auth login`",
+    ErrorKind.NOT_AUTHENTICATED: "; set its API key or run `planck auth login {provider}`",
     ErrorKind.USAGE_LIMIT_REACHED: "; check the account's plan and credit",
     ErrorKind.MODEL_NOT_SUPPORTED: "; see `planck models list`",
     ErrorKind.CONTEXT_OVERFLOW: "; the conversation must be compacted",

@@ -79,7 +79,7 @@ async def invite(transport: Transport, client: Client) -> Invitation:
         raise AuthError(
             ErrorKind.DEVICE_CODE_UNSUPPORTED,
             f"{client.device_url!r} offers no sign-in by device code; store an API key with "
-            "`planck auth login` and no --device",
+            "`planck auth login PROVIDER` and no --device",
         )
     if status != 200:
         raise AuthError(
@@ -117,7 +117,7 @@ async def accept(
             case _:
                 raise _token_failure(client, status, answer)
     raise AuthError(
-        ErrorKind.DEVICE_AUTH_FAILED, "the sign-in was not confirmed in time; run `planck auth login` again"
+        ErrorKind.DEVICE_AUTH_FAILED, "the sign-in was not confirmed in time; run `planck auth login PROVIDER` again",
     )
 
 
@@ -129,7 +129,7 @@ async def renew(transport: Transport, client: Client, refresh_token: str) -> Gra
         grant = _grant(answer, client)
         return grant if grant.refresh_token else msgspec.structs.replace(grant, refresh_token=refresh_token)
     if answer.get("error") in ("invalid_grant", "invalid_token"):
-        raise AuthError(ErrorKind.NOT_AUTHENTICATED, "the sign-in has ended; run `planck auth login` again")
+        raise AuthError(ErrorKind.NOT_AUTHENTICATED, "the sign-in has ended; run `planck auth login PROVIDER` again")
     raise _token_failure(client, status, answer)
 
 

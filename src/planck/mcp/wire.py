@@ -12,6 +12,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
+from planck.mcp.transport import PeerError
 from planck.records.outcome import ErrorKind
 from planck.workspace.duplex import Duplex
 from planck.workspace.framing import MAX_LINE
@@ -19,6 +20,18 @@ from planck.workspace.framing import MAX_LINE
 MAX_BAD_LINES = 20
 _GATHER = 0.001
 """Seconds for which answers are gathered into one write, while others are still owed."""
+
+
+def open_standard(read_end: int, write_end: int) -> "Wire":
+    """A wire on what were standard input and output; what is no pipe, socket or terminal is refused."""
+    try:
+        return Wire(read_end, write_end)
+    except PermissionError:  # epoll's word for a file
+        raise PeerError(
+            ErrorKind.STDIN_ERROR,
+            "standard input is no pipe, socket or terminal; let an MCP client start this command, "
+            "or serve with --http PORT",
+        ) from None
 
 
 class Wire:

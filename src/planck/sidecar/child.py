@@ -110,9 +110,9 @@ class LoadedSidecar:
 
 async def _serve(sidecar: LoadedSidecar, read_end: int, write_end: int) -> None:
     from planck.mcp.serve import serve_wire
-    from planck.mcp.wire import Wire
+    from planck.mcp.wire import open_standard
 
-    await serve_wire("planck-sidecar", sidecar, Wire(read_end, write_end))
+    await serve_wire("planck-sidecar", sidecar, open_standard(read_end, write_end))
 
 
 async def _serve_http(sidecar: LoadedSidecar, port: int, token: str) -> None:
