@@ -148,3 +148,13 @@ async def test_an_error_on_a_terminal_is_broken_between_words(tmp_path: Path) ->
     rows = run.text.replace("\r", "").strip().split("\n")
     assert max(map(len, rows)) < 40
     assert " ".join(rows).endswith('; did you mean `planck run`? A task is `planck run "..."`')
+
+
+async def test_a_notice_on_a_terminal_is_broken_between_words(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    (bench.work / ".mcp.json").write_text('{"mcpServers": {"time": {"command": "uvx"}}}')
+    run = await on_terminal("mcp", "list", home=bench.home, work=bench.work, columns=40)
+    await run.end()
+    rows = run.text.replace("\r", "").split("\n")
+    assert max(map(len, rows)) < 40
+    assert "this folder is not trusted" in " ".join(rows)

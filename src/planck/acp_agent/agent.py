@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 _MAX_SESSIONS = 64
 _PAGE = 100
 _MAX_NAME = 40
-_HOW = "run `planck setup` in a terminal, or `planck auth login PROVIDER`, or set a provider's key in the environment"
+_HOW = "in a terminal run `planck setup` or `planck auth login PROVIDER`, or set a provider's API key"
 
 
 class RequestRefused(PlanckError):

@@ -38,12 +38,7 @@ def list_modes(session: OpenSession) -> SessionModes:
 
 async def list_models(planck: Planck) -> tuple[SelectOption, ...]:
     rows = [row for row in await planck.list_models() if row.has_key]
-    return tuple(
-        SelectOption(
-            row.name or row.model, row.id if row.source == "config" else f"{row.provider}/{row.model}"
-        )
-        for row in rows
-    )
+    return tuple(SelectOption(row.name or row.model, row.label) for row in rows)
 
 
 def list_options(

@@ -7,6 +7,7 @@ import sys
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.place import open_project
+from planck.cli.streams import complain
 from planck.headless import Origin, explain_config, set_user_value, show_config
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -17,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
         return _set(options)
     loaded = open_project(options).resources.loaded
     for notice in loaded.notices:
-        print(f"planck: {make_plain(notice)}", file=sys.stderr)
+        complain(make_plain(notice))
     if options.action == "show":
         print_json(show_config(loaded.config))
         return 0

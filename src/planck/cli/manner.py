@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planck.cli.errors import UsageError
+from planck.cli.streams import complain
 from planck.records.messages import Text, UserMessage
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import make_plain
@@ -84,7 +85,7 @@ async def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str
             within = planck_.workspace if command.scope == "project" else None
             expanded = command.expand((found[2] or "").strip())
             if "!`" in command.text:
-                print(f"planck: {said.split()[0]} has !`...` in it, which is not run here", file=sys.stderr)
+                complain(f"{said.split()[0]} has !`...` in it, which is not run here")
             prompt = prompt.replace(said, expanded, 1)
             said = expanded
         elif _is_servers(planck_, found[1]):
@@ -105,7 +106,7 @@ async def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str
     except PlanckError as failure:
         raise UsageError(failure.err.kind, failure.err.message) from None
     for note in attached.notes:
-        print(f"planck: {make_plain(note)}", file=sys.stderr)
+        complain(make_plain(note))
     text = prompt.replace(said, attached.text, 1) if said else prompt
     return UserMessage((Text(text), *attached.images))
 

@@ -2,13 +2,13 @@
 
 import argparse
 import asyncio
-import sys
 from importlib import import_module
 
 from planck.cli.errors import UsageError
 from planck.cli.options import EXAMPLES
 from planck.cli.output import print_json
 from planck.cli.place import open_project, say_place
+from planck.cli.streams import complain
 from planck.headless import PeerReport, Planck, Project, add_server, find_tokens, list_servers, remove_server
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 def open_with_notices(options: argparse.Namespace) -> Planck:
     planck = Planck.of(open_project(options))
     for notice in planck.notices:
-        print(f"planck: {make_plain(notice)}", file=sys.stderr)
+        complain(make_plain(notice))
     return planck
 
 
@@ -128,9 +128,9 @@ def show_reports(reports: list[PeerReport], as_json: bool) -> int:
                 print(f"    compactor {make_plain(compactor)}")
             for tool in report.left_out:
                 text = f"{report.name}: its tool {tool!r} is left out: the name is taken; rename it"
-                print(make_plain(f"planck: {text}"), file=sys.stderr)
+                complain(make_plain(text))
             if report.detail:
-                print(make_plain(f"planck: {report.name}: {report.detail}"), file=sys.stderr)
+                complain(make_plain(f"{report.name}: {report.detail}"))
     return 0 if all(report.state in ("connected", "disabled") for report in reports) else 1
 
 

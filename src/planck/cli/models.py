@@ -25,20 +25,18 @@ async def _list(options: argparse.Namespace) -> int:
         print(_line(row))
     if not rows:
         print(
-            "No models. Set a key such as ANTHROPIC_API_KEY, run `planck auth login PROVIDER`, start a local server, "
-            "or see the vendors' models with `planck models list --all`."
+            "No models. Set a key such as ANTHROPIC_API_KEY, run `planck auth login PROVIDER`, start a local "
+            "server, or see the vendors' models with `planck models list --all`."
         )
     print(f"Limits and prices as of {date}; your `models` entries come first.", file=sys.stderr)
     return 0
 
 
 def _line(row: ModelRow) -> str:
-    """What `-m` takes comes first: an alias, else provider and model."""
-    name = row.id if row.id != row.model else f"{row.provider}/{row.model}"
     price = "" if row.input_usd is None else f"  ${row.input_usd:g}/${row.output_usd:g} per Mtok"
     key = "" if row.has_key else "  (no key)"
     mark = "*" if row.current else " "
-    return f"{mark} {fit_line(name, 100)}  {row.context_window:,} tokens{price}  {row.source}{key}"
+    return f"{mark} {fit_line(row.label, 100)}  {row.context_window:,} tokens{price}  {row.source}{key}"
 
 
 async def _test(options: argparse.Namespace) -> int:

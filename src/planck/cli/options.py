@@ -483,7 +483,12 @@ def _permissions(parser: argparse.ArgumentParser) -> None:
         actions, "explain", "the deciding rule for one call, and where it comes from", EXAMPLES["permissions"]
     )
     explain.add_argument("tool", help="a tool's name")
-    explain.add_argument("what", nargs="?", default="", help="a command for bash; for others a path or the like, or their arguments as JSON")
+    explain.add_argument(
+        "what",
+        nargs="?",
+        default="",
+        help="a command for bash; for others a path or the like, or their arguments as JSON",
+    )
     explain.add_argument("--agent", default="", help="a member's name or type; default: the orchestrator")
     explain.add_argument("--team", default="", help="its team; default: the configured one")
     explain.add_argument("--permission-mode", choices=MODES, default="")

@@ -2,9 +2,9 @@
 
 import argparse
 import os
-import sys
 
 from planck.cli.errors import UsageError
+from planck.cli.streams import complain
 from planck.headless import Project
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import make_plain
@@ -36,4 +36,4 @@ def name_place(options: argparse.Namespace) -> str:
 def say_place(project: Project) -> None:
     """Tells a user who stands in a folder below it which workspace it is."""
     if project.place_notice:
-        print(f"planck: {make_plain(project.place_notice)}", file=sys.stderr)
+        complain(make_plain(project.place_notice))

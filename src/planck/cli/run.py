@@ -184,7 +184,7 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox
         flags=read_flags(options),
     )
     for notice in (*planck_.notices, *planck_.find_unkept(options.team)):
-        print(f"planck: {make_plain(notice)}", file=sys.stderr)
+        complain(make_plain(notice))
     return planck_
 
 
@@ -232,7 +232,7 @@ async def open_session(planck_: Planck, options: argparse.Namespace) -> OpenSess
         session = await planck_.resume(resumed, model=options.model, **settings)
         for folder in session.left_out:
             text = f"the session was last run with --add-dir {folder}, which it has not now; say it again"
-            print(f"planck: {make_plain(text)}", file=sys.stderr)
+            complain(make_plain(text))
         return session
     return await planck_.start(
         options.team or None,

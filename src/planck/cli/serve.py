@@ -16,6 +16,7 @@ import msgspec
 
 from planck.cli.errors import UsageError
 from planck.cli.place import find_place
+from planck.cli.streams import complain
 from planck.headless import Inbox, Joining, Planck
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if settings.store:
         _show_warnings()
     for notice in planck.notices:
-        print(f"planck: {make_plain(notice)}", file=sys.stderr)
+        complain(make_plain(notice))
     title = f"Planck serves {make_plain(str(planck.workspace))}"
     announce = Announcement(title=title, as_json=options.json, in_browser=options.open, qr=options.qr)
     try:

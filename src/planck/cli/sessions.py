@@ -13,6 +13,7 @@ from planck.cli.costs import tabulate_costs
 from planck.cli.errors import UsageError
 from planck.cli.listing import STATES, format_cost, make_rows
 from planck.cli.place import find_place
+from planck.cli.streams import complain
 from planck.headless import Archive, Planck, SessionDetail, SessionError, SessionInfo, Transcript
 from planck.records import codec
 from planck.records.outcome import ErrorKind
@@ -71,7 +72,7 @@ def _list(archive: Archive, options: argparse.Namespace) -> None:
         _print(_nested(children, ""), _branch(children, archive.now()), options.json)
     if len(found) > len(sessions):
         more = f"planck sessions {options.action}{' --all' * options.all} --limit {options.limit * 4}"
-        print(f"planck: the newest {len(sessions)}; more: {more}", file=sys.stderr)
+        complain(f"the newest {len(sessions)}; more: {more}")
 
 
 def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
@@ -234,5 +235,5 @@ def _search(archive: Archive, options: argparse.Namespace) -> int:
         who = fit_line(hit.agent or hit.type, 20)
         print(f"{make_plain(hit.session_name)} #{hit.seq} {who}: {fit_line(hit.excerpt, 300)}")
     if not found:
-        print(f"planck: nothing says {fit_line(options.what, 60)!r} here", file=sys.stderr)
+        complain(f"nothing says {fit_line(options.what, 60)!r} here")
     return 0 if found else 1

@@ -9,6 +9,7 @@ from pathlib import Path
 from planck.cli.errors import UsageError
 from planck.cli.mcp import check_extra, open_with_notices, show_reports, try_peers
 from planck.cli.options import SIDECAR
+from planck.cli.streams import complain
 from planck.headless import Project
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -34,7 +35,7 @@ def _new(folder: Path) -> int:
 
     for file in create_sidecar(folder):
         print(file)
-    print(f"planck: try it: python -m pytest {folder}; planck sidecar status --trust", file=sys.stderr)
+    complain(f"try it: python -m pytest {folder}; planck sidecar status --trust")
     return 0
 
 
@@ -45,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
     check_extra()
 
     def progress(text: str) -> None:
-        print(f"planck: {make_plain(text)}", file=sys.stderr)
+        complain(make_plain(text))
 
     more = (
         () if options.http is None else (str(options.http), str(pipe_secret(options.token or make_token())))

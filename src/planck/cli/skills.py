@@ -1,11 +1,11 @@
 """`planck skills`: which skills there are, from where, and what they say."""
 
 import argparse
-import sys
 
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.place import open_project
+from planck.cli.streams import complain
 from planck.headless import read_skill
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line, make_plain
@@ -31,5 +31,5 @@ def run(options: argparse.Namespace) -> int:
     if not rows:
         print("No skills. Put one at .planck/skills/NAME/SKILL.md; docs/guides/skills.md has an example.")
     for problem in catalog.problems:
-        print(f"planck: {make_plain(problem)}", file=sys.stderr)
+        complain(make_plain(problem))
     return 0

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from planck.cli.place import open_project, say_place
+from planck.cli.streams import complain
 from planck.headless import Inventory, ToolBox
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
@@ -41,9 +42,9 @@ def _list(inventory: Inventory, as_json: bool) -> int:
         note = "" if entry.trusted else "  (not trusted: pass --trust to use it)"
         print(f"{entry.tool.name:<{width}}  {_summary(entry.tool.description)}  [{entry.source}]{note}")
     for problem in inventory.problems:
-        print(f"planck: not loaded: {spell_out(str(problem.error))}", file=sys.stderr)
+        complain(f"not loaded: {spell_out(str(problem.error))}")
     for notice in inventory.notices:
-        print(f"planck: {spell_out(notice)}", file=sys.stderr)
+        complain(spell_out(notice))
     return 0
 
 

@@ -180,6 +180,11 @@ class ModelRow(msgspec.Struct, frozen=True):
     """Per million tokens; null: not known."""
     output_usd: float | None
 
+    @property
+    def label(self) -> str:
+        """What `-m` and `/model` take: an alias, else provider and model."""
+        return self.id if self.id != self.model else f"{self.provider}/{self.model}"
+
 
 async def list_models(
     config: Config, ring: Keyring, transport: Transport, *, everything: bool = False

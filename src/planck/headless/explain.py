@@ -92,7 +92,7 @@ def _find_member(planck: Planck, agent: str, team: str, session: Authority) -> A
 
 
 def _find_kind(planck: Planck, tool: str) -> tuple[Effect, bool, bool, str]:
-    """Its effect, whether it can be confined, whether mode `ask` tries it first, its first argument's name."""
+    """Its effect, whether it can be confined, if mode `ask` tries it first, its first argument's name."""
     if tool in (*TEAM_TOOLS, *ORCHESTRATOR_TOOLS):
         return Effect.TEAM, False, False, ""
     entry = ToolBox(planck.project).inventory().find(tool)

@@ -117,7 +117,8 @@ async def accept(
             case _:
                 raise _token_failure(client, status, answer)
     raise AuthError(
-        ErrorKind.DEVICE_AUTH_FAILED, "the sign-in was not confirmed in time; run `planck auth login PROVIDER` again",
+        ErrorKind.DEVICE_AUTH_FAILED,
+        "the sign-in was not confirmed in time; run `planck auth login PROVIDER` again",
     )
 
 
@@ -129,7 +130,9 @@ async def renew(transport: Transport, client: Client, refresh_token: str) -> Gra
         grant = _grant(answer, client)
         return grant if grant.refresh_token else msgspec.structs.replace(grant, refresh_token=refresh_token)
     if answer.get("error") in ("invalid_grant", "invalid_token"):
-        raise AuthError(ErrorKind.NOT_AUTHENTICATED, "the sign-in has ended; run `planck auth login PROVIDER` again")
+        raise AuthError(
+            ErrorKind.NOT_AUTHENTICATED, "the sign-in has ended; run `planck auth login PROVIDER` again"
+        )
     raise _token_failure(client, status, answer)
 
 

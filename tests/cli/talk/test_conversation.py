@@ -257,6 +257,22 @@ async def test_a_resumed_session_shows_what_was_said(tmp_path: Path) -> None:
         await leave(run, at)
 
 
+async def test_a_resumed_session_shows_how_its_last_turn_ended(tmp_path: Path) -> None:
+    broken = Reply((b'{"error": {"message": "this model is broken"}}',), 400)
+    async with WireServer([broken]) as server:
+        bench = Bench(tmp_path, server.url)
+        assert (await bench.run("run", "hello there", "--name", "past")).code == 1
+        run = await talk(bench, "-r", "past")
+        at = await run.until("hello there")
+        at = await run.until("provider_http_error: 'local' answered 400: this model is broken", at)
+        at = await run.until("failed", at)
+        run.type("/transcript\r")
+        at = await run.until("transcript of past", at)
+        at = await run.until("this model is broken", at)
+        run.type("\x1b")
+        await leave(run, at)
+
+
 async def test_the_transcript_has_all_of_it_whole_and_is_searched(tmp_path: Path) -> None:
     async with WireServer([bash("seq 1 900"), chat.text("counted"), chat.text("bye")]) as server:
         bench = Bench(tmp_path, server.url)
@@ -380,6 +396,11 @@ async def test_one_member_is_spoken_to_and_stopped(tmp_path: Path) -> None:
         at = await run.until("completed", at)
         run.type("@builder hang\r")
         at = await run.until("sleep 600", at)
+        run.type("@lead are you there\r")
+        at = await run.until("lead heard", at)
+        assert "will see that at its next step" not in run.text  # nothing of it ran
+        run.type("@bulder hello\r")
+        at = await run.until("did you mean 'builder'?", at)
         run.type("/interrupt builder\r")
         at = await run.until("builder was told to stop", at)
         at = await run.until("interrupted · ", at)
@@ -521,6 +542,9 @@ async def test_a_session_that_was_killed_at_work_is_named_at_the_next_start_and_
         at = await run.until("/resume calm-fox", at)
         run.type("/resume calm-fox\r")
         at = await run.until("mend the parser", at)
+        at = await run.until("bash touch began; sleep 600", at)
+        at = await run.until("its outcome is unknown", at)
+        at = await run.until("interrupted", at)
         run.type("go on\r")
         at = await run.until("completed", at)
         await leave(run, at)
@@ -545,6 +569,18 @@ async def test_a_page_on_a_narrow_terminal_is_wrapped_and_not_cut(tmp_path: Path
         await run.until("\x1b[?1049l", at)
         run.type("/exit\r")
         assert await run.end() == 0
+
+
+async def test_what_is_told_of_a_member_stays_in_its_column_on_a_narrow_terminal(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    run = await talk(bench, columns=40)
+    run.type("/team\r")
+    at = await run.until("Esc leaves", await run.until("○ idle"))
+    assert " " * 15 + "\x1b[2mno turn yet" in run.text[:at]
+    run.type("\x1b")
+    await run.until("\x1b[?1049l", at)
+    run.type("/exit\r")
+    assert await run.end() == 0
 
 
 async def test_a_terminal_that_can_t_be_painted_says_that_it_listens(tmp_path: Path) -> None:

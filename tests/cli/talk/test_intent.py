@@ -67,6 +67,15 @@ def test_a_typo_is_told_with_what_was_meant_and_never_said(line: str, meant: str
     assert "a blank before it sends it as it is" in mistake.text
 
 
+def test_a_mistyped_member_is_told_unless_it_is_a_file() -> None:
+    def read_in(files: set[str]) -> Intent:
+        return read_intent("@bulder stop that", COMMANDS, members=MEMBERS, exists=files.__contains__)
+
+    assert read_in({"bulder"}) == Intent("say", "@bulder stop that")
+    mistake = read_in(set())
+    assert (mistake.what, "did you mean 'builder'?" in mistake.text) == ("mistake", True)
+
+
 @pytest.mark.parametrize("line", ["/", "/xyzzy", "/tmp", "!", "@builder"])
 def test_what_means_nothing_is_told(line: str) -> None:
     mistake = read(line)

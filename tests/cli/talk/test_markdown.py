@@ -34,7 +34,22 @@ def test_what_a_member_says_is_rendered_behind_its_name_and_folded() -> None:
     assert said.rest == ""
     long = Said(bob, "\n".join(f"- line {number}" for number in range(20)))
     rows = render_said(long, "bob ", 40, color=False)
-    assert (len(rows), rows[-1], long.rest) == (7, "    … 14 more lines", long.markdown)
+    assert (len(rows), rows[-1], long.rest) == (8, "    … 14 more lines", long.markdown)
+
+
+@pytest.mark.parametrize("width", [30, 40, 79])
+@pytest.mark.parametrize("name", ["tester ", "tester → orchestrator response: "])
+def test_what_a_member_says_has_the_width_of_the_terminal_below_its_name(width: int, name: str) -> None:
+    text = "The task was not finished: the model is broken; check its settings, and try again. " * 2
+    first, *others = render_said(Said(((name, ""),), text), name, width, color=False)
+    assert " ".join([first, *map(str.strip, others)]).split() == f"{name}{text}".split()  # no word is torn
+    assert max(map(len, [first, *others])) <= max(width, len(name))
+    assert max(map(len, others)) > width - 12
+
+
+def test_a_list_of_a_member_s_stands_below_its_name() -> None:
+    said = Said((("bob ", ""),), "- one\n- two")
+    assert render_said(said, "bob ", 40, color=False) == ["bob ", "     • one", "     • two"]
 
 
 def test_nothing_that_a_member_says_acts_on_the_terminal() -> None:

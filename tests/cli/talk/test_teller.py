@@ -7,7 +7,7 @@ import pytest
 
 from planck.cli.talk.blocks import FOLDED, Answer, Block, Said, Told
 from planck.cli.talk.diffs import compare, count_changes, draw_diff
-from planck.cli.talk.styled import as_text
+from planck.cli.talk.styled import as_text, cut
 from planck.cli.talk.teller import Teller
 from planck.headless import SessionEvent
 from planck.records import codec
@@ -163,6 +163,31 @@ def test_a_past_without_deltas_tells_the_same() -> None:
     blocks += teller.tell(said("Done.\n\nReally.", thinking="hm"))
     assert rows(blocks) == ["", "> mend it", "  ✻ hm"]
     assert blocks[-1] == Answer("Done.\n\nReally.")
+
+
+def _end(status: str) -> SessionEvent:
+    return event("turn_end", {"status": status, "text": "", "usage": {}})
+
+
+def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opened() -> None:
+    past, now = Teller([LEAD], echoes=True, ends=True), Teller([LEAD], echoes=True)
+    start = event("turn_start", {})
+    failed = event("error", {"kind": "network", "message": "no way there", "details": {}})
+    told = [block for one in (start, failed, _end("failed"), start) for block in past.tell(one)]
+    assert rows(told) == ["  network: no way there", "  failed"]
+    past.tell(event("tool_start", {"id": "c1", "name": "bash", "args": {"command": "make"}}))
+    now.go_on_from(past)
+    ended = {"id": "c1", "name": "bash", "ok": False, "output": "interrupted: stopped", "duration_ms": 0}
+    told = [block for one in (event("tool_end", ended), _end("interrupted")) for block in now.tell(one)]
+    assert rows(told) == ["  ✗ bash make", "    interrupted: stopped", "  interrupted"]
+    now.tell(_message("go on"))
+    assert rows([block for one in (start, _end("interrupted")) for block in now.tell(one)]) == []
+
+
+def test_a_call_that_does_not_fit_keeps_how_long_it_took() -> None:
+    (told,) = call(Teller([LEAD]), "bash", {"command": "x" * 60}, duration_ms=12_000)
+    assert isinstance(told, Told)
+    assert as_text(cut(told.lines[0], 40)) == f"  ✓ bash {'x' * 24}…  12 s"
 
 
 def test_a_cut_attempt_is_void() -> None:

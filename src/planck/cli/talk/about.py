@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from planck.cli.talk.blocks import Told
 from planck.cli.talk.figures import format_count, format_money
 from planck.cli.talk.stage import say, say_rows
-from planck.cli.talk.styled import Line, as_text, make_line, wrap_columns
+from planck.cli.talk.styled import INDENT, Line, as_text, make_line, wrap_all, wrap_columns
 from planck.cli.talk.table import ALIASES, COMMANDS, GROUPS, Command
 from planck.records.visible import count_columns, fit_line
 
@@ -72,9 +72,19 @@ async def show_team(talk: "Talk", rest: str) -> None:
 
 def draw_team(talk: "Talk") -> list[Line]:
     """A lane for each member: who it is, what it does, whom it waits for, what it has used."""
+    lines, hanging = _list_lanes(talk)
+    if not talk.stage.live:
+        return lines
+    return [*wrap_all(lines, talk.stage.width, " " * hanging)]
+
+
+def _list_lanes(talk: "Talk") -> tuple[list[Line], int]:
+    """Lines of any length, and the column in which what is said of a member begins."""
     now = talk.now
     lines: list[Line] = []
     width = max((count_columns(fit_line(spec.name, 24)) for spec in talk.session.members), default=0)
+    # Below its name and mark, where that leaves more than half of the row.
+    hanging = width + 3 if width + 3 <= talk.stage.width // 2 or not talk.stage.live else len(INDENT)
     for spec in talk.session.members:
         row = now.board.agent(spec.id)
         name = fit_line(spec.name, 24)
@@ -83,7 +93,7 @@ def draw_team(talk: "Talk") -> list[Line]:
         about = [spec.type, spec.model.label]
         if row:
             if row.window and row.context:
-                about.append(f"{100 * row.context // row.window}% of the window")
+                about.append(f"{100 * row.context / row.window:.0f}% of the window")
             about.append(f"turn {row.turn}" if row.turn else "no turn yet")
             if row.unread:
                 about.append(f"{len(row.unread)} unread")
@@ -92,13 +102,13 @@ def draw_team(talk: "Talk") -> list[Line]:
         for number, (mark, words) in enumerate(doing):
             head = f"{name}{pad}" if not number else " " * width
             lines.append(((f"{head} ", talk.teller.style(spec.id)), (f"{mark} {words}", _style_of(mark))))
-        lines.append(make_line(f"{' ' * width}   {' · '.join(about)}", "dim"))
+        lines.append(make_line(f"{' ' * hanging}{' · '.join(about)}", "dim"))
         if spec.description:
-            lines.append(make_line(f"{' ' * width}   {fit_line(spec.description)}", "dim"))
+            lines.append(make_line(f"{' ' * hanging}{fit_line(spec.description)}", "dim"))
     chain = now.find_chain()
     if chain:
         lines += [(), (("why nothing else moves: ", "bold"), (" → ".join(chain), ""))]
-    return lines
+    return lines, hanging
 
 
 def _style_of(mark: str) -> str:

@@ -19,7 +19,7 @@ from planck.cli.talk.markdown import render_markdown, render_said
 from planck.cli.talk.pager import Browser, Page, Picker
 from planck.cli.talk.rows import LiveRows
 from planck.cli.talk.stage import say
-from planck.cli.talk.styled import INDENT, Line, make_line, make_lines, wrap_all, wrap_columns
+from planck.cli.talk.styled import INDENT, Line, cut, make_line, make_lines, wrap_all, wrap_columns
 from planck.cli.talk.table import MEANINGS, MODES
 from planck.cli.talk.talk import Talk
 from planck.headless import Exit, Inbox, OpenSession, Planck, SessionEvent
@@ -178,7 +178,8 @@ class Conversation:
         if isinstance(block, Said):
             head = paint(block.prefix, width, color=self._screen.color)
             return render_said(block, head, width, color=self._screen.color)
-        lines = wrap_all(block.lines, width, INDENT) if block.wraps else block.lines
+        cuts = (cut(line, width) for line in block.lines)
+        lines = wrap_all(block.lines, width, INDENT) if block.wraps else cuts
         return [paint(line, width, color=self._screen.color) for line in lines]
 
     def follow(self, event: SessionEvent) -> None:

@@ -1,7 +1,7 @@
 """What a line of the user's means: something to say, to one member or to all, a command, or a shell's."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal
 
 import msgspec
@@ -28,10 +28,11 @@ def read_intent(
     custom: Collection[str] = (),
     members: Iterable[str] = (),
     servers: Collection[str] = (),
+    exists: Callable[[str], bool] = bool,
 ) -> Intent:
     """A line that begins with a blank is said as it is, whatever it looks like.
 
-    `servers` have prompts, called by `/server:prompt`.
+    `servers` have prompts, called by `/server:prompt`. `exists`: whether a word names a file.
     """
     text = line.strip()
     if line[:1] in (" ", "\t"):
@@ -41,11 +42,16 @@ def read_intent(
         if not command:
             return Intent("mistake", "write the command behind it, such as: !git status")
         return Intent("shell", command)
-    if text.startswith("@") and (found := _MEMBER.match(text)) and found[1] in set(members):
-        rest = text[found.end() :].strip()
-        if not rest:
+    if text.startswith("@") and (found := _MEMBER.match(text)):
+        known, rest = set(members), text[found.end() :].strip()
+        if found[1] in known and not rest:
             return Intent("mistake", f"write what to say to {found[1]} behind its name")
-        return Intent("say", rest, found[1])
+        if found[1] in known:
+            return Intent("say", rest, found[1])
+        meant = did_you_mean(found[1], known)
+        if meant and not exists(found[1]):
+            way_out = "a blank before it sends it as it is"
+            return Intent("mistake", f"{fit_line(found[1], 60)!r} is no member and no file{meant} {way_out}")
     word, _, rest = text.partition(" ") if " " in text.split("\n", 1)[0] else text.partition("\n")
     if not text.startswith("/") or not (_WORD.match(word) or text == "/"):
         return Intent("say", text)

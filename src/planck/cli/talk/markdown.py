@@ -35,24 +35,32 @@ _THEME = {"markdown.code": "cyan", "markdown.link": "none", "markdown.block_quot
 
 def render_markdown(text: str, width: int, *, color: bool) -> str:
     """Lines within the width, each with its newline, with our own colours alone."""
-    tokens = _make_parser().parse(make_plain(text))
-    laid = _lay_out(tokens, width)
+    return "\n".join(_render(_make_parser().parse(make_plain(text)), width, color=color)) + "\n"
+
+
+def _render(tokens: "Sequence[Token]", width: int, *, color: bool, first: int | None = None) -> list[str]:
+    laid = _lay_out(tokens, width, first)
     if laid is None:
         rows = _render_by_rich(tokens, width, color=color)
     else:
         rows = ["".join(style(part, look) if color else part for part, look in line) for line in laid]
-    return "\n".join(row.rstrip() for row in rows) + "\n"
+    return [row.rstrip() for row in rows]
 
 
 def render_said(said: Said, head: str, width: int, *, color: bool) -> list[str]:
     """What an agent said behind `head`, which is its prefix as this terminal shows it; folded as ever."""
     text, left = said.cut()
-    room = max(width - count_columns(as_text(said.prefix)), 20)
-    rows = [
-        row for row in render_markdown(text, room, color=color).split("\n") if _COLOUR.sub("", row).strip()
-    ]
-    first, *others = rows or [""]
-    lines = [head + first, *(INDENT + row for row in others)]
+    beside = width - count_columns(as_text(said.prefix))
+    tokens = _make_parser().parse(make_plain(text))
+    # A paragraph begins behind the name; what has columns of its own, or no room there, stands below it.
+    begins = bool(tokens) and tokens[0].type == "paragraph_open" and beside >= width // 3
+    rendered = _render(tokens, width - len(INDENT), color=color, first=beside if begins else None)
+    rows = [row for row in rendered if _COLOUR.sub("", row).strip()]
+    if not rows or ((begins or len(rows) == 1) and count_columns(_COLOUR.sub("", rows[0])) <= beside):
+        rows[:1] = [head + "".join(rows[:1])]
+    else:
+        rows[:0] = [head]
+    lines = [*rows[:1], *(INDENT + row for row in rows[1:])]
     return [*lines, f"{INDENT}… {left:,} more lines"] if left else lines
 
 
@@ -67,8 +75,8 @@ def _make_parser() -> "MarkdownIt":
     return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
-def _lay_out(tokens: "Sequence[Token]", width: int) -> list[Line] | None:
-    """The rows of paragraphs and flat lists; None where there is anything else."""
+def _lay_out(tokens: "Sequence[Token]", width: int, first: int | None = None) -> list[Line] | None:
+    """The rows of paragraphs and flat lists, the first of them of another width; None for anything else."""
     rows: list[Line] = []
     marks: Iterator[Span] = iter(())
     mark: Span = ("", "")
@@ -79,7 +87,8 @@ def _lay_out(tokens: "Sequence[Token]", width: int) -> list[Line] | None:
                 return None
             indent = " " * len(mark[0])
             for line in lines:
-                for row in wrap(line, max(width - len(indent), 1), whole_words=True):
+                room = max(width - len(indent), 1)
+                for row in wrap(line, room, whole_words=True, first=first if not rows else None):
                     rows.append((mark, *row))
                     mark = (indent, "")
         elif token.level == 0 and token.type in _BLOCKS:

@@ -25,9 +25,15 @@ def as_text(line: Line) -> str:
 
 
 def cut(line: Line, width: int) -> Line:
-    """The line within so many columns; what is left out shows as `…`."""
+    """The line within so many columns; what is left out shows as `…`.
+
+    A note at its end, two blanks apart, such as how long something took, is not what is left out.
+    """
     if len(_take(as_text(line), width)) == sum(len(text) for text, _ in line):
         return line
+    note = line[-1:] if line[-1][0].startswith("  ") else ()
+    if note and count_columns(note[0][0]) <= width // 2:
+        return (*cut(line[:-1], width - count_columns(note[0][0])), *note)
     kept: list[Span] = []
     left = width - 1
     for text, style in line:
@@ -40,14 +46,17 @@ def cut(line: Line, width: int) -> Line:
     return tuple(kept)
 
 
-def wrap(line: Line, width: int, indent: str = "", *, whole_words: bool = False) -> Iterator[Line]:
+def wrap(
+    line: Line, width: int, indent: str = "", *, whole_words: bool = False, first: int | None = None
+) -> Iterator[Line]:
     """The whole line as several, broken between words where that is possible; later ones are indented.
 
-    `whole_words`: also a long one is broken only where no row holds it.
+    `whole_words`: also a long one is broken only where no row holds it. `first`: columns of the first row.
     """
     chunks = _chop(line, max(_CHUNK, 4 * width))
     lead: Line = ()
-    rest, room = _fill((), chunks, width), width
+    room = width if first is None else first
+    rest = _fill((), chunks, max(width, room))
     while True:
         head, rest = _break(rest, room, whole_words)
         yield (*lead, *head)

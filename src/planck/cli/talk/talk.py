@@ -115,7 +115,9 @@ class Talk:
         """The end of what was said before, as much as a screen holds."""
         from planck.cli.talk.past import read_past
 
-        blocks, earlier = await read_past(self.session)
+        past = Teller(self.session.members, echoes=True, ends=True)
+        blocks, earlier = await read_past(self.session, past)
+        self.teller.go_on_from(past)
         if earlier:
             say(self.stage, f"… {earlier:,} earlier events; /transcript has all of it", "dim")
         for block in blocks:
@@ -130,11 +132,7 @@ class Talk:
 
     async def list_models(self) -> list[str]:
         rows = await self.planck.list_models()
-        self.known_models = [
-            row.id if row.source == "config" else f"{row.provider}/{row.model}"
-            for row in rows
-            if row.has_key or row.source == "config"
-        ]
+        self.known_models = [row.label for row in rows if row.has_key or row.source == "config"]
         return self.known_models
 
     async def change(self, session: OpenSession) -> None:
@@ -186,7 +184,10 @@ class Talk:
         custom = self.planck.resources.commands_by_call() if line.startswith("/") else {}
         names = [spec.name for spec in self.session.members]
         servers = [peer.name for peer in self.planck.peers.plan.select("mcp")] if ":" in line else ()
-        intent = read_intent(line, {*COMMANDS, *ALIASES}, custom, names, servers)
+        here = self.planck.project.here
+        intent = read_intent(
+            line, {*COMMANDS, *ALIASES}, custom, names, servers, lambda name: (here / name).exists()
+        )
         try:
             match intent.what:
                 case "say":
@@ -209,8 +210,10 @@ class Talk:
     async def say(self, text: str, agent: str = "", images: tuple[Image, ...] = ()) -> None:
         """Sends it: to a turn that runs as steering, else as the beginning of one."""
         if self._work and not self._work.done():
+            at_work = self._is_at_work(agent)
             await self._send(text, agent, images, steer=True)
-            say(self.stage, f"{agent or 'it'} will see that at its next step", "dim")
+            if at_work:
+                say(self.stage, f"{agent or 'it'} will see that at its next step", "dim")
             return
         if self.rewind_to is not None:
             await self._rewind()
@@ -218,6 +221,11 @@ class Talk:
         await self._send(text, agent, images)
         self._work = asyncio.get_running_loop().create_task(self._work_through(head, agent, turn))
         self._changed()
+
+    def _is_at_work(self, agent: str) -> bool:
+        """Whether a turn of it runs; of the orchestrator, where no member is named."""
+        name = agent or self.session.orchestrator.name
+        return any(row.name == name and row.status not in ("idle", "ended") for row in self.now.board.agents)
 
     async def accept_plan(self) -> None:
         """Has the plan carried out, with the rights that there were before it was made."""

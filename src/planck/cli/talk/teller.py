@@ -31,8 +31,18 @@ _OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back
 class Teller:
     """Follows one session; knows the names of its agents, the calls that are open, and what was folded."""
 
-    def __init__(self, members: Iterable[AgentSpec], *, streams: bool = True, echoes: bool = False) -> None:
-        """`streams`: the orchestrator's text is told as it comes. `echoes`: also what the user said."""
+    def __init__(
+        self,
+        members: Iterable[AgentSpec],
+        *,
+        streams: bool = True,
+        echoes: bool = False,
+        ends: bool = False,
+    ) -> None:
+        """`streams`: the orchestrator's text is told as it comes. `echoes`: also what the user said.
+
+        `ends`: also how its turns ended, where no last line of a turn says so.
+        """
         self._names: dict[str, str] = {}
         self._models: dict[str, str] = {}
         self._orchestrator = ""
@@ -43,6 +53,9 @@ class Teller:
                 self._orchestrator = spec.id
         self._streams = streams
         self._echoes = echoes
+        self._ends, self._ends_once = ends, False
+        self._cut_off = False
+        """Whether a turn of the orchestrator's has begun and not ended."""
         self._pieces = Pieces()
         self._streamed = False
         self._thought: list[str] = []
@@ -68,6 +81,11 @@ class Teller:
             blocks.insert(0, self._note(None, f"mode {mode}, was {before}"))
         self.folded.extend(block for block in blocks if not isinstance(block, Answer) and block.rest)
         return blocks
+
+    def go_on_from(self, past: "Teller") -> None:
+        """Takes over what had not ended when the past did: whoever opens a session records the end of it."""
+        self._calls |= past._calls
+        self._ends_once = past._cut_off
 
     def rest(self) -> list[Block]:
         """What was said and is not told yet, whole or not."""
@@ -101,19 +119,26 @@ class Teller:
 
     def _start_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         """What was said before a turn was stopped begins the next: that the first was, nobody else says."""
-        if event.agent_id != self._orchestrator or not self._stopped:
+        if event.agent_id != self._orchestrator:
+            return []
+        self._cut_off = True
+        if not self._stopped:
             return []
         self._stopped = False
         return [self._note(event.agent_id, "interrupted; it goes on with what was said meanwhile")]
 
     def _end_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         blocks: list[Block] = []
+        status = str(data["status"]).replace("_", " ")
         if event.agent_id == self._orchestrator:
-            blocks, self._stopped = self.rest(), data["status"] == "interrupted"
-            if self._echoes:  # how it ended stands in the last line of the turn
+            blocks, self._stopped, self._cut_off = self.rest(), status == "interrupted", False
+            ends, self._ends_once = self._ends or self._ends_once, False
+            if status == "interrupted" and ends:
+                blocks.append(self._note(event.agent_id, status, "yellow"))
+            if self._echoes and not ends:  # how it ended stands in the last line of the turn
                 return blocks
-        if data["status"] not in ("completed", "interrupted"):
-            blocks.append(self._note(event.agent_id, str(data["status"]).replace("_", " "), "red"))
+        if status not in ("completed", "interrupted"):
+            blocks.append(self._note(event.agent_id, status, "red"))
         return blocks
 
     def _think(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
@@ -220,7 +245,7 @@ class Teller:
         return [self._note(event.agent_id, f"{data['tool']} denied: {data['reason']}", "yellow")]
 
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
-        if event.agent_id == self._orchestrator:  # its own error is told at the end of the turn, in one line
+        if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
             return []
         return [self._note(event.agent_id, f"{data['kind']}: {data['message']}", "red")]
 

@@ -28,7 +28,7 @@ async def show_transcript(talk: "Talk", rest: str) -> None:
 
 async def read_transcript(session: OpenSession) -> list[Line]:
     """Returns every block of the log, unfolded."""
-    teller = Teller(session.members, echoes=True)
+    teller = Teller(session.members, echoes=True, ends=True)
     lines: deque[Line] = deque(maxlen=_MOST)
     head = session.head
     if not head:
