@@ -107,7 +107,7 @@ async def test_the_status_of_a_sidecar_counts_no_tool_that_is_left_out(tmp_path:
     [peer] = json.loads(status.out)["peers"]
     assert (peer["tools"], peer["left_out"]) == (["mine"], ["bash", "ask_agent"])
     shown = await bench.run("sidecar", "status", "--trust")
-    assert "connected  1 tools" in shown.out
+    assert "connected  1 tool" in shown.out
     assert "'bash' is left out" in shown.err
 
 

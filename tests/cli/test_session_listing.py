@@ -107,6 +107,25 @@ def test_a_list_says_what_each_session_is_about(place: Place, command: Command) 
     )
 
 
+def test_a_list_through_a_pipe_is_whole_and_a_tree_has_columns(place: Place, command: Command) -> None:
+    prompt = "Mend the discount of the shop, which is taken as an amount; it is a percentage of the price"
+    place.say(prompt, "calm-fox")
+    command("fork", "calm-fox", "--name", "a-fork-of-a-long-name")
+    assert all(line.endswith(prompt) for line in command("list", columns=0)[1].splitlines())
+    first, second = command("tree", columns=0)[1].splitlines()
+    assert first.index(" done ") == second.index(" done ")
+    assert prompt in first
+
+
+def test_an_exported_log_is_told_what_proves_it(place: Place, command: Command, tmp_path: Path) -> None:
+    place.say("Mend the discount", "calm-fox")
+    (tmp_path / "fox.ndjson").write_text(command("export", "calm-fox")[1])
+    code, _, err = command("verify", str(tmp_path / "fox.ndjson"))
+    assert code == 2
+    command("delete", "calm-fox", "--yes")
+    assert command(*err.split("planck sessions ")[-1].split())[0] == 0
+
+
 @pytest.mark.parametrize("columns", [140, 80, 40])
 def test_a_list_fits_the_terminal_whatever_the_prompts_are(
     place: Place, command: Command, columns: int
@@ -404,3 +423,5 @@ def _read_hint(hint: str) -> None:
     options = parser.parse_args([stand_in if word == "ACTION" else word for word in rest])
     if name == "sessions" and options.action not in ("list", "tree"):
         assert options.what, f"{hint!r} does not say which session"
+    if name == "auth" and options.action in ("login", "logout"):
+        assert options.provider, f"{hint!r} does not say which provider"

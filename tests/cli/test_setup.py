@@ -62,6 +62,20 @@ async def test_a_refused_key_names_the_command_that_takes_another(tmp_path: Path
     assert (await bench.run(*hint.split()[1:], stdin=b"sk-another-key")).code == 0
 
 
+async def test_an_address_without_its_scheme_is_asked_for_again_at_once(tmp_path: Path) -> None:
+    bench = bare(tmp_path)
+    run = await on_terminal("setup", home=bench.home, work=bench.work)
+    at = await run.until("empty to leave")
+    run.type("5\n")
+    at = await run.until("Address", at)
+    run.type("127.0.0.1:9\n")
+    at = await run.until("It begins with http://", at)
+    run.type("http://127.0.0.1:9\n")
+    at = await run.until("Model: ", at)
+    run.type("\n")
+    assert await run.end() == 1
+
+
 async def test_a_wrong_key_is_told_and_not_written_and_the_right_one_leads_to_an_answer(
     tmp_path: Path,
 ) -> None:

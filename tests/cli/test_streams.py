@@ -155,6 +155,6 @@ async def test_a_notice_on_a_terminal_is_broken_between_words(tmp_path: Path) ->
     (bench.work / ".mcp.json").write_text('{"mcpServers": {"time": {"command": "uvx"}}}')
     run = await on_terminal("mcp", "list", home=bench.home, work=bench.work, columns=40)
     await run.end()
-    rows = run.text.replace("\r", "").split("\n")
-    assert max(map(len, rows)) < 40
-    assert "this folder is not trusted" in " ".join(rows)
+    said, _, _ = run.text.replace("\r", "").partition("No MCP servers")
+    assert max(map(len, said.split("\n"))) < 40
+    assert "planck: this folder is not trusted: its own files run nothing" in " ".join(said.split())

@@ -24,12 +24,25 @@ _WHOLE = 1_000
 """Characters of a first prompt that are looked at where they need not fit."""
 
 
+def is_looked_at() -> bool:
+    """Whether rows must fit: through a pipe they are searched, and whole unless a width is asked for."""
+    return shutil.get_terminal_size((0, 0)).columns > 0
+
+
 def make_rows(
-    sessions: Sequence[SessionInfo], now: str, width: int | None = None, *, whole: bool = False
+    sessions: Sequence[SessionInfo],
+    now: str,
+    width: int | None = None,
+    *,
+    whole: bool = False,
+    names: int = 0,
 ) -> Iterator[str]:
-    """Yields a line for each, within the width; two where that is narrow. `whole`: as long as it gets."""
+    """Yields a line for each, within the width; two where that is narrow. `whole`: as long as it gets.
+
+    `names`: at least so many columns for them.
+    """
     width = (width or shutil.get_terminal_size().columns) - 1  # the last column makes some terminals wrap
-    names = max((count_columns(fit_line(info.name, 24)) for info in sessions), default=0)
+    names = max((names, *(measure_name(info) for info in sessions)))
     teams = max((count_columns(fit_line(info.team, 14)) for info in sessions), default=0)
     for info in sessions:
         said = info.problem or info.first_prompt
@@ -43,6 +56,10 @@ def make_rows(
         row = f"{_pad(info.name, names)} {state} {team}{format_cost(info.cost_usd):>8} {age}  {id}"
         room = _WHOLE if whole else max(width - count_columns(row), 1)
         yield f"{row}{fit_line(said, room)}".rstrip()
+
+
+def measure_name(info: SessionInfo) -> int:
+    return count_columns(fit_line(info.name, 24))
 
 
 def make_choices(sessions: Sequence[SessionInfo], now: str, width: int) -> list[str]:

@@ -121,7 +121,8 @@ def show_reports(reports: list[PeerReport], as_json: bool) -> int:
         print_json({"peers": [{name: getattr(report, name) for name in fields} for report in reports]})
     else:
         for report in reports:
-            print(make_plain(f"{report.name}  {report.state}  {len(report.tools)} tools"))
+            count = "1 tool" if len(report.tools) == 1 else f"{len(report.tools)} tools"
+            print(make_plain(f"{report.name}  {report.state}  {count}"))
             for tool in report.tools:
                 print(f"    {make_plain(tool)}")
             for compactor in report.compactors:

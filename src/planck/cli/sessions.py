@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import shlex
 import shutil
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from typing import Any
 
 from planck.cli.costs import tabulate_costs
 from planck.cli.errors import UsageError
-from planck.cli.listing import STATES, format_cost, make_rows
+from planck.cli.listing import STATES, format_cost, is_looked_at, make_rows, measure_name
 from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.headless import Archive, Planck, SessionDetail, SessionError, SessionInfo, Transcript
@@ -66,7 +67,7 @@ def _list(archive: Archive, options: argparse.Namespace) -> None:
     if not sessions and not options.json:
         print("No sessions of this workspace yet; `planck sessions list --all` shows those of others.")
     elif options.action == "list":
-        _print(sessions, make_rows(sessions, archive.now()), options.json)
+        _print(sessions, make_rows(sessions, archive.now(), whole=not is_looked_at()), options.json)
     else:
         children = _group_by_parent(sessions)
         _print(_nested(children, ""), _branch(children, archive.now()), options.json)
@@ -98,15 +99,19 @@ def _nested(children: dict[str, list[SessionInfo]], parent: str) -> list[dict[st
 def _branch(children: dict[str, list[SessionInfo]], now: str) -> Iterator[str]:
     """Rows in the order of the tree, each below what it was forked from."""
     waiting = [(info, 0) for info in reversed(children.get("", []))]
-    width = shutil.get_terminal_size().columns
+    width, whole = shutil.get_terminal_size().columns, not is_looked_at()
+    found: list[tuple[SessionInfo, str]] = []
     while waiting:
         info, depth = waiting.pop()
-        indent = "  " * min(depth, 10)
+        found.append((info, "  " * min(depth, 10)))
+        waiting += [(fork, depth + 1) for fork in reversed(children.get(info.id, [])) if info.id]
+    names = max((len(indent) + measure_name(info) for info, indent in found), default=0)
+    for info, indent in found:
         at = f" (at {info.forked_at})" if info.forked_at else ""
-        for row in make_rows([info], now, width - len(indent) - len(at)):
+        room = width - len(indent) - len(at)
+        for row in make_rows([info], now, room, whole=whole, names=names - len(indent)):
             yield f"{indent}{row}{at}"
             at = ""
-        waiting += [(fork, depth + 1) for fork in reversed(children.get(info.id, [])) if info.id]
 
 
 def _tell(detail: SessionDetail, transcript: Transcript) -> Iterator[str]:
@@ -168,6 +173,14 @@ def _export(planck: Planck, options: argparse.Namespace) -> None:
 def _verify(planck: Planck, options: argparse.Namespace) -> None:
     file = Path(options.what)
     if file.is_file():
+        with file.open("rb") as opened:
+            is_log = opened.read(1) == b"{"
+        if is_log:
+            raise UsageError(
+                ErrorKind.INVALID_ARGS,
+                f"{options.what!r} is a log, not a page: importing it proves it, and refuses it as a whole "
+                f"where a byte was changed: planck sessions import {shlex.quote(options.what)}",
+            )
         proof = planck.verify_page(file)
     else:
         try:

@@ -62,6 +62,8 @@ async def _ask(setup: Setup) -> Candidate | None:
         return await _choose_local(setup)
     if provider == _OTHER:
         address = _read("Address (as http://host:port/v1): ")
+        while address and not address.startswith(("http://", "https://")):
+            address = _read("It begins with http:// or https://. Address: ")
         model = _read("Model: ") if address else ""
         if not model:
             return None
