@@ -68,6 +68,19 @@ async def test_a_folder_of_a_repository_works_in_its_root_and_finds_its_sessions
         assert row["workspace"] == str(deep)
 
 
+async def test_who_stands_in_the_home_or_above_it_is_told(tmp_path: Path) -> None:
+    async with WireServer([chat.text("hello")] * 4) as server:
+        bench = Bench(tmp_path, server.url)
+        for cwd, args, told in (
+            (bench.work, (), True),
+            (tmp_path, (), True),
+            (bench.work, ("--here",), False),
+            (bench.home, (), False),
+        ):
+            done = await bench.run("run", "hi", *args, cwd=cwd, env={"HOME": str(bench.work)})
+            assert (done.code, "your home or a folder above it; -C DIR" in done.err) == (0, told)
+
+
 async def test_what_is_named_is_taken_exactly(tmp_path: Path) -> None:
     bench = Bench(tmp_path, NOWHERE)
     deep = make_repository(bench.work)

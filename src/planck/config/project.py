@@ -37,7 +37,8 @@ class Project:
         self.home = _make_absolute(home) if home else find_home(self.environ)
         self.here = _make_absolute(workspace or ".")
         """The folder that the user stands in: the workspace, or one below it."""
-        self.workspace = self.here if workspace else find_workspace(self.here, _find_user_home(self.environ))
+        self._is_named, self._user_home = bool(workspace), _find_user_home(self.environ)
+        self.workspace = self.here if workspace else find_workspace(self.here, self._user_home)
         added = [self._check_added(folder) for folder in add_dirs]
         self.added = tuple(dict.fromkeys(folder for folder in added if folder))
         """The folders beside the workspace, canonical."""
@@ -58,9 +59,11 @@ class Project:
 
     @property
     def place_notice(self) -> str:
-        """Says where the work is done, where that is not the folder that the user stands in."""
+        """Says where the work is done, where that is not the folder that the user stands in or is wide."""
         if self.here == self.workspace:
-            return ""
+            if self._is_named or os.path.realpath(self.here) not in _list_too_high(self._user_home):
+                return ""
+            return f"works in {str(self.here)!r}, your home or a folder above it; -C DIR names a project"
         return f"works in {str(self.workspace)!r}, the git root above this folder; --here: in this folder"
 
     def _check_added(self, folder: Path | str) -> str:
@@ -109,13 +112,12 @@ class Project:
 
 
 def find_workspace(here: Path, user_home: Path) -> Path:
-    """Returns the git root of a folder, else the folder: never the user's home or one above it.
+    """Returns the git root of a folder, which is never the user's home or one above it, else the folder.
 
     A folder that can't be looked into ends the search, and so does a `.git` that somebody else put there:
     nobody makes others work in a place of his by putting one above them.
     """
-    home = os.path.realpath(user_home)
-    too_high = {home, *map(str, Path(home).parents)}
+    too_high = _list_too_high(user_home)
     for folder in (here, *here.parents):
         if os.path.realpath(folder) in too_high:
             break
@@ -130,6 +132,12 @@ def find_workspace(here: Path, user_home: Path) -> Path:
             usable = found.st_uid in owners and os.access(folder, os.R_OK | os.X_OK)
             return folder if usable else here
     return here
+
+
+def _list_too_high(user_home: Path) -> set[str]:
+    """The user's home and the folders above it: nobody means all of that by standing there."""
+    home = os.path.realpath(user_home)
+    return {home, *map(str, Path(home).parents)}
 
 
 def _find_user_home(environ: Mapping[str, str]) -> Path:

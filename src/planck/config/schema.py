@@ -29,7 +29,9 @@ class ProviderEntry(msgspec.Struct, frozen=True):
     base_url: Annotated[str, Meta(description="another address than the vendor's own")] = ""
     identifier: Annotated[str, Meta(description="the key is read from <IDENTIFIER>_API_KEY")] = ""
     headers: Annotated[dict[str, str], Meta(description="sent with every request")] = {}
-    oauth: Annotated[OAuthEntry | None, Meta(description="for `planck auth login PROVIDER` in a browser")] = None
+    oauth: Annotated[OAuthEntry | None, Meta(description="for `planck auth login PROVIDER` in a browser")] = (
+        None
+    )
     has_api_key: Annotated[
         bool, Meta(description="false: a server that needs no key, and gets none, as ollama and llama_cpp")
     ] = True

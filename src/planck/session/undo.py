@@ -245,8 +245,8 @@ class _Story:
         if not found:
             raise UndoError(
                 ErrorKind.NOT_FOUND,
-                "nothing to undo: no file was written there, or it is undone, or another program wrote it "
-                "and nobody knows what was there before",
+                "nothing to undo: no file was written there, or it is undone, or a command or another "
+                "program wrote it, and nobody knows what was there before; `git diff` may show that",
             )
         return found
 

@@ -184,6 +184,18 @@ def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opene
     assert rows([block for one in (start, _end("interrupted")) for block in now.tell(one)]) == []
 
 
+def test_of_a_long_error_the_line_that_says_what_is_wrong_is_shown() -> None:
+    error = {"kind": "edit_conflict", "message": "", "details": {}}
+    text = "edit_conflict: 'a.py' changed since you read it\n" + "\n".join(f"line {n}" for n in range(9))
+    told = call(Teller([LEAD]), "edit", {"path": "a.py"}, text, ok=False, error=error)
+    assert [row.strip() for row in rows(told)[1:]] == [
+        "edit_conflict: 'a.py' changed since you read it",
+        "… 7 more lines",
+        "line 7",
+        "line 8",
+    ]
+
+
 def test_a_call_that_does_not_fit_keeps_how_long_it_took() -> None:
     (told,) = call(Teller([LEAD]), "bash", {"command": "x" * 60}, duration_ms=12_000)
     assert isinstance(told, Told)

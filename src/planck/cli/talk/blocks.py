@@ -97,7 +97,7 @@ def draw_call(
     error = ended.get("error") or {}
     most = 0 if error.get("kind") == "permission_denied" else _count_shown(name, ended["ok"])
     shown = _drop_details(output) if error else output
-    lines, folded = fold(shown, most, ended.get("lines", 0))
+    lines, folded = fold(shown, most, ended.get("lines", 0), first=bool(error))
     return Told((head, *lines), label, output if folded else "", wraps=bool(error))
 
 
@@ -111,21 +111,26 @@ def describe_call(name: str, args: Any) -> str:
     return fit_line(f"{name} {find_subject(args)}")
 
 
-def fold(text: str, most: int | None, count: int = 0) -> tuple[list[Line], bool]:
+def fold(text: str, most: int | None, count: int = 0, *, first: bool = False) -> tuple[list[Line], bool]:
     """The last lines of an output, dim, with a line that says how many are above; None: all of them.
 
-    `count`: of the whole output's lines, where the text is not all of it.
+    `count`: of the whole output's lines, where the text is not all of it. `first`: of an error its first
+    line is one of those that are shown: it says what is wrong.
     """
     rows = [row for row in _list_rows(text) if not row.startswith(_SPILLED)]
     if most is None or (len(rows) <= most + 1 and not count):
         shown = rows if most != 0 else []
-        return [line for row in shown for line in make_lines(row, "dim", INDENT)], len(shown) < len(rows)
+        return _dim(shown), len(shown) < len(rows)
     if not most:
         return [], bool(rows)
-    shown = rows[-most:]
-    left = max(count, len(rows)) - sum(not row.startswith(_OURS) for row in shown)
+    head, shown = (rows[:1], rows[1 - most :]) if first else ([], rows[-most:])
+    left = max(count, len(rows)) - sum(not row.startswith(_OURS) for row in (*head, *shown))
     above: Line = ((f"{INDENT}… {left:,} more lines", "dim"),)
-    return [above, *(line for row in shown for line in make_lines(row, "dim", INDENT))], True
+    return [*_dim(head), above, *_dim(shown)], True
+
+
+def _dim(rows: Sequence[str]) -> list[Line]:
+    return [line for row in rows for line in make_lines(row, "dim", INDENT)]
 
 
 _SPILLED = "[the whole output: read path output:"
