@@ -24,6 +24,19 @@ PLANCK = [sys.executable, "-m", "planck"]
 FAKE_COMMAND = (sys.executable, "-S", "-E", str(FAKE))
 
 
+async def test_a_server_is_added_as_other_agents_write_it_or_told_how(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://localhost:1")
+    (bench.work / "server.py").write_text("")
+    assert (await bench.run("mcp", "add", "web", "http://localhost:2/mcp")).code == 0
+    assert json.loads((bench.home / "config.json").read_text())["mcpServers"]["web"] == {
+        "url": "http://localhost:2/mcp"
+    }
+    bare = await bench.run("mcp", "add", "own", "python3", "server.py")
+    assert (bare.code, bare.err.split("`--`: ")[1]) == (2, "planck mcp add own -- python3 server.py\n")
+    added = await bench.run("mcp", "add", "own", "--", "python3", "server.py")
+    assert (added.code, f"its whole path is {str(bench.work / 'server.py')!r}" in added.err) == (0, True)
+
+
 async def test_a_server_is_added_listed_tested_and_removed(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     before = json.loads((bench.home / "config.json").read_text())

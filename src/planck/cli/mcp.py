@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+import os
+import shlex
 from importlib import import_module
 
 from planck.cli.errors import UsageError
@@ -56,17 +58,29 @@ def _list(planck: Planck, as_json: bool) -> int:
 
 
 def _add(options: argparse.Namespace) -> int:
-    command = list(options.command)
+    command, url = list(options.command), options.url
+    match options.words:
+        case []:
+            pass
+        case [address] if address.startswith(("http://", "https://")) and not (command or url):
+            url = address
+        case words:
+            behind = f"planck mcp add {options.name} -- {shlex.join([*words, *command])}"
+            raise UsageError(ErrorKind.INVALID_ARGS, f"a server's command stands behind `--`: {behind}")
     entry = {
         "command": command[0] if command else "",
         "args": command[1:],
-        "url": options.url,
+        "url": url,
         "env": _pairs(options.env, "--env"),
         "headers": _pairs(options.header, "--header"),
     }
     project = Project()
     file = add_server(project.home, options.name, entry, project.environ)
     print(f"added {options.name!r} to {file}; try it: planck mcp test {options.name}")
+    for word in command[1:]:
+        if not os.path.isabs(word) and os.path.isfile(word):
+            where = f"{str(project.home)!r}, where your own servers start"
+            complain(f"{word!r} is looked for in {where}; its whole path is {os.path.abspath(word)!r}")
     return 0
 
 

@@ -418,9 +418,8 @@ def _mcp(parser: argparse.ArgumentParser) -> None:
     listing = _subcommand(commands, "list", "the servers that a session here would start", "planck mcp list")
     adding = _subcommand(commands, "add", "add one to your configuration", EXAMPLES["mcp"])
     adding.add_argument("name", metavar="NAME")
-    adding.usage = (
-        "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME --url URL [--header NAME=VALUE]"
-    )
+    adding.usage = "planck mcp add NAME [--env NAME=VALUE] -- COMMAND [ARGS] | NAME URL [--header NAME=VALUE]"
+    adding.add_argument("words", nargs="*", metavar="URL", help="the same as --url")
     adding.add_argument("--url", default="", help="a streamable HTTP address instead of a command")
     adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the program")
     adding.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="for the address")
