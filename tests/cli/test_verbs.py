@@ -113,3 +113,20 @@ async def test_words_without_quotes_are_told_how_to_be_a_task(tmp_path: Path) ->
         done = await Bench(tmp_path, server.url).run("fix", "the", "tests", "--permission-mode", "ask")
     assert (done.code, server.asked) == (2, [])
     assert 'planck "fix the tests"' in done.err
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("sessions", "shwo", "x"), "there is no 'shwo'; did you mean 'show'? It is one of list, show, "),
+        (("sessions", "xyz", "x"), "there is no 'xyz'; it is one of list, show, "),
+        (("run", "hi", "--permission-mode", "ful"), "--permission-mode takes no 'ful'; did you mean 'full'?"),
+        (("completion", "bsh"), "there is no 'bsh'; did you mean 'bash'?"),
+    ],
+)
+async def test_a_word_that_is_none_of_those_there_are_is_told_the_nearest(
+    tmp_path: Path, args: tuple[str, ...], said: str
+) -> None:
+    done = await Bench(tmp_path, "http://127.0.0.1:9").run(*args)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert done.err.startswith(f"planck: invalid_args: {said}")

@@ -1,6 +1,7 @@
 """The words of a command line -> options; what can't be read is one line with a kind, like every error."""
 
 import argparse
+import re
 from typing import NoReturn
 
 
@@ -12,4 +13,20 @@ class Parser(argparse.ArgumentParser):
     """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands."""
 
     def error(self, message: str) -> NoReturn:
-        raise Mistake(f"{message}; `{self.prog} --help` shows what there is")
+        raise Mistake(f"{_explain(message)}; `{self.prog} --help` shows what there is")
+
+
+def _explain(message: str) -> str:
+    """A word that is none of those there are, with the one that was probably meant; else the same."""
+    found = _CHOICE.fullmatch(message)
+    if not found:
+        return message
+    from planck.records.nearest import did_you_mean
+
+    where, word, choices = found[1], found[2].strip("'"), [one.strip("'") for one in found[3].split(", ")]
+    option = f"{where} takes no" if where.startswith("-") else "there is no"
+    meant = did_you_mean(word, choices)
+    return f"{option} {word!r}{f'{meant} It is' if meant else '; it is'} one of {', '.join(choices)}"
+
+
+_CHOICE = re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)", re.DOTALL)
