@@ -2,8 +2,12 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from planck.headless import Project, run_checks
 from tests.command import Bench
 from tests.tools.external_bench import write_tool
 
@@ -45,6 +49,37 @@ async def test_a_broken_configuration_is_an_error_and_no_crash(tmp_path: Path) -
     shown = await bench.run("doctor")
     assert shown.code == 1
     assert "✗ configuration" in shown.out
+
+
+async def test_a_home_that_is_no_folder_and_keys_that_can_t_be_read_are_rows_among_the_others(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9")
+    (bench.home / "credentials.json").write_text("{broken")
+    code, found = await examined(bench)
+    checks = {check["name"]: check for check in found["checks"]}
+    assert (code, checks["keys"]["state"]) == (1, "error")
+    assert "credentials.json" in checks["keys"]["detail"]
+    assert checks["sandbox"]["detail"]
+    (tmp_path / "file").write_text("")
+    done = await bench.run("doctor", env={"PLANCK_HOME": str(tmp_path / "file")})
+    assert (done.code, f"✗ home: {tmp_path / 'file'} is no folder" in done.out) == (1, True)
+
+
+async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=9_999))
+    (tmp_path / "home").mkdir()
+    checks = await run_checks(Project(tmp_path / "home", tmp_path, environ={}))
+    assert [check.detail for check in checks if check.name == "home"] == [
+        f"{tmp_path / 'home'}: its disk is full (9,999 bytes left)"
+    ]
+
+
+async def test_a_model_that_is_not_there_is_told_with_what_to_write(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "http://127.0.0.1:9", default_model="nowhere")
+    _, found = await examined(bench)
+    (detail,) = [check["detail"] for check in found["checks"] if check["name"] == "model"]
+    assert "write PROVIDER/MODEL" in detail
 
 
 async def test_servers_and_sidecars_that_an_agent_could_replace_are_named(tmp_path: Path) -> None:

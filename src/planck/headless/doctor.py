@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -36,11 +37,9 @@ async def run_checks(project: Project) -> list[Check]:
     checks = [_check_runtime(), _check_platform(), _check_home(project.home)]
     try:
         planck_ = Planck.of(project)
-    except ConfigError as failure:
-        return [
-            *checks,
-            Check("configuration", "error", failure.err.message, "correct the file that is named"),
-        ]
+    except PlanckError as failure:
+        advice = "correct the file that is named" if isinstance(failure, ConfigError) else ""
+        return [*checks, Check("configuration", "error", failure.err.full_message, advice)]
     async with planck_:
         model = await _check_model(planck_)
         found = [*checks, model, *_check_configured(planck_)]
@@ -53,9 +52,11 @@ def _check_configured(planck_: Planck) -> Iterator[Check]:
     yield Check("configuration", "ok", sources)
     for notice in planck_.notices:
         yield Check("notice", "warning", notice)
-    for row in planck_.auth.status():
-        if row["authenticated"] and row["source"]:
-            yield Check(f"key of {row['provider']}", "ok", f"from {row['source']}")
+    try:
+        keys = [row for row in planck_.auth.status() if row["authenticated"] and row["source"]]
+        yield from (Check(f"key of {row['provider']}", "ok", f"from {row['source']}") for row in keys)
+    except PlanckError as failure:
+        yield Check("keys", "error", failure.err.full_message)
     yield _check_containment()
     yield _check_sandbox()
     yield _check_limits()
@@ -109,9 +110,20 @@ def _check_platform() -> Check:
     return Check("platform", "error", sys.platform, "this platform is not supported; use Linux or macOS")
 
 
+_LEAST_FREE = 4 << 20
+"""Bytes: a new session takes some hundred kilobytes, and what it must say at its end has to fit, too."""
+
+
 def _check_home(home: Path) -> Check:
     if not home.exists():
         return Check("home", "ok", f"{home} (made when it is needed)")
+    if not home.is_dir():
+        return Check("home", "error", f"{home} is no folder", "move it away, or set PLANCK_HOME to a folder")
+    if not os.access(home, os.W_OK | os.X_OK):
+        return Check("home", "error", f"{home} can't be written", "mend its rights, or set PLANCK_HOME")
+    free = shutil.disk_usage(home).free
+    if free < _LEAST_FREE:
+        return Check("home", "error", f"{home}: its disk is full ({free:,} bytes left)", "free some space")
     if home.stat().st_mode & 0o022:
         return Check("home", "warning", f"{home} can be written by others", f"chmod go-w {home}")
     return Check("home", "ok", str(home))
@@ -121,7 +133,7 @@ async def _check_model(planck_: Planck) -> Check:
     try:
         default = await planck_.default_model()
     except PlanckError as failure:
-        return Check("model", "warning", failure.err.message, "`planck setup` leads to one")
+        return Check("model", "warning", failure.err.full_message, "`planck setup` leads to one")
     model = default.model
     detail = f"{model.label} ({model.provider}, window {model.context_window:,} tokens): {default.why}"
     return Check("model", "ok", detail)
