@@ -64,6 +64,8 @@ async def test_a_home_that_is_no_folder_and_keys_that_can_t_be_read_are_rows_amo
     (tmp_path / "file").write_text("")
     done = await bench.run("doctor", env={"PLANCK_HOME": str(tmp_path / "file")})
     assert (done.code, f"✗ home: {tmp_path / 'file'} is no folder" in done.out) == (1, True)
+    run = await bench.run("run", "hi", env={"PLANCK_HOME": str(tmp_path / "file")})
+    assert (run.code, "is no folder; move it away, or set PLANCK_HOME" in run.err) == (1, True)
 
 
 async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -366,6 +366,10 @@ def _read_stored(home: Path) -> dict[str, dict[str, str]]:
         return codec.decode_as(trust_file(home).read_bytes(), dict[str, dict[str, str]])
     except FileNotFoundError:
         return {}
+    except NotADirectoryError:
+        raise TrustError(
+            ErrorKind.READ_FAILED, f"the home {str(home)!r} is no folder; move it away, or set PLANCK_HOME"
+        ) from None
     except (OSError, codec.DecodeError) as problem:
         raise TrustError(
             ErrorKind.READ_FAILED, f"{str(trust_file(home))!r} can't be read: {problem}; move it away"

@@ -24,6 +24,8 @@ _ASKED = 3
 _NAME = 32
 _NOTE = 1_000
 """Characters of a name, and of what is said of something in passing."""
+_FOR_THE_MODEL = "; go on without it, or tell the user to "
+"""How the advice to the model begins in a recorded denial (`permissions/gate`)."""
 _OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back changes of ")
 """How news to the agents begin of what the user did and has seen."""
 
@@ -242,7 +244,7 @@ class Teller:
     def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["decision"] != "deny":
             return []
-        return [self._note(event.agent_id, f"{data['tool']} denied: {data['reason']}", "yellow")]
+        return [self._note(event.agent_id, f"{data['tool']} denied: {_say_why(**data)}", "yellow")]
 
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
@@ -297,6 +299,14 @@ class Teller:
         if not id or (not always and len(self._names) < 2):
             return [("  ", "")]
         return [(f"{self.name(id)} ", self.style(id))]
+
+
+def _say_why(tool: str, reason: str, **_: Any) -> str:
+    """What a model is told of a denial, for the person who can do something about it, or has said no."""
+    why, _, way_out = reason.removeprefix(f"{tool!r} is not permitted: ").partition(_FOR_THE_MODEL)
+    if why.startswith("the user said no"):
+        return why.replace("the user", "you", 1)
+    return f"{why}; {way_out}" if way_out else why
 
 
 _HANDLERS = {
