@@ -3,6 +3,7 @@
 import base64
 from typing import Any
 
+import msgspec
 import pytest
 
 from planck.cli.talk.blocks import FOLDED, Answer, Block, Said, Told
@@ -22,8 +23,6 @@ _count = iter(range(1, 10_000_000))
 
 def event(type: str, data: dict[str, Any], agent: str | None = "a1", *, delta: bool = False) -> SessionEvent:
     seq = None if delta else next(_count)
-    import msgspec
-
     raw = msgspec.Raw(codec.encode(data))
     return SessionEvent(Event(seq, "2026-11-16T10:00:00.000Z", agent, 1, type, raw), "s1")
 
@@ -195,6 +194,20 @@ def test_a_denial_is_told_to_the_person_and_not_to_the_model(why: str, told: str
     reason = f"'bash' is not permitted: {why}; go on without it, or tell the user to choose another mode"
     data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason, "request_id": "r1"}
     assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied: {told}"]
+
+
+def test_a_response_that_was_just_said_is_not_told_twice() -> None:
+    teller = Teller([LEAD, BUILDER])
+    message = {"kind": "response", "from": "a2", "to": "a1", "text": "All 2 pass."}
+    spoken = said("All 2 pass.").recorded
+    told = teller.tell(SessionEvent(msgspec.structs.replace(spoken, agent_id="a2"), "s1"))
+    told += teller.tell(event("message", message, "a2"))
+    told += teller.tell(event("message", {**message, "text": "Two of them."}, "a2"))
+    assert rows(told) == [
+        "builder All 2 pass.",
+        "builder → orchestrator response: what it said above",
+        "builder → orchestrator response: Two of them.",
+    ]
 
 
 def test_of_a_long_error_the_line_that_says_what_is_wrong_is_shown() -> None:

@@ -66,6 +66,8 @@ class Teller:
         """What the mode was and is, if that is not told yet: whoever tries several is told of one."""
         self._stopped = False
         """Whether the orchestrator's last turn was stopped, and nothing was said since."""
+        self._said: dict[str, str] = {}
+        """The newest text of each member, which may be what it sends as its response."""
         self._calls: dict[str, Any] = {}
         """Arguments of the calls that have not ended."""
         self._before: dict[str, bytes | None] = {}
@@ -170,6 +172,7 @@ class Teller:
         calls = any(part["type"] == "tool_call" for part in parts)
         thought = "\n".join(part.get("text", "") for part in parts if part["type"] == "thinking")
         if event.agent_id != self._orchestrator:
+            self._said[event.agent_id or ""] = text.strip()
             return [Said(tuple(self._prefix(event.agent_id)), text)] if text.strip() else []
         streamed, self._streamed = self._streamed, False
         # Where text was streamed, the thought before it was told before it.
@@ -218,6 +221,8 @@ class Teller:
             (f"→ {self.name(data['to'])} ", self.style(data["to"])),
             (f"{data['kind']}: ", "dim"),
         )
+        if data["kind"] == "response" and data["text"].strip() == self._said.get(data["from"]):
+            return [Told(((*prefix, ("what it said above", "dim")),), wraps=True)]
         return [Said(prefix, data["text"])]
 
     def _echo(self, data: dict[str, Any]) -> list[Block]:
