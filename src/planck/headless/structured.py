@@ -42,7 +42,9 @@ class AnswerSchema:
             content = read_regular(path, _MAX_BYTES)
         except OSError as failure:
             raise ConfigError(
-                ErrorKind.READ_FAILED, f"cannot read the schema {str(path)!r}: {failure.strerror or failure}"
+                ErrorKind.READ_FAILED,
+                f"cannot read the schema {str(path)!r}: {failure.strerror or failure}; name a file with a "
+                "JSON Schema",
             ) from None
         try:
             schema = json.loads(content)

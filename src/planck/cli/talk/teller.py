@@ -306,7 +306,7 @@ class Teller:
         return [(f"{self.name(id)} ", self.style(id))]
 
 
-def _say_why(tool: str, reason: str, **_: Any) -> str:
+def _say_why(tool: str, reason: str, **rest: Any) -> str:
     """What a model is told of a denial, for the person who can do something about it, or has said no."""
     why, _, way_out = reason.removeprefix(f"{tool!r} is not permitted: ").partition(_FOR_THE_MODEL)
     if why.startswith("the user said no"):
