@@ -56,6 +56,35 @@ async def run_until_bob_streams(
 WAIT = ("bash", {"command": "while [ ! -e streaming ]; do sleep 0.01; done"})
 
 
+async def test_what_the_user_stops_stays_stopped_and_is_known_to_the_next_turn(tmp_path: Path) -> None:
+    brains = Brains(
+        {
+            "lead": [
+                chat.calls(delegate("bob", "first"), delegate("bob", "second")),
+                chat.text("Bob has it."),
+                chat.text("I know."),
+            ],
+            "bob": [Reply([*STALLED, asyncio.Event()]), chat.text("never asked")],
+        }
+    )
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
+        session = await planck.start(team=write_team(tmp_path / "team", *WORKERS))
+        run = asyncio.ensure_future(session.run("go"))
+        awaited = {("turn_end", "Bob has it."), ("text_delta", "hm")}
+        async for event in session.events():
+            awaited.discard((event.type, event.data.get("text", "")))
+            if not awaited:
+                break
+        async with asyncio.timeout(30):
+            session.interrupt()
+            result = await run
+            assert sorted(name for name, _ in brains.seen) == ["bob", "lead", "lead"]
+            assert result.status is TurnStatus.INTERRUPTED
+            assert (await session.run("what now?")).text == "I know."
+    told = [message["content"] for message in brains.last("lead") if message["role"] == "user"]
+    assert sum("The task was not finished: bob" in text for text in told) == 2
+
+
 async def test_an_ask_returns_the_text_of_the_turn_that_it_started(tmp_path: Path) -> None:
     brains = Brains(
         {"lead": [chat.calls(ask("bob", "what is 6*7?")), chat.text("done")], "bob": [chat.text("42")]}

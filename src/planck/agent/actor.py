@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -26,9 +26,16 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Actor:
-    def __init__(self, agent: Agent, *, barrier: bool) -> None:
-        """`barrier`: a turn's end waits until it would survive a power cut."""
+    def __init__(
+        self, agent: Agent, *, barrier: bool, refuse: Callable[[Envelope], Awaitable[bool]] | None = None
+    ) -> None:
+        """`barrier`: a turn's end waits until it would survive a power cut.
+
+        `refuse`: says of what would begin a turn whether it belongs to work that the user has ended, once
+        that is recorded; such a turn ends as it begins.
+        """
         self.agent = agent
+        self._refuse = refuse
         self.opening: Envelope | None = None
         """What started the turn in flight."""
         self.stopping = False
@@ -94,6 +101,9 @@ class Actor:
             raise
 
     async def _take_up(self, opening: Envelope) -> str:
+        if self._refuse and await self._refuse(opening):
+            self.abort()
+            await asyncio.sleep(0)  # here it ends
         # Here, and not in the turn: what it begins with, and says so, is what the model is shown.
         await self.agent.tools.wait_for_listings()
         # It may have been taken back since.

@@ -9,6 +9,7 @@ from planck.agent.actor import Actor
 from planck.agent.agent import Agent
 from planck.permissions.accounts import Accounts
 from planck.records.events import (
+    USER,
     AgentEnded,
     AgentStarted,
     Control,
@@ -68,6 +69,8 @@ class Team:
         self._build = build
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
+        self._over: set[str] = set()
+        """Messages of the user's whose work the user has ended; few, for they are typed by hand."""
         self._halted = False
         self._chores: set[asyncio.Task[None]] = set()
         self._failure: TeamError | None = None
@@ -229,7 +232,20 @@ class Team:
 
     async def _interrupt_working(self) -> None:
         lead = self.orchestrator
-        await self.interrupt([one for one in self.members if one is lead or one.actor.working])
+        stopped = [one for one in self.members if one is lead or one.actor.working]
+        openings = [one.actor.opening for one in stopped if one.actor.opening]
+        self._over |= {opening.root for opening in openings if opening.root}
+        await self.interrupt(stopped)
+
+    async def _refuse_work(self, opening: Envelope) -> bool:
+        """Whether it comes of a message of the user's whose work the user has ended, which is then recorded.
+
+        The reports of what was stopped, and tasks that waited for it, would have the team work on.
+        """
+        if opening.sender == USER or opening.root not in self._over:
+            return False
+        await self._record_control("interrupt", [opening.receiver])
+        return True
 
     async def _record_control(
         self,
@@ -269,7 +285,7 @@ class Team:
         self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
 
     def _admit(self, agent: Agent, depth: int) -> Member:
-        actor = Actor(agent, barrier=not self._members)
+        actor = Actor(agent, barrier=not self._members, refuse=self._refuse_work)
         member = Member(actor, depth=depth, since=self._clock.monotonic())
         self._members[member.id] = member
         self.total += 1
@@ -378,7 +394,7 @@ class Team:
     async def _restore(self, member: Member, *crashes: ErrorEvent) -> None:
         facts = [fact for event in self._journal.recorded(member.id) if (fact := view(event))]
         restored = restore_agent(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
+        member.actor = Actor(restored.agent, barrier=member is self.orchestrator, refuse=self._refuse_work)
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(
