@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -26,16 +26,9 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Actor:
-    def __init__(
-        self, agent: Agent, *, barrier: bool, refuse: Callable[[Envelope], Awaitable[bool]] | None = None
-    ) -> None:
-        """`barrier`: a turn's end waits until it would survive a power cut.
-
-        `refuse`: says of what would begin a turn whether it belongs to work that the user has ended, once
-        that is recorded; such a turn ends as it begins.
-        """
+    def __init__(self, agent: Agent, *, barrier: bool) -> None:
+        """`barrier`: a turn's end waits until it would survive a power cut."""
         self.agent = agent
-        self._refuse = refuse
         self.opening: Envelope | None = None
         """What started the turn in flight."""
         self.stopping = False
@@ -82,17 +75,23 @@ class Actor:
             self._abort_as = status
             self._work.cancel()
 
-    async def run_next_turn(self) -> None:
-        """Wait for mail and run one turn; whoever drives it then has its end recorded.
+    async def wait_for_opening(self) -> Envelope:
+        """Returns what the next turn begins with, once there is something."""
+        while (opening := self.agent.choose_opening()) is None:
+            await self.wait_for_new_mail()
+        return opening
+
+    async def run_next_turn(self, opening: Envelope, *, over: bool = False) -> None:
+        """Run one turn; whoever drives it then has its end recorded. `over`: it ends as it begins.
 
         A cancellation stops the turn, and is raised again once it stands still.
         """
-        while (opening := self.agent.choose_opening()) is None:
-            await self.wait_for_new_mail()
         self.opening = opening
         self.stopping = False
         self._abort_as = TurnStatus.INTERRUPTED
         self._work = asyncio.create_task(self._take_up(opening))  # noqa: TID251 - awaited below
+        if over:
+            self.abort()
         try:
             await asyncio.wait({self._work})
         except asyncio.CancelledError:
@@ -101,9 +100,6 @@ class Actor:
             raise
 
     async def _take_up(self, opening: Envelope) -> str:
-        if self._refuse and await self._refuse(opening):
-            self.abort()
-            await asyncio.sleep(0)  # here it ends
         # Here, and not in the turn: what it begins with, and says so, is what the model is shown.
         await self.agent.tools.wait_for_listings()
         # It may have been taken back since.

@@ -237,15 +237,12 @@ class Team:
         self._over |= {opening.root for opening in openings if opening.root}
         await self.interrupt(stopped)
 
-    async def _refuse_work(self, opening: Envelope) -> bool:
-        """Whether it comes of a message of the user's whose work the user has ended, which is then recorded.
+    def _is_over(self, opening: Envelope) -> bool:
+        """Whether it comes of a message of the user's whose work the user has ended.
 
         The reports of what was stopped, and tasks that waited for it, would have the team work on.
         """
-        if opening.sender == USER or opening.root not in self._over:
-            return False
-        await self._record_control("interrupt", [opening.receiver])
-        return True
+        return opening.sender != USER and opening.root in self._over
 
     async def _record_control(
         self,
@@ -285,7 +282,7 @@ class Team:
         self._changed.set()  # whoever still waits for the team to settle: nobody drives it any more
 
     def _admit(self, agent: Agent, depth: int) -> Member:
-        actor = Actor(agent, barrier=not self._members, refuse=self._refuse_work)
+        actor = Actor(agent, barrier=not self._members)
         member = Member(actor, depth=depth, since=self._clock.monotonic())
         self._members[member.id] = member
         self.total += 1
@@ -338,7 +335,11 @@ class Team:
     async def _run_turn(self, member: Member) -> None:
         actor = member.actor
         try:
-            await actor.run_next_turn()
+            opening = await actor.wait_for_opening()
+            over = self._is_over(opening)
+            if over:
+                await self._record_control("interrupt", [member.id])
+            await actor.run_next_turn(opening, over=over)
         finally:
             # A cancelled turn, too, is recorded with what it owes before the cancellation goes on.
             if ended := actor.conclude():
@@ -394,7 +395,7 @@ class Team:
     async def _restore(self, member: Member, *crashes: ErrorEvent) -> None:
         facts = [fact for event in self._journal.recorded(member.id) if (fact := view(event))]
         restored = restore_agent(member.spec, facts, self._journal, self._build)
-        member.actor = Actor(restored.agent, barrier=member is self.orchestrator, refuse=self._refuse_work)
+        member.actor = Actor(restored.agent, barrier=member is self.orchestrator)
         await self._end_cut_turn(member, restored, "crashed and was restarted", *crashes)
 
     async def _end_cut_turn(

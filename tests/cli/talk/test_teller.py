@@ -271,6 +271,9 @@ def test_a_turn_that_was_stopped_for_what_was_said_in_it_is_told() -> None:
     assert teller.tell(event("turn_end", stopped)) == []
     teller.tell(_message("another thing"))
     assert teller.tell(event("turn_start", {})) == []
+    assert teller.tell(event("turn_end", stopped)) == []
+    teller.tell(event("control", {"action": "interrupt", "target": "a1", "status": "interrupted"}, None))
+    assert teller.tell(event("turn_start", {})) == []  # it does not go on: it is stopped, too
 
 
 def _mode(before: str, mode: str) -> SessionEvent:

@@ -131,6 +131,12 @@ class Teller:
         self._stopped = False
         return [self._note(event.agent_id, "interrupted; it goes on with what was said meanwhile")]
 
+    def _stop(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
+        """Between two turns: what would have begun the next is stopped with the one before."""
+        if data["target"] == self._orchestrator:
+            self._stopped = False
+        return []
+
     def _end_turn(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         blocks: list[Block] = []
         status = str(data["status"]).replace("_", " ")
@@ -317,6 +323,7 @@ def _say_why(tool: str, reason: str, **rest: Any) -> str:
 _HANDLERS = {
     "agent_started": Teller._start_agent,
     "agent_ended": Teller._end_agent,
+    "control": Teller._stop,
     "turn_start": Teller._start_turn,
     "turn_end": Teller._end_turn,
     "thinking_delta": Teller._think,
