@@ -85,6 +85,33 @@ async def test_what_the_user_stops_stays_stopped_and_is_known_to_the_next_turn(t
     assert sum("The task was not finished: bob" in text for text in told) == 2
 
 
+async def test_what_the_user_stopped_is_worked_on_again_when_they_say_so(tmp_path: Path) -> None:
+    brains = Brains(
+        {
+            "lead": [
+                chat.calls(delegate("bob", "first")),
+                chat.text("Bob has it."),
+                chat.calls(delegate("bob", "again")),
+                chat.text("He has it again."),
+                chat.text("Bob is done."),
+            ],
+            "bob": [Reply([*STALLED, asyncio.Event()]), chat.text("built")],
+        }
+    )
+    async with WireServer(brains) as server, open_planck(tmp_path, server.url) as planck:
+        session = await planck.start(team=write_team(tmp_path / "team", *WORKERS))
+        run = asyncio.ensure_future(session.run("go"))
+        awaited = {("turn_end", "Bob has it."), ("text_delta", "hm")}
+        async for event in session.events():
+            awaited.discard((event.type, event.data.get("text", "")))
+            if not awaited:
+                break
+        async with asyncio.timeout(30):
+            session.interrupt()
+            assert (await run).status is TurnStatus.INTERRUPTED
+            assert (await session.go_on()).text == "Bob is done."
+
+
 async def test_an_ask_returns_the_text_of_the_turn_that_it_started(tmp_path: Path) -> None:
     brains = Brains(
         {"lead": [chat.calls(ask("bob", "what is 6*7?")), chat.text("done")], "bob": [chat.text("42")]}

@@ -237,13 +237,6 @@ class Team:
         self._over |= {opening.root for opening in openings if opening.root}
         await self.interrupt(stopped)
 
-    def _is_over(self, opening: Envelope) -> bool:
-        """Whether it comes of a message of the user's whose work the user has ended.
-
-        The reports of what was stopped, and tasks that waited for it, would have the team work on.
-        """
-        return opening.sender != USER and opening.root in self._over
-
     async def _record_control(
         self,
         action: Literal["interrupt", "destroy", "halt"],
@@ -336,8 +329,10 @@ class Team:
         actor = member.actor
         try:
             opening = await actor.wait_for_opening()
-            over = self._is_over(opening)
-            if over:
+            if opening.sender == USER and opening.root:  # whoever speaks for the user may go on with the same
+                self._over.discard(opening.root)
+            over = opening.root in self._over
+            if over:  # the reports of what was stopped, and tasks behind it, would have the team work on
                 await self._record_control("interrupt", [member.id])
             await actor.run_next_turn(opening, over=over)
         finally:
