@@ -112,13 +112,14 @@ class Listing:
         now = self._load()
         place = _Place(workspace) if workspace else None
         for file in (files := scan_logs(self._folder)):
-            if limit is not None and len(newest) >= limit and _tell_time(file.written) < newest[0]:
+            written = _tell_time(file.written)
+            if limit is not None and len(newest) >= limit and written <= newest[0]:
                 break
             if place is None or place.is_home_of(self._know(file, now)):
                 info = self._describe(file, now)
                 if info.id and (info.head or info.problem or not is_left_behind(file.path)):
                     found.append((file.path, info))
-                    heappush(newest, info.updated)
+                    heappush(newest, info.updated or written)  # a damaged one does not say
                     if limit is not None and len(newest) > limit:
                         heappop(newest)
         self._save(files)

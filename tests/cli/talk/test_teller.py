@@ -186,14 +186,15 @@ def test_a_past_tells_how_turns_ended_and_the_present_what_ends_when_it_is_opene
 @pytest.mark.parametrize(
     ("why", "told"),
     [
-        ("the user said no: not now", "you said no: not now"),
-        ("mode 'plan' allows no effects", "mode 'plan' allows no effects; choose another mode"),
+        ("the user said no: not now", " by you: not now"),
+        ("the user said no", " by you"),
+        ("mode 'plan' allows no effects", ": mode 'plan' allows no effects; choose another mode"),
     ],
 )
 def test_a_denial_is_told_to_the_person_and_not_to_the_model(why: str, told: str) -> None:
     reason = f"'bash' is not permitted: {why}; go on without it, or tell the user to choose another mode"
     data = {"call_id": "c1", "tool": "bash", "decision": "deny", "reason": reason, "request_id": "r1"}
-    assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied: {told}"]
+    assert rows(Teller([LEAD]).tell(event("permission_decision", data))) == [f"  bash denied{told}"]
 
 
 def test_a_response_that_was_just_said_is_not_told_twice() -> None:

@@ -26,6 +26,7 @@ _NOTE = 1_000
 """Characters of a name, and of what is said of something in passing."""
 _FOR_THE_MODEL = "; go on without it, or tell the user to "
 """How the advice to the model begins in a recorded denial (`permissions/gate`)."""
+_OWN_NO = "the user said no"
 _OF_THE_USER = ("The user changed it: ", "Permission mode ", "the user took back changes of ")
 """How news to the agents begin of what the user did and has seen."""
 
@@ -255,7 +256,7 @@ class Teller:
     def _decide(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if data["decision"] != "deny":
             return []
-        return [self._note(event.agent_id, f"{data['tool']} denied: {_say_why(**data)}", "yellow")]
+        return [self._note(event.agent_id, f"{data['tool']} denied{_say_why(**data)}", "yellow")]
 
     def _fail(self, event: SessionEvent, data: dict[str, Any]) -> list[Block]:
         if event.agent_id == self._orchestrator and not self._ends:  # told at the turn's end, in one line
@@ -315,9 +316,9 @@ class Teller:
 def _say_why(tool: str, reason: str, **rest: Any) -> str:
     """What a model is told of a denial, for the person who can do something about it, or has said no."""
     why, _, way_out = reason.removeprefix(f"{tool!r} is not permitted: ").partition(_FOR_THE_MODEL)
-    if why.startswith("the user said no"):
-        return why.replace("the user", "you", 1)
-    return f"{why}; {way_out}" if way_out else why
+    if why.startswith(_OWN_NO):  # whoever said so here has read that already, in other words
+        return why.replace(_OWN_NO, " by you", 1)
+    return f": {why}; {way_out}" if way_out else f": {why}"
 
 
 _HANDLERS = {
