@@ -73,6 +73,10 @@ def _end_with(end: str, lines: list[str]) -> bool:
     return any(line.endswith(end) for line in lines)
 
 
+def _hold(words: str, lines: list[str]) -> bool:
+    return any(words in line for line in lines)
+
+
 def _rest_with(line: str, lines: list[str]) -> bool:
     return line in lines and not any("●" in one for one in lines)
 
@@ -97,6 +101,8 @@ async def test_a_resize_in_a_stream_shows_each_line_once_and_leaves_no_ghosts(tm
             for times, width in enumerate((60, 110, 60, 110), 1):
                 for _ in range(3):
                     next(following).set()
+                # Painted by then: who paints while the terminal wraps its lines again can't know of it yet.
+                await tmux.until(partial(_hold, f"line {6 * times - 4} of"))
                 await tmux("resize-window", "-x", str(width), "-y", "30")
                 for _ in range(3):
                     next(following).set()
