@@ -125,27 +125,36 @@ _REACHABLE = """() => [...document.querySelectorAll(
     && !one.closest('[inert]') && !(one.type === 'radio' && !one.checked))"""
 
 
+async def _go_round(tab: Tab, fragment: str) -> list[str]:
+    """Presses the key as often as there are places to go; returns those that it has never led to."""
+    count = int(await tab.page.evaluate(f"({_REACHABLE})().length"))
+    assert count > 3, fragment
+    for _ in range(count + 5):
+        await tab.page.keyboard.press("Tab")
+        ring = await tab.page.evaluate(
+            "() => { const one = document.activeElement; window.reached.add(one); const look = "
+            "getComputedStyle(one); return one === document.body || look.outlineStyle !== 'none' || "
+            "look.boxShadow !== 'none' || one.outerHTML.slice(0, 120); }"
+        )
+        assert ring is True, (fragment, ring)
+    missed: list[str] = await tab.page.evaluate(
+        f"({_REACHABLE})().filter((one) => !window.reached.has(one))"
+        ".map((one) => one.outerHTML.slice(0, 120))"
+    )
+    return missed
+
+
 async def test_everything_is_reached_by_the_tab_key_and_shows_that_it_is(tmp_path: Path) -> None:
     async with worked(tmp_path) as (server, id), chromium() as browser:
         tab = await browser.open(server.page)
         await tab.page.wait_for_selector("nav")
         for fragment, there in list_screens(id).items():
             await show(tab, fragment, there)
-            count = int(await tab.page.evaluate(f"({_REACHABLE})().length"))
-            assert count > 3, fragment
             await tab.page.evaluate("() => { document.activeElement?.blur(); window.reached = new Set(); }")
-            for _ in range(count + 5):
-                await tab.page.keyboard.press("Tab")
-                ring = await tab.page.evaluate(
-                    "() => { const one = document.activeElement; window.reached.add(one); const look = "
-                    "getComputedStyle(one); return one === document.body || look.outlineStyle !== 'none' || "
-                    "look.boxShadow !== 'none' || one.outerHTML.slice(0, 120); }"
-                )
-                assert ring is True, (fragment, ring)
-            missed = await tab.page.evaluate(
-                f"({_REACHABLE})().filter((one) => !window.reached.has(one))"
-                ".map((one) => one.outerHTML.slice(0, 120))"
-            )
+            for _ in range(2):  # what came while this went round is reached the second time
+                missed = await _go_round(tab, fragment)
+                if not missed:
+                    break
             assert missed == [], fragment
         assert await tab.list_problems() == []
 
