@@ -376,14 +376,18 @@ def test_closing_the_step_cancels_what_runs_and_waits_for_its_cleanup(tmp_path: 
 
 
 def test_a_cancelled_step_is_cancelled_even_if_a_tool_does_not_care(tmp_path: Path) -> None:
+    over = False
+
     async def stubborn(args: dict[str, Any], ctx: ToolContext) -> Outcome:
-        while True:
+        while not over:
             try:
                 await asyncio.sleep(10_000)
             except asyncio.CancelledError:
                 continue
+        return Ok({"output": "over"})
 
     async def main() -> float:
+        nonlocal over
         room = Room(tmp_path, [tool(stubborn, timeout=100.0)])
         step = asyncio.ensure_future(room.step(("probe", {})))
         await asyncio.sleep(1)
@@ -391,8 +395,10 @@ def test_a_cancelled_step_is_cancelled_even_if_a_tool_does_not_care(tmp_path: Pa
         with pytest.raises(asyncio.CancelledError):
             await step
         took = asyncio.get_running_loop().time()
+        over = True
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.get_coro().close()  # nothing else ends it
+            task.cancel()
+            await asyncio.wait({task})
         return took
 
     assert run_virtual(main()) < 10

@@ -344,8 +344,8 @@ def _follow(path: str) -> Iterator[str]:
 
 def _first_line(path: str) -> list[str]:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb") as file:
+        # An opener: `open` refuses the descriptor of a folder, and closes only what it opened.
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
             line = file.read(_FIRST_LINE).partition(b"\n")[0]
     except OSError:
         return []

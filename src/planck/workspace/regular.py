@@ -10,9 +10,9 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.P
 
     A FIFO or a device is not waited for: a folder from elsewhere may hold one under any name.
     """
-    fd = open_within(path, within)
-    with os.fdopen(fd, "rb") as file:
-        found = os.fstat(fd)
+    # An opener, not `fdopen`: that refuses a folder and leaves its descriptor open.
+    with open(path, "rb", opener=lambda path, _: open_within(path, within)) as file:
+        found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         if found.st_size > limit:

@@ -171,7 +171,7 @@ def read_lines(root: Root, places: list[tuple[str, int]]) -> list[tuple[str, int
 def _pick_lines(fd: int, numbers: list[int]) -> list[tuple[int, str]]:
     wanted, last = set(numbers), max(numbers)
     found = []
-    with os.fdopen(os.dup(fd), "rb") as file:
+    with os.fdopen(fd, "rb", closefd=False) as file:
         number = read = 0
         while number < last and read < _MAX_READ and (line := file.readline(_MAX_READ)):
             number += 1

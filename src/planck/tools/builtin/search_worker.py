@@ -85,10 +85,14 @@ def read_rules(folder: str) -> list[_Rule]:
     return [*_read_rules(folder, ".git/info/exclude"), *_read_rules(folder, ".gitignore")]
 
 
+def _open(path: str, flags: int) -> int:
+    """An opener that neither waits nor follows a link. `open` closes what it got when that is a folder."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+
+
 def _read_rules(folder: str, name: str) -> list[_Rule]:
     try:
-        fd = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        with os.fdopen(fd, "rb") as file:
+        with open(os.path.join(folder, name), "rb", opener=_open) as file:
             text = file.read(1 << 20).decode(errors="surrogateescape")
     except OSError:
         return []
@@ -138,8 +142,7 @@ _PIECES = {"**/": "(?:.*/)?", "/**/": "/(?:.*/)?", "/**": "/.*", "?": "[^/]"}
 
 def lines(path: str, expression: "re.Pattern[str]") -> Iterator[int]:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        with os.fdopen(fd, "rb") as file:
+        with open(path, "rb", opener=_open) as file:
             content = file.read(MAX_FILE)
     except OSError:
         return
