@@ -210,6 +210,8 @@ async def test_absent_names_leave_no_trace_also_when_commands_overlap(place: Pla
     late.release()
     assert (place.ws / ".planck").is_dir()
     joining.release()
+    for fd in (*early.passed, *late.passed, *joining.passed):
+        os.close(fd)
     assert {path.name for path in place.ws.glob(".*")} == {".git"}
 
 

@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -53,6 +54,10 @@ async def serve_http(
     except asyncio.CancelledError:
         web.should_exit = web.force_exit = True  # it closes its sockets itself, and only when asked
         await asyncio.wait({serving}, timeout=_STOP)
+        if web.started:  # a forced exit leaves the application running, in a task that uvicorn started
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_STOP):
+                    await web.lifespan.shutdown()
         raise
 
 

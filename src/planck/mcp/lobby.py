@@ -44,6 +44,14 @@ class Lobby:
     def leave(self, connection: "GuardedProtocol") -> None:
         self._deadlines.pop(connection, None)
 
+    def lose(self, connection: "GuardedProtocol") -> None:
+        self.connections -= 1
+        self.leave(connection)
+        # Not when nobody waits: a connection that stays open would need a new timer for each request.
+        if not self.connections and self._timer:
+            self._timer.cancel()
+            self._timer = None
+
     def _look(self) -> None:
         self._timer = None
         loop = asyncio.get_running_loop()
@@ -78,8 +86,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.refuse(503, ErrorKind.LIMIT_EXCEEDED, "too many connections; close some, or try again")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._lobby.connections -= 1
-        self._lobby.leave(self)
+        self._lobby.lose(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
