@@ -40,6 +40,7 @@ class Watch:
     """What is open in this process, and what the current test has been found to leave open."""
 
     def __init__(self, base: Path) -> None:
+        self.pid = os.getpid()
         self._base = f"{base}/"
         self.folder = tempfile.mkdtemp(prefix="pk")
         """The temporary folder of this process. Short: the path of a Unix socket has 108 bytes at most."""
@@ -80,12 +81,8 @@ class Watch:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """What is opened inside belongs to someone who lives longer than the test."""
-        fds, threads, names, pids = (
-            _read_fds(),
-            set(threading.enumerate()),
-            set(os.listdir(self.folder)),
-            _read_pids(),
-        )
+        fds, threads = _read_fds(), set(threading.enumerate())
+        names, pids = set(os.listdir(self.folder)), _read_pids()
         try:
             yield
         finally:
@@ -144,10 +141,10 @@ class Watch:
                 continue
             words = _read_command(pid)
             if _read_parent(pid) != os.getpid():
-                # Its parent is gone. One that was told to end may need a moment.
+                # Nobody here can wait for it, so one that was told to end may need a moment.
                 if not _ends(pid, GRACE):
                     leaked.append(pid)
-                    self.found.append(f"process {pid} still runs, and its parent is gone: {words}")
+                    self.found.append(f"process {pid} still runs, which a child process started: {words}")
             elif _read_state(pid) == "Z":
                 leaked.append(pid)
                 self.found.append(f"child process {pid} has ended, and nobody waited for it")
@@ -285,7 +282,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[Any]:
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
     global _watch
-    if _watch is not None:
+    if _watch is not None and _watch.pid == os.getpid():  # not in a process that a test forked
         _patch.undo()
         shutil.rmtree(_watch.folder, ignore_errors=True)
         _watch = None
@@ -441,7 +438,7 @@ def _read_fds() -> dict[int, str]:
     found = {}
     for fd in os.listdir("/proc/self/fd"):
         with suppress(OSError):  # the one that read the folder
-            found[int(fd)] = os.readlink(f"/proc/self/fd/{fd}")
+            found[int(fd)] = os.readlink(f"/proc/self/fd/{fd}").removesuffix(" (deleted)")
     return found
 
 
