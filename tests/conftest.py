@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import fork_server
+
 # A model server that runs on this machine is none of the suite's business: nothing looks for one.
 os.environ.update(OLLAMA_HOST="", LLAMA_CPP_HOST="")
 
 # What a shell starts in its background ignores Ctrl+C, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+fork_server.install()
 
 DEFAULT_SEED = 20261115
 
