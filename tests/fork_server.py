@@ -163,13 +163,17 @@ def _serve(asked: socket.socket) -> dict[str, Any] | None:
         while len(size) < 4:
             size += asked.recv(4 - len(size))
         request: dict[str, Any] = json.loads(_receive(asked, int.from_bytes(size, "big")))
-        pid = _fork_sibling()
-        if pid == 0:
-            _become(request, streams)
+        if _fork_sibling() == 0:
+            try:
+                _become(request, streams)
+            finally:
+                # Not before: a test may look at the process, or signal it, as soon as it has its id.
+                asked.sendall(os.getpid().to_bytes(4, "big"))
+                asked.detach()
+                os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
             return request
         for fd in streams:
             os.close(fd)
-        asked.sendall(pid.to_bytes(4, "big"))
 
 
 def _fork_sibling() -> int:
@@ -192,7 +196,6 @@ def _become(request: dict[str, Any], streams: Sequence[int]) -> None:
     """Makes this process what an interpreter started with the request would be."""
     for own, fd in enumerate(streams):
         os.dup2(fd, own)
-    os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
     if request["session"]:
         os.setsid()
     if request["group"] >= 0:
