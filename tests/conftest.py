@@ -8,6 +8,8 @@ import pytest
 
 from tests import fork_server
 
+pytest_plugins = ["tests.leaks"]
+
 # A model server that runs on this machine is none of the suite's business: nothing looks for one.
 os.environ.update(OLLAMA_HOST="", LLAMA_CPP_HOST="")
 

@@ -117,6 +117,12 @@ class _Client:
             return int.from_bytes(_receive(server, 4), "big")
 
     def _start(self) -> socket.socket:
+        from tests.leaks import kept
+
+        with kept():
+            return self._start_kept()
+
+    def _start_kept(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, __file__, str(theirs.fileno())]

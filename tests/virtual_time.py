@@ -6,6 +6,8 @@ import selectors
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from tests.leaks import inspected
+
 T = TypeVar("T")
 
 _STUCK = 30.0
@@ -22,7 +24,8 @@ def run_virtual(main: Coroutine[Any, Any, T], *, seed: int | None = None) -> T:
         asyncio.set_event_loop(loop)
         return loop.run_until_complete(main)
     finally:
-        _cancel_all(loop)
+        with inspected(loop):
+            _cancel_all(loop)
         asyncio.set_event_loop(None)
         loop.close()
 
