@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+pytest_plugins = ["tests.order"]
+
 # A model server that runs on this machine is none of the suite's business: nothing looks for one.
 os.environ.update(OLLAMA_HOST="", LLAMA_CPP_HOST="")
 
