@@ -8,7 +8,7 @@ import pytest
 
 from tests import fork_server
 
-pytest_plugins = ["tests.leaks"]
+pytest_plugins = ["tests.leaks", "tests.order"]
 
 # A model server that runs on this machine is none of the suite's business: nothing looks for one.
 os.environ.update(OLLAMA_HOST="", LLAMA_CPP_HOST="")
