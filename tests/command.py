@@ -77,8 +77,13 @@ class Bench:
 
 
 async def finish(process: asyncio.subprocess.Process, stdin: bytes = b"") -> Done:
-    async with asyncio.timeout(WAIT):
-        out, err = await process.communicate(stdin)
+    try:
+        async with asyncio.timeout(WAIT):
+            out, err = await process.communicate(stdin)
+    except TimeoutError:
+        process.kill()  # a test that fails leaves nothing behind either
+        await process.communicate()
+        raise
     assert process.returncode is not None
     return Done(process.returncode, out.decode(), err.decode())
 

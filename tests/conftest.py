@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest_plugins = ["tests.leaks"]
+from tests import fork_server
+
+pytest_plugins = ["tests.leaks", "tests.order"]
 
 # A model server that runs on this machine is none of the suite's business: nothing looks for one.
 os.environ.update(OLLAMA_HOST="", LLAMA_CPP_HOST="")
 
-# What a shell starts in its background ignores Ctrl+C, and so would every process that a test starts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell starts background jobs with Ctrl+C ignored, nohup ignores a hang-up, and processes inherit that:
+# a test that sends one of these signals would wait for ever.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
+
+fork_server.install()
 
 DEFAULT_SEED = 20261115
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from planck.records.visible import count_columns
 from tests.command import PLAIN, WAIT, Bench
+from tests.fork_server import own_terminal
 
 
 class TerminalRun:
@@ -204,7 +205,7 @@ async def on_terminal(
         stdout=slave,
         stderr=slave,
         start_new_session=True,
-        preexec_fn=_own_terminal,
+        preexec_fn=own_terminal,
     )
     os.close(slave)
     return TerminalRun(process, master, columns)
@@ -221,8 +222,3 @@ async def leave(run: TerminalRun) -> None:
     """Ends a conversation as people do, by Ctrl+D."""
     run.type("\x04")
     assert await run.end() == 0
-
-
-def _own_terminal() -> None:
-    """Makes standard input the terminal of the new session, as a terminal emulator does: jobs need it."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

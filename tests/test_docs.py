@@ -24,7 +24,17 @@ BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTAL
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("guide", sorted(GUIDES.glob("*.md")), ids=lambda path: path.name)
+SLOW = ("sidecars.md", "mcp.md")
+"""Each starts several servers with the SDK, a second of processor time for each of them."""
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        pytest.param(path, id=path.name, marks=[pytest.mark.heavy] if path.name in SLOW else [])
+        for path in sorted(GUIDES.glob("*.md"))
+    ],
+)
 def test_a_guide_does_what_it_says(guide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANCK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")

@@ -24,10 +24,12 @@ def run_virtual(main: Coroutine[Any, Any, T], *, seed: int | None = None) -> T:
         asyncio.set_event_loop(loop)
         return loop.run_until_complete(main)
     finally:
-        with inspected(loop):
-            _cancel_all(loop)
-        asyncio.set_event_loop(None)
-        loop.close()
+        try:
+            with inspected(loop):
+                _cancel_all(loop)
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):

@@ -86,6 +86,7 @@ async def test_wrong_entries_are_refused_before_they_are_written(tmp_path: Path)
     assert (bench.home / "config.json").read_text() == text
 
 
+@pytest.mark.heavy  # it runs the tests of a new sidecar, as the guide does
 async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     made = await bench.run("sidecar", "new")

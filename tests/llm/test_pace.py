@@ -49,7 +49,7 @@ class Endless:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-@pytest.mark.parametrize("rpm", [60, 600])
+@pytest.mark.parametrize("rpm", [60, pytest.param(600, marks=pytest.mark.soak)])
 def test_ten_nodes_that_come_and_go_never_ask_more_often_than_the_limit(rpm: int) -> None:
     beat = 5.0
 

@@ -19,6 +19,8 @@ from planck.mcp.peer import State
 from planck.records.outcome import Err, ErrorKind, Ok
 from tests.mcp.bench import WAIT, watched
 
+pytestmark = pytest.mark.heavy  # it installs them from the registries
+
 PYTHON_SERVERS = ("mcp-server-time", "mcp-server-git")
 NPM_SERVERS = tuple(f"@modelcontextprotocol/server-{name}" for name in ("everything", "filesystem"))
 

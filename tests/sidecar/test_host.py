@@ -108,7 +108,7 @@ async def test_a_compactor_is_given_plain_messages_and_its_time_is_kept_on_our_s
         assert one.states[-1] is State.CONNECTED
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(30, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [1, pytest.param(30, marks=pytest.mark.soak)])
 async def test_kill_9_during_a_call_fails_it_once_and_the_tools_return(tmp_path: Path, kills: int) -> None:
     before = descendants()
     async with sidecar(write(tmp_path / "side"), clock=Leaping()) as one:
@@ -190,6 +190,7 @@ async def test_a_sidecar_without_an_entry_class_is_connected_without_tools(tmp_p
         assert one.peer.tools.tools == ()
 
 
+@pytest.mark.heavy  # it builds an environment with pip
 async def test_a_project_with_a_dependency_gets_an_environment_that_is_built_once(tmp_path: Path) -> None:
     wheel = _wheel(tmp_path, "planck_test_dependency", "ANSWER = 42\n")
     folder = tmp_path / "side"

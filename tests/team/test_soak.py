@@ -16,9 +16,13 @@ _MANY = 1_000_000
 PLENTY = Limits(live_agents=_MANY, total_agents=_MANY, inbox=_MANY, messages=_MANY, hops=_MANY, steps=_MANY)
 
 
-@pytest.mark.parametrize("seed", [11])
-def test_two_hundred_agents_and_twenty_thousand_messages(seed: int) -> None:
-    run_virtual(_storm(agents=200, messages=10_000, seed=seed), seed=seed)
+def test_a_hundred_agents_and_two_thousand_messages() -> None:
+    run_virtual(_storm(agents=100, messages=1_000, seed=11), seed=11)
+
+
+@pytest.mark.soak
+def test_two_hundred_agents_and_twenty_thousand_messages() -> None:
+    run_virtual(_storm(agents=200, messages=10_000, seed=11), seed=11)
 
 
 @pytest.mark.soak

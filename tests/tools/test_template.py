@@ -855,7 +855,7 @@ def random_attempt(source: random.Random) -> str:
 
 
 def test_no_accepted_attempt_runs_a_value(open_folder: Path) -> None:
-    assert run_random_templates(open_folder, 250, seed=46, make=random_attempt) > 50
+    assert run_random_templates(open_folder, 100, seed=46, make=random_attempt) > 20
 
 
 @pytest.mark.soak
@@ -864,11 +864,11 @@ def test_no_accepted_attempt_runs_a_value_at_length(open_folder: Path) -> None:
 
 
 def test_no_accepted_template_runs_a_value(open_folder: Path) -> None:
-    assert run_random_templates(open_folder, 300, seed=41) > 60
+    assert run_random_templates(open_folder, 100, seed=41) > 20
 
 
 def test_no_accepted_garbage_runs_a_value(open_folder: Path) -> None:
-    assert run_random_templates(open_folder, 600, seed=43, make=random_garbage) > 20
+    assert run_random_templates(open_folder, 200, seed=43, make=random_garbage) > 5
 
 
 @pytest.mark.soak

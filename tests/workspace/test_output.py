@@ -76,7 +76,7 @@ def test_beginnings_of_sequences_without_an_end_are_read_once() -> None:
     script = (
         "from planck.workspace.output import Kept\n"
         "kept = Kept(64 << 20)\n"
-        "kept.add('\\x9d'.encode() * (8 << 20))\n"
+        "kept.add('\\x9d'.encode() * (4 << 20))\n"
         "print(repr(kept.text()))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
