@@ -362,12 +362,11 @@ def _close_all(loop: Any) -> list[str]:
     open_ones = _unclosed(loop)
     pipes = {id(pipe.pipe) for each in open_ones for pipe in getattr(each, "_pipes", {}).values() if pipe}
     for transport in open_ones:
+        _transports.discard(transport)
         if id(transport) not in pipes:
             found.append(_describe_transport(transport))
-        _transports.discard(transport)
-    for transport in open_ones:
-        # A pipe that is read has nothing to abort, and the child of a subprocess is killed by `close`.
-        getattr(transport, "abort", transport.close)()
+            # A pipe that is read has nothing to abort, and the child of a subprocess is killed by `close`.
+            getattr(transport, "abort", transport.close)()
     for timer in loop._scheduled:
         if not timer.cancelled() and not open_ones:
             found.append(
