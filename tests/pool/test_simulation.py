@@ -123,6 +123,10 @@ class Machine:
             task.cancel()
         self._rows = {}
 
+    async def stop(self) -> None:
+        self.kill()
+        await asyncio.wait(self._tasks)
+
     def pause(self) -> None:
         self.running.clear()
         self._paused_at = self._pool.now
@@ -213,6 +217,15 @@ async def simulate(seed: int, nodes: int, sessions: int) -> Counter[str]:
     room = sessions // max(nodes - 3, 1) + 2
     for number in range(nodes):
         pool.machines[f"n{number}"] = Machine(pool, f"n{number}", room)
+    try:
+        await _run(pool)
+    finally:
+        for machine in pool.machines.values():
+            await machine.stop()
+    return pool.counts
+
+
+async def _run(pool: Pool) -> None:
     await asyncio.sleep(40.0)
     for _ in range(4):
         await _disturb(pool)
@@ -223,7 +236,6 @@ async def simulate(seed: int, nodes: int, sessions: int) -> Counter[str]:
     await asyncio.sleep(2 * (TERMS.lease_s + TERMS.beat_s))
     await _check_nothing_is_left(pool)
     assert pool.wrong == []
-    return pool.counts
 
 
 async def _disturb(pool: Pool) -> None:
