@@ -10,6 +10,7 @@ import asyncio
 import gc
 import io
 import os
+import re
 import select
 import shutil
 import signal
@@ -189,8 +190,10 @@ class Watch:
                 self.found.append(f"thread {thread.name!r}{doing}")
 
     def _check_fds(self) -> None:
-        for fd, name in _read_fds().items():
-            if self._fds.get(fd) != name:
+        fds = _read_fds()
+        runtime = _find_runtime(fds)
+        for fd, name in fds.items():
+            if self._fds.get(fd) != name and fd not in runtime:
                 self.found.append(_describe_fd(fd, name))
                 _close_owner(fd)
 
@@ -441,6 +444,19 @@ def _read_fds() -> dict[int, str]:
     return found
 
 
+def _find_runtime(fds: dict[int, str]) -> set[int]:
+    """Returns the descriptors of a runtime inside a library: Go opens an epoll with an eventfd, when its
+    first timer is set, and keeps both until the process ends. An event loop of Python has a socket pair."""
+    found = set()
+    for fd, name in fds.items():
+        if name == "anon_inode:[eventpoll]":
+            with suppress(OSError):
+                watched = re.findall(r"^tfd:\s+(\d+)", Path(f"/proc/self/fdinfo/{fd}").read_text(), re.M)
+                if wakers := [int(each) for each in watched if fds.get(int(each)) == "anon_inode:[eventfd]"]:
+                    found |= {fd, *wakers}
+    return found
+
+
 def _describe_fd(fd: int, name: str) -> str:
     text = f"file descriptor {fd}: {name}" if name else f"file descriptor {fd}"
     with suppress(OSError, ValueError):
@@ -470,9 +486,9 @@ def _close_owner(fd: int) -> None:
     A descriptor without such an object stays open: closing it below a library would break that.
     """
     for each in gc.get_objects():
-        if issubclass(type(each), socket.socket | io.FileIO | select.epoll):
-            with suppress(OSError, ValueError):
-                if each.fileno() == fd:
+        if issubclass(type(each), socket.socket | io.FileIO | asyncio.SelectorEventLoop):
+            with suppress(OSError, ValueError, RuntimeError):
+                if getattr(each, "_selector", each).fileno() == fd:
                     each.close()
 
 

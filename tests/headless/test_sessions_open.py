@@ -36,6 +36,7 @@ async def test_one_that_fails_to_close_leaves_no_other_open(tmp_path: Path) -> N
 
     app = planck(tmp_path)
     first, second = await app.start(model="double/m"), await app.start(model="double/m")
+    close = second.aclose
     second.aclose = fail  # type: ignore[method-assign]
     with pytest.raises(OSError, match="as if"):
         async with app:
@@ -43,6 +44,7 @@ async def test_one_that_fails_to_close_leaves_no_other_open(tmp_path: Path) -> N
     assert first.closed
     async with planck(tmp_path) as again:
         assert (await (await again.resume(first.id)).run("on")).text == "ok"
+    await close()
 
 
 async def test_a_session_without_an_orchestrator_is_refused_with_where_one_still_was(tmp_path: Path) -> None:
