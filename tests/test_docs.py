@@ -39,6 +39,7 @@ def test_a_guide_does_what_it_says(guide: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PLANCK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # `planck demo` leaves its folder for its user to look at
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
