@@ -488,7 +488,8 @@ def _close_owner(fd: int) -> None:
     for each in gc.get_objects():
         if issubclass(type(each), socket.socket | io.FileIO | asyncio.SelectorEventLoop):
             with suppress(OSError, ValueError, RuntimeError):
-                if getattr(each, "_selector", each).fileno() == fd:
+                holder = getattr(each, "_selector", each)
+                if holder is not None and holder.fileno() == fd:  # a closed loop has none
                     each.close()
 
 
