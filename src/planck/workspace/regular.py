@@ -10,14 +10,18 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, within: str | os.P
 
     A FIFO or a device is not waited for: a folder from elsewhere may hold one under any name.
     """
-    # An opener, not `fdopen`: that refuses a folder and leaves its descriptor open.
-    with open(path, "rb", opener=lambda path, _: open_within(path, within)) as file:
-        found = os.fstat(file.fileno())
+    fd = open_within(path, within)
+    try:
+        found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         if found.st_size > limit:
             raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, at most {limit} are read")
-        return file.read(limit)
+        # Not before the check: `fdopen` refuses a folder and leaves its descriptor open.
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(fd)
 
 
 def open_within(path: str | os.PathLike[str], place: str | os.PathLike[str]) -> int:
