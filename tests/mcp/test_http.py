@@ -45,7 +45,10 @@ def server(url: str, **options: Any) -> Any:
 async def raw_server(answer: Answer) -> AsyncGenerator[str, None]:
     """HTTP by hand: each request's JSON is answered with whatever bytes the test likes."""
 
+    handlers = set[Any]()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        handlers.add(asyncio.current_task())
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             length = (
@@ -63,6 +66,9 @@ async def raw_server(answer: Answer) -> AsyncGenerator[str, None]:
         yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
     finally:
         listening.close()
+        for handler in handlers:
+            handler.cancel()
+        await asyncio.gather(*handlers, return_exceptions=True)
 
 
 def head(kind: str) -> bytes:

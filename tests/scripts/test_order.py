@@ -43,6 +43,7 @@ def test_all_workers_compute_the_same_order_for_a_random_seed(
     tests = "import pytest\n@pytest.mark.parametrize('n', range(20))\ndef test_it(n): pass\n"
     (tmp_path / "test_some.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-n", "2", "--order-seed", "random"]
+    command += ["--basetemp", str(tmp_path / "base")]
     # pytest-xdist refuses to run if two workers list the tests in different orders.
     done = subprocess.run([*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
     assert "20 passed" in done.stdout, done.stdout
