@@ -9,10 +9,12 @@ FLOORS := .venv-floors
 unexport PYTHONDONTWRITEBYTECODE
 MARKS := not soak and not live and not heavy
 PYTEST = $(BIN)/python -m pytest -q $(if $(ORDER),--order-seed $(ORDER))
+# REPORT is a folder for an XML report of each part.
+report = $(if $(REPORT),--junit-xml $(REPORT)/$(1).xml)
 # If ARGS chooses the tests, a part may have none, which pytest reports with exit code 5.
 END = $(if $(ARGS),|| test $$? = 5)
 
-.PHONY: demo test parallel serial heavy check bench soak floors small-model page reference clean
+.PHONY: demo test parallel serial flakes heavy check bench soak floors small-model page reference clean
 .NOTPARALLEL:
 
 demo: $(CORE)
@@ -22,10 +24,14 @@ demo: $(CORE)
 test: parallel serial
 
 parallel: $(STAMP)
-	$(PYTEST) -n 2 --dist worksteal -m "not serial and $(MARKS)" --durations=10 $(ARGS) $(END)
+	$(PYTEST) -n 2 --dist worksteal -m "not serial and $(MARKS)" --durations=10 $(call report,$@) $(ARGS) $(END)
 
 serial: $(STAMP)
-	$(PYTEST) -m "serial and $(MARKS)" $(or $(ARGS),$$(grep -rl "mark\.serial" tests --include="test_*.py")) $(END)
+	$(PYTEST) -m "serial and $(MARKS)" $(call report,$@) $(or $(ARGS),$$(grep -rl "mark\.serial" tests --include="test_*.py")) $(END)
+
+# Runs the suite N times in random orders, every second time beside two busy loops, and lists the unstable tests.
+flakes: $(STAMP)
+	@$(BIN)/python -m scripts.flakes $(or $(N),10) $(ARGS)
 
 # What takes a built wheel, an environment of its own or a real model: run alone, after the suite.
 heavy: $(STAMP)
