@@ -14,7 +14,7 @@ report = $(if $(REPORT),--junit-xml $(REPORT)/$(1).xml)
 # If ARGS chooses the tests, a part may have none, which pytest reports with exit code 5.
 END = $(if $(ARGS),|| test $$? = 5)
 
-.PHONY: demo test parallel serial flakes heavy check bench soak floors small-model page reference clean
+.PHONY: demo test parallel serial quick flakes heavy check bench soak floors small-model page reference clean
 .NOTPARALLEL:
 
 demo: $(CORE)
@@ -28,6 +28,10 @@ parallel: $(STAMP)
 
 serial: $(STAMP)
 	$(PYTEST) -m "serial and $(MARKS)" $(call report,$@) $(or $(ARGS),$$(grep -rl "mark\.serial" tests --include="test_*.py")) $(END)
+
+# The tests that a change reaches, the nearest first, for at most a minute. BASE=REV compares with another commit.
+quick: $(STAMP)
+	@$(BIN)/python -m scripts.quick $(BASE)
 
 # Runs the suite N times in random orders, every second time beside two busy loops, and lists the unstable tests.
 flakes: $(STAMP)

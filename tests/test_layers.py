@@ -23,15 +23,19 @@ FRONTENDS = ROWS[-1]
 
 def violations(src: Path) -> list[str]:
     return [
-        f"{path.relative_to(src)}:{line} imports planck.{target}: {why}"
+        f"{path.relative_to(src)}:{line} imports {name}: {why}"
         for path in sorted(src.rglob("*.py"))
-        for line, target in _imports(path)
-        if (why := _why_not(path.relative_to(src).parts[0].removesuffix(".py"), target))
+        for line, name in list_imports(path)
+        if name.startswith("planck.")
+        and (
+            why := _why_not(path.relative_to(src).parts[0].removesuffix(".py"), name.removeprefix("planck."))
+        )
     ]
 
 
-def _imports(path: Path) -> list[tuple[int, str]]:
-    found = []
+def list_imports(path: Path) -> list[tuple[int, str]]:
+    """Returns the line and the full name of each imported module."""
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_text())):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -39,13 +43,9 @@ def _imports(path: Path) -> list[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
             names = [node.module or ""]
-            if node.module == "planck":
-                names = [f"planck.{alias.name}" for alias in node.names]
-        found += [
-            (node.lineno, name.removeprefix("planck."))
-            for name in names
-            if name.startswith("planck.") and isinstance(node, ast.Import | ast.ImportFrom)
-        ]
+            if "." not in names[0]:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+        found += [(getattr(node, "lineno", 0), name) for name in names]
     return found
 
 
