@@ -119,9 +119,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def main(base: str = "") -> int:
     until = time.time() + SECONDS
-    files = select(list_changes(ROOT, base))
+    changes = list_changes(ROOT, base)
+    files = select(changes)
     if not files:
-        print("Nothing changed that a test reaches.")
+        print("The change reaches no test." if changes else "Nothing changed.")
         return 0
     print(f"The change reaches {len(files)} test files. The nearest: {', '.join(files[:3])}", flush=True)
     # `load` hands out the tests in their order; `worksteal` would start in the middle as well.
