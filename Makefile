@@ -7,6 +7,8 @@ STAMP := $(VENV)/.ready
 FLOORS := .venv-floors
 # Without byte code a command takes 0.3 s longer to start, and the tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
+# One more than the cores of the smallest machine that we know: tests also wait for processes and disks.
+WORKERS ?= 3
 MARKS := not soak and not live and not heavy
 PYTEST = $(BIN)/python -m pytest -q $(if $(ORDER),--order-seed $(ORDER))
 # REPORT is a folder for an XML report of each part.
@@ -24,7 +26,7 @@ demo: $(CORE)
 test: parallel serial
 
 parallel: $(STAMP)
-	$(PYTEST) -n 2 --dist worksteal -m "not serial and $(MARKS)" --durations=10 $(call report,$@) $(ARGS) $(END)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and $(MARKS)" --durations=10 $(call report,$@) $(ARGS) $(END)
 
 serial: $(STAMP)
 	$(PYTEST) -m "serial and $(MARKS)" $(call report,$@) $(or $(ARGS),$$(grep -rl "mark\.serial" tests --include="test_*.py")) $(END)

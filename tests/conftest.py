@@ -1,8 +1,10 @@
 """`--seed N` reproduces a random test; without it the suite always uses the same one."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +24,18 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 fork_server.install()
 
 DEFAULT_SEED = 20261115
+ALL_HEAVY = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.heavy", re.MULTILINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=DEFAULT_SEED, help="seed of the random tests")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files whose tests are all heavy when no heavy test runs: importing them takes seconds."""
+    if "not heavy" in config.option.markexpr and collection_path.suffix == ".py":
+        return bool(ALL_HEAVY.search(collection_path.read_text())) or None
+    return None
 
 
 @pytest.fixture

@@ -134,7 +134,13 @@ def schema(document: dict[str, Any], running: tuple[Served, str]) -> Any:
     return read
 
 
-@pytest.mark.parametrize("examples", [1, pytest.param(15, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "examples",
+    [
+        pytest.param(1, marks=pytest.mark.heavy),  # schemathesis reads the whole document for each worker
+        pytest.param(15, marks=pytest.mark.soak),
+    ],
+)
 @pytest.mark.parametrize(
     "operation", [one for one in OPERATIONS if one.name not in _STREAMS], ids=lambda one: one.name
 )

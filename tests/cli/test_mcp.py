@@ -110,6 +110,7 @@ async def test_a_new_sidecar_works_and_so_does_its_test(tmp_path: Path) -> None:
     assert json.loads(status.out)["peers"][0]["tools"] == ["count_words"]
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_the_status_of_a_sidecar_counts_no_tool_that_is_left_out(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     text = "from planck import Tool\nfrom planck.sidecar import Sidecar\nclass Mine(Sidecar):\n"
@@ -125,6 +126,7 @@ async def test_the_status_of_a_sidecar_counts_no_tool_that_is_left_out(tmp_path:
     assert "'bash' is left out" in shown.err
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     await bench.run("sidecar", "new")
@@ -142,6 +144,7 @@ async def test_our_sidecar_is_driven_by_the_official_client_over_stdio_and_http(
                 assert (refused.status_code, refused.json()["error"]["kind"]) == (401, "unauthorized")
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_a_sidecar_s_compactors_are_not_shown_to_other_clients(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://localhost:1")
     await bench.run("sidecar", "new")

@@ -145,10 +145,10 @@ async def test_the_compactor_of_a_member_writes_its_summary_and_no_model_is_aske
     ("name", "why"),
     [
         ("raises", "ValueError: no idea"),
-        ("number", "a compactor gives a text, not int"),
-        ("nothing", "the summary has 2 bytes, and must have some"),
-        ("longest", "its summary has 2000000 bytes, at most"),
-        ("crash", "sidecar 'sidecar' failed"),
+        pytest.param("number", "a compactor gives a text, not int", marks=pytest.mark.heavy),
+        pytest.param("nothing", "the summary has 2 bytes, and must have some", marks=pytest.mark.heavy),
+        pytest.param("longest", "its summary has 2000000 bytes, at most", marks=pytest.mark.heavy),
+        pytest.param("crash", "sidecar 'sidecar' failed", marks=pytest.mark.heavy),
         ("unheard-of", "no sidecar here has it now"),
     ],
 )

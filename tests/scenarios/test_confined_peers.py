@@ -98,6 +98,7 @@ async def test_in_workspace_a_sidecar_s_call_runs_in_the_sandbox_without_a_quest
     assert [path.name for path in work.glob(".*")] == []  # what protects absent names goes with it
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_what_protects_absent_names_meanwhile_is_no_change_of_what_is_trusted(tmp_path: Path) -> None:
     project = tmp_path / "work" / ".planck"
     write(project / "sidecar", TOOLS)
@@ -123,6 +124,7 @@ async def test_in_read_only_it_can_change_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "work").iterdir()) == []
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_a_rule_gives_the_network_or_lets_it_out(tmp_path: Path, unused_tcp_port: int) -> None:
     side = str(write(tmp_path / "side", TOOLS))
     dial, out = ("dial", {"port": unused_tcp_port}), ("put", {"path": str(tmp_path / "outside.txt")})
@@ -169,6 +171,7 @@ async def test_a_server_with_an_environment_of_its_own_in_a_private_place_runs_t
     assert done.outputs == [json.dumps({"n": 2})]
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_one_that_does_not_start_in_the_sandbox_is_asked_about_from_then_on(
     tmp_path: Path, unused_tcp_port: int
 ) -> None:
@@ -211,6 +214,7 @@ async def test_one_that_takes_orders_from_its_folder_runs_elsewhere(tmp_path: Pa
     assert (done.ok, (tmp_path / "escaped").exists()) == ([True], False), done.outputs
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_a_sidecar_in_the_open_workspace_runs_in_the_sandbox_and_one_of_ours_does_not(
     tmp_path: Path,
 ) -> None:

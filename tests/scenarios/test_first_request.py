@@ -6,6 +6,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planck.headless import OpenSession
 from tests.recorded import recorded
 from tests.scenarios.test_peers import fake, planck, until, watched
@@ -68,6 +70,7 @@ async def test_what_was_listed_last_is_offered_at_once_and_a_call_waits_for_it(t
     assert not [delta for delta in statuses if "waiting up to" in delta.get("detail", "")]
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_changed_files_are_waited_for_again(tmp_path: Path) -> None:
     side = write(tmp_path / "work" / ".planck" / "sidecar")
     await once(tmp_path, ["done"])
@@ -85,6 +88,7 @@ async def test_changed_settings_of_a_server_are_waited_for_again(tmp_path: Path)
     assert "mcp__fake__echo" not in shown
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_a_kept_tool_that_is_gone_is_unknown_when_it_is_called_and_not_offered_again(
     tmp_path: Path,
 ) -> None:

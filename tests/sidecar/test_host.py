@@ -69,6 +69,7 @@ async def test_its_tools_are_listed_called_timed_and_dry_run_and_nothing_it_prin
         assert one.states[-1] is State.CONNECTED
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_a_hang_of_the_whole_process_ends_it_and_its_tools_come_back(tmp_path: Path) -> None:
     async with sidecar(write(tmp_path / "side"), probe_timeout=0.2) as one:
         await one.until(State.CONNECTED)
@@ -82,6 +83,7 @@ async def test_a_hang_of_the_whole_process_ends_it_and_its_tools_come_back(tmp_p
         assert [len(listing.tools) for listing in one.listings] == [8, 0, 8]
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_a_compactor_is_given_plain_messages_and_its_time_is_kept_on_our_side(tmp_path: Path) -> None:
     text = HEAD + "from planck.sidecar import as_text\nclass Mine(Sidecar):\n    def compactors(self):\n"
     text += "        echo = lambda m: '|'.join(map(as_text, m)) + f'{m}'\n"
@@ -127,6 +129,7 @@ async def test_kill_9_during_a_call_fails_it_once_and_the_tools_return(tmp_path:
     assert descendants() - before == set()
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_a_changed_file_starts_it_afresh_between_two_calls(tmp_path: Path) -> None:
     folder = write(tmp_path / "side")
     async with sidecar(folder) as one:
@@ -168,7 +171,13 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("problem", BROKEN)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        pytest.param(name, marks=[] if name in ("syntax", "tools-raise", "two") else [pytest.mark.heavy])
+        for name in BROKEN
+    ],
+)
 async def test_a_broken_sidecar_says_what_is_wrong_once_and_is_tried_again_when_it_changes(
     tmp_path: Path, problem: str
 ) -> None:
@@ -282,6 +291,7 @@ class Mine(Sidecar):
 )
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_half_characters_and_closed_streams_break_nothing_and_a_late_failure_is_told(
     tmp_path: Path,
 ) -> None:

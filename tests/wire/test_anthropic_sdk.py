@@ -16,6 +16,8 @@ from tests.wire.requests import exhaust, sent_by_our_adapter
 from tests.wire.script import FAULTS, Answer, Fault, Step, play
 from tests.wire.server import WireServer
 
+pytestmark = pytest.mark.heavy  # the SDK takes a second to load, and it checks our doubles
+
 ASK: dict[str, Any] = {
     "model": "claude-sonnet-4-6",
     "max_tokens": 100,

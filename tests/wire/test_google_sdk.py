@@ -14,7 +14,10 @@ from tests.wire.requests import sent_by_our_adapter
 from tests.wire.script import FAULTS, Fault, Step, play
 from tests.wire.server import WireServer
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the SDK's own, inside aiohttp
+pytestmark = [
+    pytest.mark.heavy,  # the SDK takes a second to load, and it checks our doubles
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the SDK's own, inside aiohttp
+]
 
 
 async def chunks(step: Step, stream: bool = True) -> list[Any]:

@@ -11,6 +11,8 @@ from tests.wire.ollama import Ollama
 from tests.wire.script import FAULTS, Fault, Step, play
 from tests.wire.server import WireServer
 
+pytestmark = pytest.mark.heavy  # the SDK takes a second to load, and it checks our doubles
+
 
 async def chunks(step: Step, stream: bool = True) -> list[Any]:
     async with WireServer(play(Ollama(), [step])) as server:

@@ -17,6 +17,8 @@ from tests.wire.requests import exhaust, sent_by_our_adapter
 from tests.wire.script import FAULTS, Answer, Dialect, Fault, Step, play
 from tests.wire.server import WireServer
 
+pytestmark = pytest.mark.heavy  # the SDK takes a second to load, and it checks our doubles
+
 HELLO: list[Any] = [{"role": "user", "content": "hi"}]
 CALLED = [(call.provider_id, call.name, codec.decode(call.arguments)) for call in samples.CALLS]
 
