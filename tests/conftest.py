@@ -1,5 +1,6 @@
 """`--seed N` reproduces a random test; without it the suite always uses the same one."""
 
+import gc
 import os
 import re
 import signal
@@ -36,6 +37,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if "not heavy" in config.option.markexpr and collection_path.suffix == ".py":
         return bool(ALL_HEAVY.search(collection_path.read_text())) or None
     return None
+
+
+def pytest_collection_finish() -> None:
+    """Takes what was imported out of the collector's sight: looking through it took 0.3 s each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -255,6 +255,7 @@ async def test_the_user_s_own_compaction_uses_it_too_and_records_what_was_used(t
     assert model.summaries == 0
 
 
+@pytest.mark.heavy  # it starts the SDK, a second of processor time each time
 async def test_status_and_check_know_compactors_and_tools_of_the_sidecar(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "http://127.0.0.1:9")
     write(bench.work / ".planck" / "sidecar", COMPACTORS)

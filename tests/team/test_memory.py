@@ -27,7 +27,7 @@ async def test_thousands_of_turns_leave_nothing_behind_but_their_history(turns: 
     await crew.start()
     sizes: list[int] = []
     tasks, descriptors = 0, 0
-    every = turns // 20
+    every = turns // 10
     for turn in range(turns // 2):  # each is two turns: the lead's, and bob's answer
         await crew.run(f"turn {turn}")
         crew.provider.asked.clear()

@@ -62,21 +62,21 @@ SHAPES: list[Shape] = [
         lambda v: v,
     ),
 ]
-VALUES = 2_000
 BATCH = 250
 
 
+@pytest.mark.parametrize("count", [500, pytest.param(2_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("name", "command", "expected"), SHAPES, ids=[shape[0] for shape in SHAPES])
 async def test_the_program_receives_exactly_the_value(
-    tmp_path: Path, name: str, command: Callable[[list[str]], str], expected: Callable[[str], str]
+    tmp_path: Path, name: str, command: Callable[[list[str]], str], expected: Callable[[str], str], count: int
 ) -> None:
     (tmp_path / "receiver.py").write_text(RECEIVER)
     names = [f"v{i}" for i in range(BATCH)]
     program = f"{sys.executable} -I receiver.py"
     tool = loaded(tmp_path / "tools", command(names).replace("{program}", program))
     seed = 20260
-    given = values(random.Random(seed), VALUES)
-    for start in range(0, VALUES, BATCH):
+    given = values(random.Random(seed), count)
+    for start in range(0, count, BATCH):
         batch = given[start : start + BATCH]
         outcome = await called(tool, tmp_path, **dict(zip(names, batch, strict=True)))
         assert isinstance(outcome, Ok), outcome
