@@ -306,12 +306,12 @@ def check_denying(oracle: Oracle, count: int, seed: int) -> tuple[int, int]:
 
 
 def test_what_an_allow_rule_vouches_for_is_what_runs(oracle: Oracle, seed: int) -> None:
-    assert check_allowing(oracle, 400, seed) > 60
+    assert check_allowing(oracle, 200, seed) > 25
 
 
 def test_a_denying_rule_sees_whatever_runs(oracle: Oracle, seed: int) -> None:
-    ran, denied = check_denying(oracle, 100, seed)
-    assert ran > 30
+    ran, denied = check_denying(oracle, 50, seed)
+    assert ran > 12
     assert denied > ran * 0.8
 
 
