@@ -2,12 +2,14 @@
 
 import asyncio
 import ctypes
+import itertools
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -202,9 +204,7 @@ async def test_a_folder_swapped_for_a_link_during_the_call_lets_nothing_out(name
     kinds: dict[str, int] = {}
     met = {"ok", "outside_workspace"}
     with swapping(room.ws, "sub", "link", pause):
-        for number in range(calls * 10):
-            if number >= calls and kinds.keys() >= met:
-                break
+        for number in until_met(lambda: len(met & kinds.keys()) == len(met), calls):
             given = {key: text.format(n=number) for key, text in args[name].items()}
             result = await room.call(name, given)
             kinds[kind(result)] = kinds.get(kind(result), 0) + 1
@@ -213,6 +213,15 @@ async def test_a_folder_swapped_for_a_link_during_the_call_lets_nothing_out(name
             assert not (name in {"glob", "list_dir"} and "secret" in result.output), result.output
     assert tree(room.out) == before
     assert kinds.keys() >= met, f"the race was never met: {kinds}"
+
+
+def until_met(both: Callable[[], bool], tries: int) -> Iterator[int]:
+    """Counts at least that many tries, and more until both states were seen: who runs when is the kernel's."""
+    end = time.monotonic() + 60
+    for number in itertools.count():
+        if (number >= tries and both()) or time.monotonic() > end:
+            return
+        yield number
 
 
 @contextmanager
@@ -522,7 +531,7 @@ def test_thousands_of_opens_against_a_swapping_thread_never_leave(
     root = os.open(room.ws, os.O_RDONLY)
     inside = refused = 0
     with swapping(room.ws, "sub", "link"):
-        for _ in range(5_000):
+        for _ in until_met(lambda: inside > 0 and refused > 0, 5_000):
             try:
                 fd = open_it(root, "sub/a.txt", os.O_RDONLY)
             except OSError:
@@ -532,7 +541,6 @@ def test_thousands_of_opens_against_a_swapping_thread_never_leave(
             os.close(fd)
             inside += 1
     os.close(root)
-    assert inside + refused == 5_000
     assert inside > 0
     assert refused > 0, "the race was never met: the test proves nothing"
 
