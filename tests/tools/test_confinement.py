@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -216,7 +217,7 @@ async def test_a_folder_swapped_for_a_link_during_the_call_lets_nothing_out(name
 
 
 def until_met(both: Callable[[], bool], tries: int) -> Iterator[int]:
-    """Counts at least that many tries, and more until both states were seen: who runs when is the kernel's."""
+    """Counts at least that many tries, and goes on until both states were seen: the kernel decides when."""
     end = time.monotonic() + 60
     for number in itertools.count():
         if (number >= tries and both()) or time.monotonic() > end:
@@ -529,20 +530,20 @@ def test_thousands_of_opens_against_a_swapping_thread_never_leave(
     (room.out / "a.txt").write_text("the secret\n")
     (room.ws / "link").symlink_to(room.out)
     root = os.open(room.ws, os.O_RDONLY)
-    inside = refused = 0
+    seen: Counter[str] = Counter()
     with swapping(room.ws, "sub", "link"):
-        for _ in until_met(lambda: inside > 0 and refused > 0, 5_000):
+        for _ in until_met(lambda: len(seen) == 2, 5_000):
             try:
                 fd = open_it(root, "sub/a.txt", os.O_RDONLY)
             except OSError:
-                refused += 1
+                seen["refused"] += 1
                 continue
             assert os.read(fd, 100) == b"a secret of ours\n"
             os.close(fd)
-            inside += 1
+            seen["inside"] += 1
     os.close(root)
-    assert inside > 0
-    assert refused > 0, "the race was never met: the test proves nothing"
+    assert seen["inside"] > 0
+    assert seen["refused"] > 0, "the race was never met: the test proves nothing"
 
 
 def test_the_walk_without_openat2_refuses_what_openat2_refuses(tmp_path: Path) -> None:
