@@ -21,7 +21,7 @@ from tests.test_layers import ROW, list_imports
 
 ROOT = Path(__file__).parent.parent
 # No test starts after this many seconds, so that the running ones can end within the minute.
-SECONDS = 52
+SECONDS = 44
 # Reading all test files takes half a minute, so pytest gets this many at a time.
 BATCH = 40
 TOP = 100
