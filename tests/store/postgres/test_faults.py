@@ -440,10 +440,14 @@ async def test_all_who_wait_for_a_hint_share_one_connection(database: str) -> No
 
 async def test_of_many_nodes_that_are_given_the_same_at_once_one_enters_it(database: str) -> None:
     rosters = [PostgresRoster(database) for _ in range(4)]
-    row = SessionRow(id="a", name="a", project="p")
-    prompt = Command(id="submit-a", session="a", kind="prompt", data={"text": "go"})
-    made = await asyncio.gather(*(roster.submit(row, prompt) for roster in rosters * 3))
-    assert sorted(made) == [False] * 11 + [True]
-    assert await rosters[0].commands(["a"]) == [prompt]
-    for roster in rosters:
-        await roster.aclose()
+    try:
+        for number in range(100):  # the name was noticed before the id in one of 17 rounds
+            id = f"a{number}"
+            row = SessionRow(id=id, name=id, project="p")
+            prompt = Command(id=f"submit-{id}", session=id, kind="prompt", data={"text": "go"})
+            made = await asyncio.gather(*(roster.submit(row, prompt) for roster in rosters * 3))
+            assert sorted(made) == [False] * 11 + [True]
+            assert await rosters[0].commands([id]) == [prompt]
+    finally:
+        for roster in rosters:
+            await roster.aclose()

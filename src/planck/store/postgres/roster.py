@@ -183,9 +183,13 @@ class PostgresRoster:
         try:
             made = await self._change(_SUBMIT, *own, row.version, row.created, *said)
         except StoreError as failure:
-            if failure.err.details.get("sqlstate") == "23505":
-                raise refuse_taken(row.name) from None
-            raise
+            if failure.err.details.get("sqlstate") != "23505":
+                raise
+            # Of two equal rows at the same moment, the database may notice the name before the id, for which
+            # alone ON CONFLICT is. The other row is committed by then.
+            if await self._read("SELECT id FROM sessions WHERE id = $1", row.id):
+                return False
+            raise refuse_taken(row.name) from None
         if made:
             await self._tell()
         return bool(made)
