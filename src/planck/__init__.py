@@ -75,6 +75,9 @@ def __getattr__(name: str) -> "Any":
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'planck' has no attribute {name!r}")
+    from planck.own_code import start_library
+
+    start_library()
     from importlib import import_module
 
     return getattr(import_module(home), name)

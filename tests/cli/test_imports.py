@@ -48,6 +48,7 @@ async def test_the_help_of_run_is_read_without_the_runtime(tmp_path: Path) -> No
         "planck.cli.options",
         "planck.cli.parser",
         "planck.cli.streams",
+        "planck.own_code",
     }
 
 

@@ -100,14 +100,15 @@ def end(id, status="completed", **more):
     update(sessionUpdate="tool_call_update", toolCallId=id, status=status, **more)
 
 
-def change(id, path, new, *, old=None, permit=False):
+def change(id, path, new, *, old=None, permit=False, beside=()):
     path = os.path.abspath(path)
     had = None
     if os.path.exists(path):
         with open(path) as file:
             had = file.read()
     diff = {"type": "diff", "path": path, "oldText": had if old is None else old, "newText": new}
-    call(id, "edit", f"edit {os.path.basename(path)}", content=[diff], locations=[{"path": path}])
+    locations = [{"path": one} for one in (path, *map(os.path.abspath, beside))]
+    call(id, "edit", f"edit {os.path.basename(path)}", content=[diff], locations=locations)
     if permit:
         options = [
             {"optionId": "always", "name": "Always", "kind": "allow_always"},
@@ -167,6 +168,9 @@ def perform(line):
         case "permit":
             path, _, text = rest.partition(" ")
             change(f"p{path}", path, text, permit=True)
+        case "permit-among-many":
+            path, _, text = rest.partition(" ")
+            change(f"p{path}", path, text, permit=True, beside=[f"a{number:04}" for number in range(150)])
         case "lie":
             path, _, text = rest.partition(" ")
             change(f"l{path}", path, text, old="what was never there")

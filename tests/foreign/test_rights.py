@@ -137,6 +137,37 @@ async def test_it_has_the_network_unless_its_file_closes_it(tmp_path: Path, netw
 
 
 @confined
+async def test_a_file_that_changed_while_its_change_was_asked_about_is_a_no(tmp_path: Path) -> None:
+    """Its own diff is old by then, and only it can make another; a call may name any number of files."""
+    file = tmp_path / "work" / "a.txt"
+    file.parent.mkdir()
+    file.write_text("old\n")
+
+    last = file.with_name("z.txt")
+    last.write_text("old\n")
+
+    class Meanwhile(Says):
+        async def decide(self, question: Question) -> Answer:
+            for one in (file, last):
+                if one.name in question.text:
+                    one.write_text("old\nMINE\n")
+            return await super().decide(question)
+
+    says = Meanwhile(True, True, True, True)
+    script = "!permit a.txt new\n!permit b.txt new\n!permit-among-many z.txt new"
+    lead = [chat.calls(ask("guest", script)), chat.text("done")]
+    async with crew(tmp_path, {"lead": lead}, plain(), mode="ask", approver=says) as session:
+        await session.run("go")
+        said = json.dumps([one["message"]["parts"] for one in await recorded(session, "assistant_message")])
+        decisions = await recorded(session, "permission_decision")
+    assert "permission: no" in said
+    assert "permission: once" in said
+    found = [(file.parent / name).read_text() for name in ("a.txt", "b.txt", "z.txt")]
+    assert found == ["old\nMINE\n", "new", "old\nMINE\n"]
+    assert [one["decision"] for one in decisions] == ["allow", "allow", "deny", "allow", "allow", "deny"]
+
+
+@confined
 async def test_in_mode_ask_the_user_says_whether_it_may_write_at_all_and_then_each_time_it_asks(
     tmp_path: Path,
 ) -> None:
@@ -165,6 +196,27 @@ async def test_in_mode_ask_the_user_says_whether_it_may_write_at_all_and_then_ea
         assert {one["call_id"] for one in asked} <= starts
     assert (tmp_path / "work" / "a.txt").read_text() == "new"
     assert not (tmp_path / "work" / "b.txt").exists()
+
+
+@confined
+async def test_a_yes_to_an_edit_of_its_own_counts_for_nothing_once_the_mode_was_narrowed(
+    tmp_path: Path,
+) -> None:
+    class Narrows(Says):
+        session: OpenSession
+
+        async def decide(self, question: Question) -> Answer:
+            if question.tool == "acp_edit":
+                await self.session.change_mode("read-only")
+            return await super().decide(question)
+
+    says = Narrows(True, True)
+    lead = [chat.calls(ask("guest", "!permit a.txt new")), chat.text("done")]
+    async with crew(tmp_path, {"lead": lead}, plain(), mode="ask", approver=says) as session:
+        says.session = session
+        await session.run("go")
+        assert (await outputs(session))[0].endswith("permission: no. ")
+    assert os.listdir(tmp_path / "work") == []
 
 
 @confined

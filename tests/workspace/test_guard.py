@@ -15,16 +15,14 @@ import pytest
 
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.workspace.bubblewrap import Bubblewrap
-from planck.workspace.containment import try_script
+from planck.workspace.containment import sandbox_program, try_script
 from planck.workspace.nested import Nested
 from planck.workspace.process import Command, ProcessError, allowed, run, shell, start
 from planck.workspace.sandbox import SandboxError
 from tests.workspace.place import Place
 
 pytestmark = [
-    pytest.mark.skipif(
-        shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
-    ),
+    pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed"),
 ]
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from planck.workspace.programs import find_replaceable, find_replaceable_in_script, outside_path
+from planck.own_code import outside_path
+from planck.workspace.programs import find_replaceable, find_replaceable_in_script
 
 
 @pytest.fixture
@@ -260,3 +261,31 @@ def test_no_program_is_looked_for_where_one_could_be_put(work: Path) -> None:
     path = f"{work}/bin::.:bin:/usr/bin:{work.parent}/out/folder:/bin"
     assert outside_path(path, (str(work),)) == "/usr/bin:/bin"
     assert os.path.isabs(outside_path(path, (str(work),)))
+
+
+def test_a_folder_with_a_link_to_where_agents_write_is_not_searched_for_programs(tmp_path: Path) -> None:
+    """Git and shells start what they find by name; a folder without such a link is searched as ever."""
+    root, tools = tmp_path / "root", tmp_path / "tools"
+    for folder in (root / "target", tools):
+        folder.mkdir(parents=True)
+    (root / "target/git-lfs").touch()
+    (root / "to-tools").symlink_to(tools)
+    ways = {
+        "straight": root / "target/git-lfs",
+        "relative": Path("../root/target/git-lfs"),
+        "not there yet": root / "later",
+        "by a folder": root / "target",
+        "by a chain": Path("../straight/git-lfs"),
+        "out again": root / "to-tools/git-lfs",
+    }
+    for name, target in ways.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "other").touch()
+        (tmp_path / name / "git-lfs").symlink_to(target)
+    (tmp_path / "fine").mkdir()
+    (tmp_path / "fine/git-lfs").symlink_to(tools / "git-lfs")
+    path = ":".join(str(tmp_path / name) for name in (*ways, "fine", "none"))
+    assert outside_path(f"{path}:/usr/bin", (str(root),)) == f"{tmp_path}/fine:{tmp_path}/none:/usr/bin"
+    (tmp_path / "fine/new").symlink_to(root / "target/git-lfs")
+    assert outside_path(f"{tmp_path}/fine", (str(root),)) == ""
+    assert outside_path(f"{tmp_path}/fine", (str(tmp_path / "elsewhere"),)) == f"{tmp_path}/fine"

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
+from planck.workspace.bubblewrap import Bubblewrap
 from planck.workspace.containment import sandbox_program
 from planck.workspace.landlock import Landlock
 from planck.workspace.process import (
@@ -350,6 +351,15 @@ async def test_a_root_that_is_everything_or_a_link_is_refused(root: str) -> None
             Command(shell("true"), Path("/"), {}, confinement=Confinement(Mode.WORKSPACE, (root,), (root,))),
             timeout=5,
         )
+
+
+def test_a_root_that_holds_the_program_which_confines_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "bwrap"
+    program.parent.mkdir()
+    shutil.copy(sandbox_program() or "", program)
+    roots = (str(tmp_path),)
+    with pytest.raises(SandboxError, match="could replace it"):
+        Bubblewrap(str(program)).wrap(Confinement(Mode.WORKSPACE, roots, roots))
 
 
 async def test_a_commands_processes_are_counted_and_bounded_for_itself(place: Place) -> None:

@@ -2,11 +2,12 @@
 
 import gc
 import sys
-from collections.abc import Sequence
 
-TYPE_CHECKING = False  # `typing` itself costs start-up
+# Nothing else is imported here: `main` first says where modules may come from.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("planck.cli.chat", "talk to a team, line by line; also what `planck` alone does"),
@@ -97,9 +98,12 @@ COLLECTOR = (10_000, 10, 10)
 """Python's 700 lets the collector visit every live agent again and again: 0.8 of 2.8 s with 1,000 of them."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: "Sequence[str] | None" = None) -> int:
     if argv is not None:
         return _run_command(list(argv))
+    from planck.own_code import start_command
+
+    start_command(sys.argv)
     gc.disable()  # until the work begins: what is loaded is no garbage
     code = _run_guarded(sys.argv[1:])
     # The process ends: what is closed is closed, and a last look at every object for garbage costs 30 ms.

@@ -27,7 +27,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _find_folder(path: str) -> Path:
     """The usual one is the project's, wherever in it the user stands."""
-    return Path(os.path.relpath(Project().workspace / SIDECAR)) if path == SIDECAR else Path(path)
+    if path != SIDECAR:
+        return Path(path)
+    project = Project()
+    project.check_place()
+    return Path(os.path.relpath(project.workspace / SIDECAR))
 
 
 def _new(folder: Path) -> int:
@@ -41,7 +45,7 @@ def _new(folder: Path) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """This process becomes the sidecar: it is the user's own act, so trust is not asked for."""
-    from planck.headless import make_token, pipe_secret, prepare_sidecar
+    from planck.headless import make_token, pipe_secret, prepare_sidecar, read_environment
 
     check_extra()
 
@@ -53,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     argv = asyncio.run(prepare_sidecar(_find_folder(options.path).absolute(), progress, *more))
     sys.stderr.flush()
-    os.execv(argv[0], argv)
+    os.execve(argv[0], argv, {**read_environment()})
     raise AssertionError
 
 

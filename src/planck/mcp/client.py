@@ -154,7 +154,8 @@ class ServerLaunch(Launch):
 
         One that is ordered by the folder it runs in, like `npx`, runs elsewhere, if it names nothing in it.
         """
-        from planck.workspace.programs import find_replaceable, outside_path
+        from planck.own_code import outside_path
+        from planck.workspace.programs import find_replaceable
 
         assert self.guarded is not None
         argv, cwd, roots = (self._spec.command, *self._spec.args), self._cwd, self.guarded.roots

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
+from planck.own_code import import_paths, outside_path
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.sidecar.discovery import SidecarError
@@ -78,7 +79,7 @@ async def _build(
     }
     env = {**allowed(environment), **kept}
     progress(f"making an environment for {', '.join(project.requirements)}")
-    await _run_step([sys.executable, "-m", "venv", "--without-pip", str(folder)], env, progress)
+    await _run_step([*_run_module("venv"), "--without-pip", str(folder)], env, progress)
     python = folder / "bin" / "python"
     site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     (site / "planck.pth").write_text("\n".join(runtime_paths()) + "\n")
@@ -88,14 +89,23 @@ async def _build(
 def _installer(environment: Mapping[str, str], python: Path) -> list[str]:
     if importlib.util.find_spec("pip") is not None:
         quiet = ["--no-input", "--disable-pip-version-check", "--quiet"]
-        return [sys.executable, "-m", "pip", "--python", str(python), "install", *quiet]
-    uv = shutil.which("uv", path=environment.get("PATH", os.defpath))
+        return [*_run_module("pip"), "--python", str(python), "install", *quiet]
+    uv = shutil.which("uv", path=outside_path(environment.get("PATH", os.defpath)))
     if uv is None:
         raise SidecarError(
             ErrorKind.PEER_FAILED,
             "a sidecar with dependencies needs `pip` or `uv` to install them; install one",
         )
     return [uv, "pip", "install", "--python", str(python)]
+
+
+def _run_module(name: str) -> list[str]:
+    """Returns what runs a module as `-m` does, with our own search path: a `.pth` may add the workspace."""
+    boot = (
+        f"import sys; sys.path[:] = {import_paths()!r}; "
+        f"import runpy; runpy.run_module({name!r}, run_name='__main__', alter_sys=True)"
+    )
+    return [sys.executable, "-S", "-c", boot]
 
 
 async def _run_step(argv: list[str], environment: Mapping[str, str], progress: Callable[[str], None]) -> None:

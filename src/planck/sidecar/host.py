@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class SidecarLaunch(Launch):
 
     def open(self) -> AbstractAsyncContextManager[Link]:
         return open_process(
-            sidecar_argv(self._python, self._path, HOSTED),
+            sidecar_argv(self._python, self._path, HOSTED, roots=self.guarded.roots if self.guarded else ()),
             cwd=self._workspace,
             environment=allowed(self._environment),
             confinement=self.confinement or (self.guarded if self.replaceable else None),
@@ -89,10 +89,14 @@ class SidecarLaunch(Launch):
                 return
 
 
-def sidecar_argv(python: str, path: Path, *more: str) -> tuple[str, ...]:
-    """Returns what runs a sidecar: its interpreter, with this Planck in it."""
+def sidecar_argv(python: str, path: Path, *more: str, roots: Sequence[str] = ()) -> tuple[str, ...]:
+    """Returns what runs a sidecar: its interpreter, with this Planck in it.
+
+    Its own modules may import what lies in the roots, which a `.pth` may have added; ours never do.
+    """
     boot = (
         f"import sys; sys.path += [path for path in {runtime_paths()!r} if path not in sys.path]; "
+        f"from planck.own_code import keep_out; keep_out(('.', *{tuple(roots)!r})); "
         "from planck.sidecar.child import main; main()"
     )
     # -P: the workspace, where it runs, may hold a module named like one of ours. -B: trust is bound to the

@@ -8,11 +8,13 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
+from planck.own_code import list_early, list_own
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
+from planck.workspace.closed import find_unsound
 from planck.workspace.containment import Containment, sandbox_program, system_program
 from planck.workspace.guard import Guard
-from planck.workspace.nested import Found, Nested
+from planck.workspace.nested import Nested
 from planck.workspace.paths import is_inside
 from planck.workspace.pipes import Pipes
 from planck.workspace.sandbox import Looks, SandboxError, Wrapped
@@ -53,7 +55,9 @@ class Bubblewrap:
         self._nested: dict[tuple[str, tuple[str, ...]], Nested] = {}
 
     def takes_long(self, confinement: Confinement) -> bool:
-        return any(self._find_nested(root, confinement).takes_long for root in confinement.writable)
+        # `wrap` refuses an unsound root; nobody walks the whole disk before that.
+        sound = (root for root in confinement.writable if not find_unsound(root, self._program))
+        return any(self._find_nested(root, confinement).takes_long for root in sound)
 
     def look(self, confinement: Confinement) -> Looks:
         return {root: self._find_nested(root, confinement).look() for root in confinement.writable}
@@ -65,13 +69,8 @@ class Bubblewrap:
     def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
         roots, writable = confinement.roots, confinement.writable
         for root in writable:
-            _require_sound(root)
-            if is_inside(self._program, (root,)):
-                raise SandboxError(
-                    ErrorKind.SANDBOX_UNAVAILABLE,
-                    f"{self._program} is inside {root}, where a command could replace it; "
-                    "install bubblewrap or planck elsewhere (apt-get install bubblewrap, uv tool install)",
-                )
+            if why := find_unsound(root, self._program):
+                raise SandboxError(ErrorKind.SANDBOX_UNAVAILABLE, why)
         words = [*_as_owner(writable or roots), self._program, *_NAMESPACES]
         if not confinement.network:
             words.append("--unshare-net")
@@ -103,7 +102,16 @@ class Bubblewrap:
             for root in sorted(writable):
                 found = looks.get(root) if looks is not None else None
                 found = found or self._find_nested(root, confinement).look()
-                self._protect(root, confinement.protected, guard, found)
+                guard.protect_root(root, confinement.protected)
+                for place in found.unseen:
+                    guard.close(place)
+                for place in found.places:
+                    guard.protect_nested(place)
+            for place in list_own(writable):
+                guard.protect_nested(place)
+            for folder, modules in list_early(writable).items():
+                if not is_inside(folder, list_own(writable)):
+                    guard.protect_early(folder, modules)
             words += (*guard.mounts(), *inner, "--setenv", "TMPDIR", "/tmp")
             check = guard.check()
             calls = _pipe(self._calls)
@@ -112,16 +120,6 @@ class Bubblewrap:
             raise
         words += ("--seccomp", str(calls), "--")
         return Wrapped(tuple(words), self.level, guard.release, (calls,), check, guard.note())
-
-    def _protect(self, root: str, names: Sequence[str], guard: Guard, found: Found) -> None:
-        for name in names:
-            guard.protect(f"{root}/{name}")
-        if ".git" in names:
-            guard.protect_around(root)
-        for place in found.unseen:
-            guard.close(place)
-        for place in found.places:
-            guard.protect_nested(place)
 
 
 _NAMESPACES = (
@@ -153,6 +151,7 @@ def _to_be_shown(place: str) -> bool:
 def _masks(confinement: Confinement, seen: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words for what can't be read: those that a root lies in, which come before it, and the others."""
     roots, outer, inner = confinement.roots, list[str](), list[str]()
+    owner = _find_owner(confinement.writable or roots)
     for place in sorted(confinement.masked):
         try:
             found = os.lstat(place)
@@ -162,6 +161,8 @@ def _masks(confinement: Confinement, seen: Sequence[str]) -> tuple[list[str], li
             continue  # what we can't see, a command of the same user can't
         if place in roots or (is_inside(place, PRIVATE) and not is_inside(place, (*roots, *seen))):
             continue  # the workspace itself, which the user chose; or nobody sees it anyway
+        if owner and not _can_reach(place, owner):
+            continue  # nor could bubblewrap, which runs as that user, mount anything there
         words = outer if any(is_inside(root, (place,)) for root in roots) else inner
         if not stat.S_ISDIR(found.st_mode):
             words += ("--ro-bind", "/dev/null", place)
@@ -199,16 +200,27 @@ def _names_of_hosts() -> Iterator[str]:
 
 def _as_owner(roots: Sequence[str]) -> Iterator[str]:
     """Root without capabilities is nobody in another's folder: become its owner first."""
-    if os.geteuid() != 0 or not roots:
-        return
-    owner = os.stat(roots[0])
-    if owner.st_uid != 0 and (setpriv := system_program("setpriv")) is not None:
+    owner, setpriv = _find_owner(roots), system_program("setpriv")
+    if owner and setpriv:
         yield from (setpriv, "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid))
         yield from ("--clear-groups", "--")
 
 
-def _require_sound(root: str) -> None:
-    if root == "/" or root != os.path.realpath(root):
-        raise SandboxError(
-            ErrorKind.SANDBOX_UNAVAILABLE, f"{root!r} can't be a writable root; choose a folder of your own"
-        )
+def _find_owner(roots: Sequence[str]) -> os.stat_result | None:
+    """Returns the folder of the user that root becomes; None: commands run as the user that we are."""
+    if os.geteuid() != 0 or not roots or system_program("setpriv") is None:
+        return None
+    owner = os.stat(roots[0])
+    return owner if owner.st_uid != 0 else None
+
+
+def _can_reach(place: str, owner: os.stat_result) -> bool:
+    """Whether a user may enter every folder above a place; a folder with an access list counts as open."""
+    folder = os.path.dirname(place)
+    while folder != "/":
+        found = os.stat(folder)
+        who = 6 if found.st_uid == owner.st_uid else 3 if found.st_gid == owner.st_gid else 0
+        if not found.st_mode >> who & 1 and "system.posix_acl_access" not in os.listxattr(folder):
+            return False
+        folder = os.path.dirname(folder)
+    return True

@@ -8,9 +8,10 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
+from planck.own_code import is_early
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths import is_inside
 from planck.workspace.repository import has_git, is_git_folder, places_of
@@ -34,8 +35,17 @@ class Guard:
         """Read-only with everything in them: what they hold can't be protected one by one."""
         self._plain: list[str] = []
         """Roots that are no repositories."""
+        self._early: dict[str, tuple[Collection[str], set[str]]] = {}
+        """Folders with the modules that may not be made in them, and what of these is there already."""
         self._pinned: list[str] = []
         self._too_full: list[str] = []
+
+    def protect_root(self, root: str, names: Sequence[str]) -> None:
+        """Protects what a root holds directly; raises where that can't be done, and the root stays closed."""
+        for name in names:
+            self.protect(f"{root}/{name}")
+        if ".git" in names:
+            self.protect_around(root)
 
     def protect(self, path: str) -> None:
         """Makes one name unwritable, unmovable and, where it is absent, impossible to make."""
@@ -50,7 +60,7 @@ class Guard:
         if is_stub(path, found):
             self._absent.add(path)  # left by a command that still runs, or by a runtime that was killed
         elif stat.S_ISLNK(found.st_mode):
-            raise _protection_error(path, "it is a link, which a command could replace")
+            raise _protection_error(path, "it is a link, not the file or folder itself")
         elif stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
             if path not in self._places:
                 self._places.add(path)
@@ -89,14 +99,37 @@ class Guard:
             self.protect(f"{root}/{name}")
         self._protect_named_by(root, root)
 
+    def protect_early(self, folder: str, modules: Collection[str]) -> None:
+        """Protects the modules that Python would take from a folder before Planck's first line."""
+        there = {name for name in _list(folder) if is_early(name, modules)}
+        self._early[folder] = modules, there
+        for name in there:
+            self.protect_nested(f"{os.path.realpath(folder)}/{name}")
+
     def release(self) -> None:
         """A root that was no repository is none after the command: git takes any folder with `HEAD`,
-        `objects` and `refs` for one, and a stub in their place would be seen by every `ls`."""
+        `objects` and `refs` for one, and a stub in their place would be seen by every `ls`.
+        The same holds for modules that Python would take before us."""
+        for folder, (modules, there) in self._early.items():
+            self._put_away(folder, modules, there)
         for root in self._plain:
             if is_git_folder(root) and not has_git(root):
                 with suppress(OSError):
                     os.rename(f"{root}/HEAD", f"{root}/HEAD.of-no-repository")
         self._stubs.release()
+
+    def _put_away(self, folder: str, modules: Collection[str], there: Collection[str]) -> None:
+        with suppress(OSError):
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                if not is_inside(os.readlink(f"/proc/self/fd/{held}"), self._roots):
+                    return  # a link to where no agent writes
+                for name in {name for name in os.listdir(held) if is_early(name, modules)}.difference(there):
+                    with suppress(OSError):
+                        away = f"{name}.of-no-agent"
+                        os.rename(name, away, src_dir_fd=held, dst_dir_fd=held)
+            finally:
+                os.close(held)
 
     def close(self, folder: str) -> None:
         """Makes it read-only with everything in it, because there is too much in it, and says so."""
@@ -188,11 +221,19 @@ class Guard:
             yield place, f"{source.rstrip('/')}{path[len(point.rstrip('/')) :]}"
 
 
+def _list(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []  # no folder yet
+
+
 def _escape(path: str) -> str:
     return re.sub(r"[ \t\n\\]", lambda found: f"\\{ord(found[0]):03o}", path)
 
 
 def _protection_error(path: str, why: str) -> SandboxError:
     return SandboxError(
-        ErrorKind.SANDBOX_UNAVAILABLE, f"{path!r} can't be protected: {why}; no command is run"
+        ErrorKind.SANDBOX_UNAVAILABLE,
+        f"{path!r} can't be protected: {why}; put the real one there, or work in another folder",
     )

@@ -9,9 +9,10 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile
 
+from planck.own_code import follow
 from planck.workspace.paths import is_inside, protected_name
 
 _INTERPRETERS = re.compile(
@@ -85,7 +86,6 @@ _ORDERING_VARIABLE = re.compile(
     r"|LD_\w+|DYLD_\w+|GIT_\w+|PYTHON\w+|NODE_\w+|PERL\w+|RUBY\w+|EDITOR|VISUAL|PAGER|SHELL"
 )
 """Those whose value says what a program runs or imports."""
-_MAX_LINKS = 40
 _FIRST_LINE = 512
 
 
@@ -119,16 +119,10 @@ def _expand(script: str, cwd: str, environment: Mapping[str, str]) -> str:
     return variable.sub(lambda found: environment.get(found[1] or found[2], found[0]), script)
 
 
-def outside_path(path: str, roots: Sequence[str]) -> str:
-    """A `PATH` without folders in which a command could put a program."""
-    kept = [place for place in path.split(":") if os.path.isabs(place)]
-    return ":".join(place for place in kept if not is_inside(os.path.realpath(place), roots))
-
-
 def is_replaceable(path: str, roots: Sequence[str]) -> bool:
     """Whether a confined command could write there, or change where the path leads."""
     look = _Look("/", {}, roots)
-    return any(map(look.is_replaceable, _follow(path)))
+    return any(map(look.is_replaceable, follow(path)))
 
 
 def tell_confined(what: str, replaceable: str) -> str:
@@ -286,7 +280,7 @@ class _Look:
         return self._at_file(path) if interprets and "/" in word and not word.startswith("-") else ""
 
     def _at_file(self, path: str, depth: int = 3) -> str:
-        for place in _follow(path):
+        for place in follow(path):
             if self.is_replaceable(place):
                 return path
         interpreter = _first_line(path)
@@ -328,18 +322,6 @@ def _imports_from_its_folder(name: str, arguments: Sequence[str]) -> bool:
         if letters.endswith(("c", "m")) or word == "-":
             return True
     return True
-
-
-def _follow(path: str) -> Iterator[str]:
-    """The path, each link on the way, and where it ends."""
-    for _ in range(_MAX_LINKS):
-        yield os.path.normpath(path)
-        try:
-            path = os.path.join(os.path.dirname(path), os.readlink(path))
-        except OSError:
-            break
-    yield os.path.realpath(path)
-    yield os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
 def _first_line(path: str) -> list[str]:

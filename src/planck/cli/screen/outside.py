@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -13,11 +14,15 @@ async def edit_in_program(text: str) -> str | None:
     """The text as it was left; None where no editor can be started. The terminal is lent to it."""
     environment = read_environment()
     words = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "vi")
+    # By the `PATH` of this process, which has no folder that agents may write.
+    editor = shutil.which(words[0]) if words else None
+    if editor is None:
+        return None
     with tempfile.TemporaryDirectory(prefix="planck-") as folder:
         file = Path(folder) / "message.md"
         file.write_text(text, encoding="utf-8", errors="replace")
         try:
-            program = await asyncio.create_subprocess_exec(*words, str(file))
+            program = await asyncio.create_subprocess_exec(editor, *words[1:], str(file), env=environment)
         except (OSError, ValueError):
             return None
         if await program.wait() != 0:
