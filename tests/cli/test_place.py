@@ -70,12 +70,13 @@ async def test_a_folder_of_a_repository_works_in_its_root_and_finds_its_sessions
 
 async def test_who_stands_in_the_home_or_above_it_is_told(tmp_path: Path) -> None:
     async with WireServer([chat.text("hello")] * 4) as server:
-        bench = Bench(tmp_path, server.url)
+        bench, other = Bench(tmp_path, server.url), tmp_path / "other"
+        other.mkdir()
         for cwd, args, told in (
             (bench.work, (), True),
             (tmp_path, (), True),
             (bench.work, ("--here",), False),
-            (bench.home, (), False),
+            (other, (), False),
         ):
             done = await bench.run("run", "hi", *args, cwd=cwd, env={"HOME": str(bench.work)})
             assert (done.code, "your home or a folder above it; -C DIR" in done.err) == (0, told)

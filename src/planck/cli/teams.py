@@ -62,6 +62,7 @@ def _check(planck: Planck, team: str, as_json: bool) -> int:
 
 async def _new(planck: Planck, alias: str, model: str) -> int:
     """Without a model its members have the default, whichever that is when they start."""
+    planck.project.check_place()
     async with planck:
         found = await planck.model(model)
     path = create_team(planck.workspace / ".planck" / "teams", alias, found if model else None)

@@ -3,9 +3,11 @@
 import os
 from collections.abc import Mapping
 
+from planck.own_code import user_path
+
 
 def read_environment() -> Mapping[str, str]:
-    return dict(os.environ)  # noqa: TID251 - the one owner of the environment
+    return {**os.environ, **user_path()}  # noqa: TID251 - the one owner of the environment
 
 
 def find_collector(environ: Mapping[str, str]) -> str:

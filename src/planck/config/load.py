@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from planck.config.schema import KEYS, Config, ModelEntry, Permissions, ProviderEntry, list_choices
+from planck.config.schema import KEYS, Config, ModelEntry, NodeEntry, Permissions, ProviderEntry, list_choices
 from planck.config.servers import read_addresses
 from planck.config.trust import TrustState
 from planck.permissions.authority import stricter
@@ -121,7 +121,9 @@ def set_user_value(home: Path, key: str, text: str) -> Path:
         known = _keep_known({k: v for k, v in config.items() if k != "$schema"}, file, notices)
         if wrong := [notice for notice in notices if repr(key) in notice]:
             raise ConfigError(ErrorKind.INVALID_ARGS, wrong[0].replace(" is ignored", ""))
-        _convert(known, [Layer(file, known)])
+        node = _convert(known, [Layer(file, known)]).node
+        if key in ("node", "node.accept", "node.trust") and (unclear := _list_unclear(node)):
+            raise ConfigError(ErrorKind.INVALID_ARGS, unclear[0])
     return home / "config.json"
 
 
@@ -181,6 +183,7 @@ def load(
     for layer in layers:
         raw = _merge(raw, layer.values)
     config = _convert(raw, layers)
+    notices += _list_unclear(config.node)
     config = _place(_withhold(config, project, above), read_addresses(environ))
     if narrowing:
         config, taken = _narrow(config, narrowing)
@@ -300,6 +303,22 @@ def _convert(raw: Mapping[str, Any], layers: Iterable[Layer]) -> Config:
         raise ConfigError(
             ErrorKind.INVALID_ARGS, f"{where}: {what}; `planck config explain` shows each key and its shape"
         ) from None
+
+
+def _list_unclear(node: NodeEntry) -> list[str]:
+    """Returns a notice for each entry of the node's lists that names no repository."""
+    if not node.accept and not node.trust:
+        return []
+    from planck.workspace.sources import read_pattern, split_entry  # few machines are nodes
+
+    entries = [("accept", entry, entry) for entry in node.accept]
+    entries += [("trust", entry, split_entry(entry)[0]) for entry in node.trust]
+    return [
+        f"node.{key}: {entry!r} names nothing: it might match a path on any host. Write SCHEME://HOST/PATH, "
+        "USER@HOST:PATH or an absolute path, each with `*` for any part, or `*` alone for everything"
+        for key, entry, repo in entries
+        if read_pattern(repo) is None
+    ]
 
 
 def _find_culprit(layers: Iterable[Layer], failure: msgspec.ValidationError) -> tuple[str, str]:

@@ -9,11 +9,14 @@ from typing import Any
 
 from planck.config.environment import read_environment
 from planck.config.load import ConfigError, find_home
+from planck.config.private import find_private, list_user_homes, private_places
 from planck.config.reload import Resources
 from planck.config.schema import Config
 from planck.config.trust import OPEN_TO_AGENTS, Trust
+from planck.own_code import keep_out, list_own
+from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
-from planck.workspace.paths import is_inside
+from planck.workspace.paths import Root, is_inside
 
 
 class Project:
@@ -26,12 +29,13 @@ class Project:
         environ: Mapping[str, str] | None = None,
         flags: Mapping[str, Any] | None = None,
         *,
-        trust: bool = False,
+        trust: bool | Trust = False,
         add_dirs: Iterable[Path | str] = (),
     ) -> None:
         """What is left out comes from the process: its environment, and the project that it runs in.
 
         `add_dirs` are folders beside the workspace that agents may work in; nothing else is taken from them.
+        `trust` is the user's word for this run, or the trust of the same folder from a project that has it.
         """
         self.environ = read_environment() if environ is None else environ
         self.home = _make_absolute(home) if home else find_home(self.environ)
@@ -42,10 +46,33 @@ class Project:
         added = [self._check_added(folder) for folder in add_dirs]
         self.added = tuple(dict.fromkeys(folder for folder in added if folder))
         """The folders beside the workspace, canonical."""
-        self.roots = (os.path.realpath(self.workspace), *self.added)
-        """Where agents may write, canonical, the workspace first."""
+        keep_out((str(self.workspace), *self.added))
         self.flags = flags or {}
-        self.trust = Trust(self.home, self.workspace, this_run=trust, environ=self.environ, flags=self.flags)
+        self.trust = trust if isinstance(trust, Trust) else self._open_trust(this_run=trust)
+
+    def _open_trust(self, *, this_run: bool) -> Trust:
+        return Trust(self.home, self.workspace, this_run=this_run, environ=self.environ, flags=self.flags)
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """Where agents may write, canonical, the workspace first; raises for a private place.
+
+        Permissions are made of the roots, so no door gets past this check.
+        """
+        roots = (os.path.realpath(self.workspace), *self.added)
+        for root in roots:
+            self.check_root(root)
+        return roots
+
+    def open_root(self) -> Root:
+        """Returns the workspace with what was added to it, and no private place in it: what is looked at or
+        called without rights of its own sees no more than an agent."""
+        private = private_places(self.home, self.environ, self.config.sessions_dir)
+        root = Root(self.workspace, others=self.added)
+        rights = Confinement(
+            Mode.WORKSPACE, root.paths, root.paths, masked=private.masked, shown=private.shown
+        )
+        return root.under(rights)
 
     @cached_property
     def resources(self) -> Resources:
@@ -66,6 +93,19 @@ class Project:
             return f"works in {str(self.here)!r}, your home or a folder above it; -C DIR names a project"
         return f"works in {str(self.workspace)!r}, the git root above this folder; --here: in this folder"
 
+    @property
+    def own_notice(self) -> str:
+        """Says what of Planck itself lies in the workspace: the reason why agents can't write there.
+
+        Empty where a root is all of it: mode `workspace` is refused there, with what to do.
+        """
+        own = list_own(self.roots)
+        if {*own}.intersection(self.roots):
+            return ""
+        names = ", ".join(repr(os.path.relpath(place, self.roots[0])) for place in own)
+        how = "install it elsewhere (uv tool install planck-agents) to let them change it"
+        return f"Planck runs from {names}: read-only to agents, except in mode full; {how}" if own else ""
+
     def _check_added(self, folder: Path | str) -> str:
         """Returns where it really is; empty: in the workspace anyway. Raises for one that can't be added."""
         given, real = str(folder), os.path.realpath(_make_absolute(folder))
@@ -76,14 +116,23 @@ class Project:
             )
         if real == workspace or is_inside(real, (workspace,)):
             return ""
-        home = os.path.realpath(_find_user_home(self.environ))
-        held = [place for place in (workspace, home, own) if is_inside(place, (real,))]
+        homes = map(os.path.realpath, list_user_homes(self.environ))
+        held = [place for place in (workspace, *homes, own) if is_inside(place, (real,))]
         if held or is_inside(real, (own,)):
             why = f"it holds {held[0]!r}" if held else "it is Planck's own"
             raise ConfigError(
                 ErrorKind.INVALID_ARGS, f"{given!r} can't be added: {why}; add a folder of a project"
             )
         return real
+
+    def check_root(self, folder: Path | str) -> None:
+        """Raises for a folder that the sandbox hides: as a root it would be shown, and written."""
+        if place := find_private(folder, self.home, self.environ, self.config.sessions_dir):
+            raise ConfigError(
+                ErrorKind.PERMISSION_DENIED,
+                f"Agents can't work in {str(folder)!r}: {place!r} is private (keys, settings, sessions). "
+                "Name the folder of a project (-C DIR)",
+            )
 
     def doubt(self, file: Path | str) -> str:
         """Says why nothing that a file names may be started or spoken to; empty: it is the user's word."""
@@ -92,7 +141,8 @@ class Project:
         return self.trust.doubt(file)
 
     def check_place(self) -> None:
-        """Raises where no log could say where its session worked."""
+        """Raises where agents must not work, and where no log could say where its session worked."""
+        _ = self.roots
         try:
             str(self.workspace).encode()
         except UnicodeEncodeError:
@@ -141,7 +191,7 @@ def _list_too_high(user_home: Path) -> set[str]:
 
 
 def _find_user_home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("HOME") or Path.home())
+    return Path(list_user_homes(environ)[0])
 
 
 def _make_absolute(folder: Path | str) -> Path:

@@ -170,8 +170,12 @@ class Resources:
         return self._tool_dirs.get(self.config.tools_dirs)
 
     def may_run(self, folder: Path) -> bool:
-        """Whether tools of a folder of the project may be called: it is trusted, and that is looked at."""
-        return self.loaded.trusted and self._trust.covers(folder)
+        """Whether tools of a folder may be called: the user's own, or a trusted project's, as looked at."""
+        return self._trust.may_run(folder, trusted=self.loaded.trusted)
+
+    def is_in_clone(self, path: Path) -> bool:
+        """Whether it is part of another session's clone, which no configuration makes the user's own."""
+        return self._trust.is_in_clone(path)
 
     def _list_tool_dirs(self) -> list[Path]:
         usual = [self.workspace / ".planck" / "tools", self.home / "tools"]

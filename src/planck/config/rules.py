@@ -1,42 +1,20 @@
 """What the user's files say of permissions: the rules in force, private places, and a rule that is kept."""
 
 import hashlib
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from planck.config.load import ConfigError, Loaded, edit_user_file
+from planck.config.private import Private, find_homes, private_places
 from planck.config.project import Project
 from planck.permissions.policy import Surroundings
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
 from planck.records.authority import CHANGELESS, Confinement, Mode
-from planck.workspace.paths import WorkspaceError, is_inside
+from planck.workspace.closed import find_closed
+from planck.workspace.paths import WorkspaceError
 from planck.workspace.sandbox import find
-
-SECRETS = (
-    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".config/op", ".vault-token"),
-    *(".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".terraform.d"),
-    *(".netrc", ".npmrc", ".pypirc", ".cargo/credentials.toml", ".gem/credentials", ".pgpass", ".my.cnf"),
-    *(".git-credentials", ".config/git/credentials", ".config/gh"),
-    *(".mozilla", ".config/google-chrome", ".config/chromium"),
-    *(".claude.json", ".config/io.datasette.llm", ".cache/huggingface/token", ".aider.conf.yml"),
-    *(".config/github-copilot", ".local/share/opencode", ".local/share/goose", ".local/share/crush"),
-    *(".local/share/amp", ".config/anthropic", ".config/openai"),
-)
-"""In the user's home: no command of an agent reads them."""
-_AGENTS = (
-    *(".claude", ".codex", ".gemini", ".qwen", ".kimi", ".vibe", ".grok", ".pi", ".copilot", ".cursor"),
-    *(".continue", ".codeium", ".windsurf", ".factory", ".kiro", ".amazonq", ".augment", ".iflow", ".roo"),
-    *(".config/opencode", ".config/goose", ".config/crush", ".config/amp", ".opencode", ".goose", ".amp"),
-)
-"""Homes of programs like ours: keys and conversations, beside what agents may use."""
-_READABLE_OF_AGENTS = ("skills", "agents", "commands")
-_READABLE = ("tools", "skills", "teams", "sidecar", "cache")
-"""In Planck's own home: what agents may use. All else is ours: keys, sessions, approvals."""
 
 
 class RuleBook:
@@ -46,7 +24,7 @@ class RuleBook:
         """`flags` are rules of this run alone; they stand beside the others, and the strictest wins."""
         own = rules_in_force(project.resources.loaded, project.workspace)
         self._rules = (*own, *load(flags, "flags")) if flags else own
-        self._workspace = project.workspace
+        self._project = project
         self._home = project.home
         self.place = str(project.home / "config.json")
         self._environ = project.environ
@@ -59,14 +37,22 @@ class RuleBook:
         if mode not in self._known:
             if self._private is None:
                 self._private = private_places(self._home, self._environ, self._sessions_dir)
-            problem = _missing_sandbox(self._workspace, self._home, self._environ, mode) if mode else ""
-            private = self._private
-            self._known[mode] = Surroundings(self._rules, private.masked, problem, private.shown)
+            problem = _missing_sandbox(mode) if mode else ""
+            private, homes = self._private, find_homes(self._home, self._environ)
+            self._known[mode] = Surroundings(self._rules, private.masked, problem, private.shown, homes)
         return self._known[mode]
 
     def digest(self) -> str:
         """Names the rules in force, in their order and whatever file they stand in."""
         return hashlib.sha256(codec.encode([one.rule for one in self._rules])).hexdigest()
+
+    def read_now(self) -> tuple[SourcedRule, ...]:
+        """Returns the rules of the files at this moment; files that can't be read change nothing."""
+        try:
+            self._project.resources.refresh()
+            return rules_in_force(self._project.resources.loaded, self._project.workspace)
+        except ConfigError:
+            return self._rules
 
     def keep(self, rule: Rule) -> str:
         """Adds a rule to the user's own configuration; returns the place where it holds from now on."""
@@ -79,35 +65,12 @@ class RuleBook:
         return f"{self.place}, rule {len(rules)}"
 
 
-class Private(msgspec.Struct, frozen=True):
-    """Canonical paths, there or not: what comes in the middle of a session is private from then on."""
-
-    masked: tuple[str, ...]
-    shown: tuple[str, ...]
-    """Folders below masked ones that stay readable."""
-
-
-def private_places(home: Path, environ: Mapping[str, str], sessions_dir: str = "") -> Private:
-    user = Path(environ.get("HOME") or Path.home())
-    places = [home, *(user / name for name in (*SECRETS, *_AGENTS))]
-    if sessions_dir:
-        places.append(Path(sessions_dir).expanduser())
-    if agent := environ.get("SSH_AUTH_SOCK"):
-        places.append(Path(agent).parent)
-    shown = [home / name for name in _READABLE]
-    shown += [user / folder / name for folder in _AGENTS for name in _READABLE_OF_AGENTS]
-    return Private(_resolve(places), _resolve(shown))
-
-
 def replaceable_rights(project: Project) -> Confinement:
     """Rights of a program that starts by itself and lies where an agent's command could replace it."""
     private = private_places(project.home, project.environ, project.config.sessions_dir)
-    roots = project.roots
-    return Confinement(Mode.WORKSPACE, roots, roots, masked=private.masked, shown=private.shown)
-
-
-def _resolve(places: Iterable[Path]) -> tuple[str, ...]:
-    return tuple(sorted({os.path.realpath(place) for place in places}))
+    roots, homes = project.roots, find_homes(project.home, project.environ)
+    writable = tuple(root for root in roots if not find_closed(root, homes))
+    return Confinement(Mode.WORKSPACE, roots, writable, masked=private.masked, shown=private.shown)
 
 
 def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[SourcedRule, ...]:
@@ -128,20 +91,11 @@ def rules_in_force(loaded: Loaded, workspace: Path) -> tuple[SourcedRule, ...]:
     return (*own, *project)
 
 
-def _missing_sandbox(workspace: Path, home: Path, environ: Mapping[str, str], mode: Mode) -> str:
-    """Why a command can't be confined; empty: it can.
-
-    A folder that holds the user's whole life can't be a writable root: its rc files would run outside.
-    """
+def _missing_sandbox(mode: Mode) -> str:
+    """Why this machine can't confine a command; empty: it can. What a root itself forbids: `find_closed`."""
     found = find()
     if found.sandbox is None:
         return "; ".join(found.problems)
-    if mode in CHANGELESS:
+    if mode in CHANGELESS or found.sandbox.writes:
         return ""
-    real = os.path.realpath(workspace)
-    for place in (environ.get("HOME") or str(Path.home()), str(home)):
-        if is_inside(os.path.realpath(place), (real,)):
-            return f"the workspace {real!r} holds {place!r}; work in a folder of the project"
-    if not found.sandbox.writes:
-        return f"{found.sandbox.level} runs only what writes nothing; {'; '.join(found.problems)}"
-    return ""
+    return f"{found.sandbox.level} runs only what writes nothing; {'; '.join(found.problems)}"

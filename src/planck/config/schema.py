@@ -90,10 +90,15 @@ class NodeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     work: Annotated[_Sessions | None, Meta(description="sessions at a time; 0: none")] = None
     mode: Annotated[Mode | None, Meta(description="the most that a submitted session may do here")] = None
     accept: Annotated[
-        list[str], Meta(description="repositories that it works on, `*` for any part; none named: all")
+        list[str],
+        Meta(description="repositories and folders that it works on, `*` for any part; empty: none"),
     ] = []
     trust: Annotated[
-        list[str], Meta(description="repositories whose own files may run things here, `*` for any part")
+        list[str],
+        Meta(
+            description="repositories whose own files may run things here, at the newest commit of their "
+            "default branch; REPO#BRANCH or REPO#refs/tags/TAG names another ref, `*` any part"
+        ),
     ] = []
     drain_s: Annotated[_Seconds, Meta(description="how long work may go on after `nodes drain`")] = 900.0
 

@@ -65,7 +65,23 @@ class TeamFile(msgspec.Struct, frozen=True):
 def find_team(alias_or_path: str, dirs: Sequence[Path]) -> Path:
     as_path = Path(alias_or_path).expanduser()
     direct = [as_path / "TEAM.json", as_path] if as_path.suffix != ".json" else [as_path]
-    for candidate in (*(folder / alias_or_path / "TEAM.json" for folder in dirs), *direct):
+    return _find_first(alias_or_path, [*(folder / alias_or_path / "TEAM.json" for folder in dirs), *direct])
+
+
+def find_alias(alias: str, dirs: Sequence[Path]) -> Path:
+    """As `find_team`, for an alias of somebody whose paths are not the user's word."""
+    check_alias(alias)
+    return _find_first(alias, [folder / alias / "TEAM.json" for folder in dirs])
+
+
+def check_alias(alias: str) -> None:
+    """Raises for a path: an alias is the name of a folder among the teams."""
+    if alias in ("", ".", "..") or "/" in alias or "\0" in alias:
+        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{alias!r} is not an alias; use a plain name like crew")
+
+
+def _find_first(alias_or_path: str, candidates: Sequence[Path]) -> Path:
+    for candidate in candidates:
         if candidate.is_file():
             return candidate
     raise TeamFileError(
@@ -399,8 +415,7 @@ _BYTES_PER_TOKEN = 4
 
 def create_team(folder: Path, alias: str, model: ModelSpec | None = None) -> Path:
     """Writes a small working team to begin with, on that model or the default; refuses to overwrite one."""
-    if alias in ("", ".", "..") or "/" in alias or "\0" in alias:
-        raise TeamFileError(ErrorKind.INVALID_ARGS, f"{alias!r} is no alias; use a plain name like crew")
+    check_alias(alias)
     target = folder / alias
     if target.exists():
         raise TeamFileError(ErrorKind.NOT_UNIQUE, f"{target} already exists; choose another alias")

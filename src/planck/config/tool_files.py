@@ -39,15 +39,8 @@ def external_tools(
     """The project's before the user's; an untrusted project's can't take a name from the user's."""
     folders = list({folder.resolve(): folder for folder in resources.tool_dirs()}.values())
     taken = [*built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS]
-    theirs = [f for f in folders if _is_project(f, resources) and not resources.may_run(f)]
+    theirs = [folder for folder in folders if not resources.may_run(folder)]
     ours = [folder for folder in folders if folder not in theirs]
     used = external.discover(ours, environment=environ, spill=spill, taken=taken)
     seen = external.discover(theirs, environment=environ, spill=spill, taken=taken, before=used.tools)
     return External(used.tools, seen.tools, [*used.problems, *seen.problems])
-
-
-def _is_project(folder: Path, resources: Resources) -> bool:
-    """By where it is, and by where it really is: a link out of the workspace is still the project's word."""
-    home, workspace = resources.home.resolve(), resources.workspace
-    inside = folder.is_relative_to(workspace) or folder.resolve().is_relative_to(workspace.resolve())
-    return inside and not folder.resolve().is_relative_to(home)

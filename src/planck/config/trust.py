@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from planck.config.private import CLONES
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import spell_out
@@ -128,12 +129,10 @@ class Trust:
         What the hashes do not cover an agent may have written: only a user who trusts the folder for this run
         vouches for it, as it was when the run began.
         """
-        spelled, real = os.path.abspath(file), os.path.realpath(file)
-        if is_inside(real, (os.path.realpath(self._home),)):
-            return ""
-        places = [(spelled, os.path.abspath(self._workspace)), (real, self._key)]
-        own = [os.path.relpath(place, root) for place, root in places if is_inside(place, (root,))]
-        if not own:
+        if self.is_in_clone(file):
+            return IN_CLONE
+        own = self._name_inside(file)
+        if not own or self._is_users(os.path.realpath(file)):
             return ""
         standing = self.examine()
         if not standing.trusted:
@@ -158,14 +157,40 @@ class Trust:
             return False  # whoever reads it says why
         return all(stat.S_ISDIR(way.st_mode) or way.st_ctime_ns < self._began_ns for way in ways)
 
-    def covers(self, folder: Path) -> bool:
-        """Whether the last examination looked at all files of a folder of the workspace."""
+    def may_run(self, folder: Path, *, trusted: bool) -> bool:
+        """Whether the tools of a folder may be called: it is the user's own, or the workspace is trusted and
+        the last examination looked at all its files."""
+        if self.is_in_clone(folder):
+            return False
+        inside = self._name_inside(folder)
+        if not inside or self._is_users(os.path.realpath(folder)):
+            return True
+        return trusted and all(name in (*FOLDERS, *self.state.content.folders) for name in inside)
+
+    def is_in_clone(self, file: Path | str) -> bool:
+        """Whether a path leads into the clone of another session: its repository and its agents wrote it."""
+        clones = self._home / CLONES
+        own = is_inside(self._key, (os.path.realpath(clones),))
+        roots = (os.path.abspath(self._workspace), self._key) if own else ()
         places = (
-            (os.path.abspath(folder), os.path.abspath(self._workspace)),
-            (os.path.realpath(folder), self._key),
+            (os.path.abspath(file), os.path.abspath(clones)),
+            (os.path.realpath(file), os.path.realpath(clones)),
         )
-        inside = [os.path.relpath(place, root) for place, root in places if is_inside(place, (root,))]
-        return all(name in (*FOLDERS, *self.state.content.folders) for name in inside)
+        return any(is_inside(at, (place,)) and not is_inside(at, roots) for at, place in places)
+
+    def _is_users(self, real: str) -> bool:
+        """Whether a path of the workspace is in the home that the workspace holds, among the user's own."""
+        if lies_in_home(self._workspace, self._home):
+            return False
+        return is_inside(real, [os.path.realpath(self._home / name) for name in _USERS])
+
+    def _name_inside(self, file: Path | str) -> list[str]:
+        """Returns its names from the workspace, by where it is and by where it really is; none: it is out."""
+        places = (
+            (os.path.abspath(file), os.path.abspath(self._workspace)),
+            (os.path.realpath(file), self._key),
+        )
+        return [os.path.relpath(place, root) for place, root in places if is_inside(place, (root,))]
 
     def _read(self) -> Content:
         users = _read_users_file(self._home)
@@ -196,11 +221,15 @@ class Trust:
 
 
 OPEN_TO_AGENTS = "agents may write there; move it to .planck/teams, or out of the folders that they work in"
+IN_CLONE = "it lies in the clone of another session; copy it to a folder of your own"
 _LISTS = ("tools_dirs", "teams_dirs")
+_USERS = ("config.json", "tools", "teams", "agents", "skills", "commands", "sidecar", "hooks")
+"""Places of the home that hold the user's own files. Beside them lies what others wrote."""
 
 
 def read_content(workspace: Path, home: Path, named: Iterable[str] = (), user_home: str = "") -> Content:
-    """Reads, and starts nothing. The home itself is the user's own, also where it lies in the workspace.
+    """Reads, and starts nothing. The home's own places are the user's, also where it lies in the workspace;
+    a workspace that lies in the home is not: its files may be anybody's.
 
     `named` are folders that the user's own configuration makes tools or teams of.
     """
@@ -214,8 +243,9 @@ def read_content(workspace: Path, home: Path, named: Iterable[str] = (), user_ho
     sidecars = [*_find_inside(workspace, _list_names(values, "sidecar"), user_home)]
     lists = [name for key in _LISTS for name in _list_names(values, key)]
     folders = dict.fromkeys((*_find_inside(workspace, [*lists, *named], user_home), *sidecars))
+    users = [] if lies_in_home(workspace, home) else [home / name for name in _USERS]
     for path in _list_files(workspace, folders):
-        if path.is_relative_to(home):
+        if any(map(path.is_relative_to, users)):
             continue
         relative = str(path.relative_to(workspace))
         problem, content = config if path == own else _read(path, left)
@@ -236,6 +266,11 @@ def read_content(workspace: Path, home: Path, named: Iterable[str] = (), user_ho
         folders=tuple(folders),
         sidecars=tuple(sidecars),
     )
+
+
+def lies_in_home(workspace: Path, home: Path) -> bool:
+    """Whether the workspace is Planck's home or below it, as the clones of a pool are."""
+    return is_inside(os.path.realpath(workspace), (os.path.realpath(home),))
 
 
 def _read_users_file(home: Path) -> bytes | None:

@@ -13,7 +13,7 @@ from planck.headless.planck import Planck
 from planck.headless.toolbox import ToolBox
 from planck.mcp.client import tool_prefix
 from planck.permissions.authority import authorise, effective_authority, session_ceiling
-from planck.permissions.policy import ask_about_address, find_trial, judge
+from planck.permissions.policy import ask_about_address, close_roots, find_trial, judge
 from planck.permissions.rules import Decision
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
@@ -54,9 +54,9 @@ def explain_call(
     saying = [layer for layer in planck.resources.loaded.layers if "mode" in layer.permissions]
     source = saying[-1].origin("permissions") if saying else "built-in"
     book = RuleBook(planck.project)
-    around = book.surroundings(authority.mode)
     effect, confinable, tried, first = _find_kind(planck, tool)
     args = _read_arguments(tool, what, first)
+    around = close_roots(authority, book.surroundings(authority.mode), effect, args)
     verdict = judge(authority, around, tool, effect, confinable, args)
     if tool == "spawn_agent" and verdict.decision is not Decision.DENY:
         verdict = ask_about_address(verdict, _find_stranger(planck, args))

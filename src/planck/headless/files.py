@@ -10,7 +10,6 @@ import msgspec
 
 from planck.config.project import Project
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.paths import Root
 
 _ENTRIES = 10_000
 _PART = 256 << 10
@@ -40,7 +39,8 @@ class Part(msgspec.Struct, frozen=True):
 
 class WorkspaceFiles:
     def __init__(self, project: Project) -> None:
-        self._root = Root(project.workspace, others=project.added)
+        project.check_place()
+        self._root = project.open_root()
 
     def list(self, path: str) -> list[Listed]:
         """Returns the entries of a folder, by name; links are told as such and not followed."""

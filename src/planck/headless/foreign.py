@@ -32,14 +32,15 @@ from planck.permissions.authority import stricter
 from planck.permissions.gate import AgentGate, Call
 from planck.permissions.policy import Verdict
 from planck.permissions.rules import Decision
+from planck.records import codec
 from planck.records.authority import Confinement, Mode
-from planck.records.events import Status, ToolEnd, ToolStart
+from planck.records.events import PermissionDecision, Status, ToolEnd, ToolStart
 from planck.records.messages import AssistantMessage, StopReason, Text
-from planck.records.outcome import Err, ErrorKind
+from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import FOREIGN, AgentSpec, ForeignSpec
 from planck.toolkit.scribe import Scribe
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.workspace.paths import Root
+from planck.toolkit.tool import Changed, Effect, Outcome, Tool, ToolContext
+from planck.tools.builtin.files import MAX_FILE, digest
 from planck.workspace.programs import list_parts
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Foreigners:
             scribe,
             ids=runtime.ids,
             clock=runtime.clock,
-            root=Root(runtime.project.workspace, others=runtime.project.added),
+            root=runtime.project.open_root(),
             note=host.note,
         )
         self._members[spec.id] = foreign
@@ -110,6 +111,7 @@ class ForeignHost:
         self._scribe = scribe
         self._purse = purse
         self._own = AgentGate(plan.gate, gate.name, gate.authority, scribe)
+        self._own.find_ceiling = lambda: self.mode
         self._previews = self._own.rehearsal = Previews()
         self._rights: Confinement | None = None
         self._folder: TemporaryDirectory[str] | None = None
@@ -184,17 +186,51 @@ class ForeignHost:
     async def decide(self, call: ForeignCall) -> Err | None:
         effect = _EFFECTS.get(call.kind, Effect.COMMAND)
         tool = Tool(
-            call.name, call.title, {}, _run_elsewhere, effect=effect, confinable=self._rights is not None
+            call.name,
+            call.title,
+            {},
+            _run_elsewhere,
+            effect=effect,
+            confinable=self._rights is not None,
+            basis=(lambda args, ctx: self._find_basis(call)) if effect is Effect.FILES else None,
         )
         mode = stricter(self.mode, self._rights.mode) if self._rights else self.mode
         self._own.authority = replace(self._gate.authority, tools=None, mode=mode)
         self._own.rights = replace(self._rights, network=self._acp.network) if self._rights else None
         self._previews.texts[call.id] = call.preview
+        context = self._context(call.id)
         try:
-            answer = await self._own.decide(tool, call.args, self._context(call.id))
+            answer = await self._own.decide(tool, call.args, context)
         finally:
             self._previews.texts.pop(call.id, None)
-        return answer if isinstance(answer, Err) else None
+        if answer is None or isinstance(answer, Err | Confinement):
+            return answer if isinstance(answer, Err) else None
+        if await self._find_basis(call) == answer.confinement.basis:
+            return None
+        # Its diff is of what was there before, and it alone can make another: it is told no, and looks again.
+        changed = Changed(", ".join(call.paths) or call.title).err
+        await self._scribe.record(
+            PermissionDecision(call_id=call.id, tool=tool.name, decision="deny", reason=changed.message),
+            barrier=True,
+        )
+        return changed
+
+    async def _find_basis(self, call: ForeignCall) -> str:
+        """Names what the files hold that a call of its own would change."""
+        root = self._project.open_root()
+
+        def look() -> str:
+            found = [("", call.preview)]
+            for path in sorted({*call.diffs, *call.paths}):
+                try:
+                    old = root.peek(path, MAX_FILE)
+                except (PlanckError, ValueError) as refused:
+                    found.append((path, str(refused)))
+                else:
+                    found.append((path, digest(old[0]) if old else ""))
+            return digest(codec.encode(found))
+
+        return await asyncio.to_thread(look)
 
     def begin_turn(self, turn: ForeignTurn) -> None:
         if self._calls is not None:
@@ -266,7 +302,7 @@ class ForeignHost:
                 foreign=True,
             )
         )
-        return answer
+        return answer if isinstance(answer, Err | Confinement) else answer.confinement
 
     def _context(self, call_id: str) -> ToolContext:
         project = self._project

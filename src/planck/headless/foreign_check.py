@@ -13,12 +13,13 @@ from planck.acp.methods import Cancelled, PermissionRequest, PermissionResponse
 from planck.acp.schema import SessionUpdate
 from planck.config.project import Project
 from planck.config.rules import replaceable_rights
+from planck.own_code import outside_path
 from planck.records.authority import Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ForeignSpec
 from planck.workspace import sandbox
 from planck.workspace.process import allowed
-from planck.workspace.programs import find_replaceable, list_parts, outside_path
+from planck.workspace.programs import find_replaceable, list_parts
 
 KNOWN = {
     "goose": ("goose", "acp"),

@@ -142,6 +142,7 @@ def _list_others(project: Project) -> Iterator[ForeignFile]:
 
 def write_agents_md(project: Project) -> Path | None:
     """Writes a first one of what can be seen here; None: there is one, or CLAUDE.md says it already."""
+    project.check_place()
     work = project.workspace
     if any((work / name).exists() for name in ("AGENTS.md", "CLAUDE.md")):
         return None

@@ -238,7 +238,8 @@ def look_at_hook(
 
     One that runs with the user's rights finds no program in the workspace.
     """
-    from planck.workspace.programs import find_replaceable_in_script, outside_path
+    from planck.own_code import outside_path
+    from planck.workspace.programs import find_replaceable_in_script
 
     roots = project.roots
     found = find_replaceable_in_script(command, roots[0], environment, roots)

@@ -30,7 +30,7 @@ def make_built_in_tools(
         spill=spill,
         environment=project.environ,
         jobs=jobs,
-        views=views or Views(Root(project.workspace, others=project.added)),
+        views=views or Views(project.open_root()),
     )
     return [*coding, *make_skill_tools(skills), make_plan_tool()]
 
@@ -38,10 +38,14 @@ def make_built_in_tools(
 class SessionTools:
     """Built-in tools, those of files and the program's own; owns the commands left in the background."""
 
-    def __init__(self, project: Project, spills: Spills, own: Sequence[Tool] = ()) -> None:
+    def __init__(
+        self, project: Project, spills: Spills, own: Sequence[Tool] = (), *, dry_run: bool = False
+    ) -> None:
         self._resources = project.resources
         self._jobs = Jobs()
-        self._views = Views(Root(project.workspace, others=project.added))
+        # A call has its rights from the gate, which knows the private places; nobody asks it in a dry run.
+        root = project.open_root() if dry_run else Root(project.workspace, others=project.added)
+        self._views = Views(root)
         self._specs: dict[str, AgentSpec] = {}
         built_in = make_built_in_tools(project, self, spills, self._jobs, self._views)
         self._built_in = {tool.name: tool for tool in built_in}

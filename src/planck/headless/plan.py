@@ -17,6 +17,8 @@ from planck.config.providers import Providers
 from planck.config.rules import RuleBook
 from planck.context.prompt import Place
 from planck.headless.kit import SessionTools
+from planck.own_code import list_own, tell_own
+from planck.own_files import keep_apart
 from planck.peers.peers import Peers
 from planck.permissions.accounts import Accounts, Purse
 from planck.permissions.approver import Approvals, Approver
@@ -24,7 +26,7 @@ from planck.permissions.authority import authorise, session_ceiling
 from planck.permissions.budget import UNLIMITED
 from planck.permissions.gate import Gate
 from planck.records.amounts import Allowance
-from planck.records.authority import Mode
+from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import SessionOptions
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock, Ids
@@ -112,8 +114,9 @@ class SessionPlan:
         self.spills = spills
         """What is kept beside the log."""
         self.stored = True
-        self.tools = SessionTools(project, spills, options.tools)
+        self.tools = SessionTools(project, spills, options.tools, dry_run=options.dry_run)
         mode = _read_mode(mode) if mode else config.permissions.mode
+        mode = _protect_own(mode, project.roots)
         self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
         """What no agent of the session exceeds."""
         limits, allowed = config.limits, read_allowance(options)
@@ -150,7 +153,8 @@ class SessionPlan:
         return any(fnmatchcase(name, pattern) for pattern in self.withheld)
 
     def change_mode(self, mode: Mode | str) -> None:
-        self.ceiling = msgspec.structs.replace(self.ceiling, mode=_read_mode(mode))
+        mode = _protect_own(_read_mode(mode), self.ceiling.roots)
+        self.ceiling = msgspec.structs.replace(self.ceiling, mode=mode)
 
     def _describe_limits(self) -> dict[str, int]:
         """How often a provider is asked is the machine's, not the session's."""
@@ -195,7 +199,10 @@ class SessionPlan:
         )
 
     def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
-        """Gives each member what its file asks for, as far as the ceiling goes."""
+        """Gives each member what its file asks for, as far as the ceiling goes; raises for a private root."""
+        project = self.runtime.project
+        for name in {name for spec in specs for name in spec.roots}:
+            project.check_root(os.path.join(project.roots[0], name))
         return authorise(specs, self.ceiling)
 
 
@@ -223,6 +230,19 @@ def read_allowance(options: Options) -> Allowance | None:
         raise ConfigError(
             ErrorKind.INVALID_ARGS, f"{names}: {failure}; give a number above 0, or leave it out"
         ) from None
+
+
+def _protect_own(mode: Mode, roots: Sequence[str]) -> Mode:
+    """Raises where agents could write what this very process is loaded from, and nothing could stop them.
+
+    What they could write by another name of the same file gets a file of its own.
+    """
+    for root in roots if mode is Mode.WORKSPACE else ():
+        if root in list_own(roots):
+            raise ConfigError(ErrorKind.SANDBOX_UNAVAILABLE, f"Mode 'workspace' is refused: {tell_own(root)}")
+    if mode not in CHANGELESS:
+        keep_apart()
+    return mode
 
 
 def _read_mode(mode: Mode | str) -> Mode:

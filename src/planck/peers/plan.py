@@ -149,7 +149,9 @@ def _plan_sidecars(resources: Resources, notices: list[str]) -> tuple[PlannedSid
     planned = []
     for name, text in paths.items():
         path = workspace / Path(text).expanduser()
-        if resources.loaded.trusted or not path.resolve().is_relative_to(workspace.resolve()):
+        if resources.is_in_clone(path):
+            notices.append(f"the sidecar {path} lies in the clone of another session: not started")
+        elif resources.loaded.trusted or not path.resolve().is_relative_to(workspace.resolve()):
             planned.append(PlannedSidecar(name, path))
         elif path != own:  # of the project's own files the trust itself tells
             notices.append(f"the sidecar {path} lies in this folder, which is not trusted: not started")
