@@ -310,3 +310,29 @@ async def test_what_never_began_leaves_nothing_if_it_is_one_s_own(bench: Bench) 
     assert await bench.roster.discard("a", one.name)
     assert (await bench.roster.find("a"), await bench.roster.commands(["a"])) == (None, [])
     assert not await bench.roster.discard("a", one.name)
+
+
+@pytest.mark.parametrize("name", ["/../../made/x", "..", "-x", "a/b", "a\nb", "\x1b[31m", "*", "", "x" * 65])
+async def test_a_session_is_not_entered_under_a_name_that_no_session_may_have(
+    bench: Bench, name: str
+) -> None:
+    with pytest.raises(PlanckError) as refused:
+        await bench.roster.submit(SessionRow(id="a", name=name, project="repo"), None)
+    assert refused.value.err.kind == "invalid_args"
+    assert await bench.roster.list_sessions() == []
+
+
+async def test_a_name_of_several_projects_is_not_unique(bench: Bench) -> None:
+    for id in ("a", "b"):
+        await bench.roster.submit(SessionRow(id=id, name="deploy", project=f"repo-{id}"), None)
+    with pytest.raises(PlanckError) as refused:
+        await bench.roster.find("deploy")
+    assert (refused.value.err.kind, sorted(refused.value.err.details["candidates"])) == (
+        "not_unique",
+        ["a", "b"],
+    )
+    assert [(row.id if (row := await bench.roster.find(id)) else "") for id in ("a", "b", "c")] == [
+        "a",
+        "b",
+        "",
+    ]

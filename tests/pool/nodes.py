@@ -87,6 +87,7 @@ class Hall:
             "providers": {"local": {"type": "openai", "base_url": model}},
             "cluster": {"lease_s": 6, "beat_s": 1},
             "permissions": {"mode": "full"},
+            "node": {"accept": ["*"]},
             **config,
         }
         self.machines: list[Machine] = []

@@ -124,6 +124,7 @@ class Ring:
             "providers": {"local": {"type": "openai", "base_url": f"http://{host}:{self.model.port}"}},
             "cluster": {"lease_s": LEASE, "beat_s": BEAT},
             "permissions": {"mode": "full"},
+            "node": {"accept": ["*"]},
         }
         inside = ("ip", "netns", "exec", link.namespace) if link else ()
         machine = self.machines[name] = Machine(name, self.folder / name)

@@ -36,6 +36,7 @@ class Fresh:
             "default_model": "local/m",
             "providers": {"local": {"type": "openai", "base_url": model}},
             "permissions": {"mode": "full"},
+            "node": {"accept": [str(folder / "repo")]},
         }
         (self.home / "config.json").write_text(json.dumps(config))
         self._program = program

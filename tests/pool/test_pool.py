@@ -14,7 +14,7 @@ import pytest
 from planck.client import Client, ClientError
 from planck.records.outcome import ErrorKind
 from planck.store.postgres.roster import PostgresRoster
-from planck.store.roster import TokenRow
+from planck.store.roster import Role, TokenRow
 from tests.pool.nodes import Machine, hall, make_repository, until
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
@@ -167,7 +167,7 @@ async def test_a_question_is_answered_from_another_node(tmp_path: Path, database
 
         (question,) = await until(asked, "it asks")
         assert question["tool"] == "write"
-        done = await gate.planck("answer", made["id"], "--allow")
+        done = await gate.planck("answer", made["id"], "--allow", "--question", question["id"])
         assert done.code == 0, done.err
         await wait_for_state(gate, made["id"], "done")
 
@@ -228,7 +228,7 @@ async def test_nobody_gets_more_rights_than_a_role_or_a_node_gives(tmp_path: Pat
     repo = make_repository(tmp_path / "repo")
     async with WireServer([chat.text("one")] * 4) as model, hall(tmp_path, database, model.url) as nodes:
         north = await nodes.start("north", permissions={"mode": "ask"})
-        south = await nodes.start("south", "--work", "0", node={"mode": "workspace"})
+        south = await nodes.start("south", "--work", "0", node={"mode": "workspace", "accept": ["*"]})
         made = await north.planck("store", "token", "add", "ci", "--role", "submit", "--store", database)
         work = {"prompt": "x", "repo": str(repo), "mode": "workspace"}
         async with Client(north.told["url"], made.out.strip()) as guest:
@@ -376,3 +376,66 @@ async def test_a_session_of_the_servers_own_folder_works_there(tmp_path: Path, d
 
             await until(done, "the answer")
         assert (north.home / "here" / "note.txt").read_text() == "by an agent\n"
+
+
+async def give_token(database: str, role: Role) -> str:
+    roster, token = PostgresRoster(database), f"token of a {role}"
+    await roster.start()
+    try:
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        await roster.add_token(TokenRow(digest=digest, who=f"a {role}", role=role))
+    finally:
+        await roster.aclose()
+    return token
+
+
+def write_hook(folder: Path, mark: Path) -> None:
+    (folder / ".planck").mkdir(parents=True, exist_ok=True)
+    hook = {"PreToolUse": [{"hooks": [{"type": "command", "command": f"touch {mark}"}]}]}
+    (folder / ".planck" / "config.json").write_text(json.dumps({"hooks": hook}))
+
+
+def lists_then_says(asked: Asked) -> Reply:
+    if said(asked)[-1]["role"] == "tool":
+        return chat.text("it is done")
+    return chat.calls(("list_dir", {"path": "."}))
+
+
+async def test_a_submit_token_gets_no_private_folder_and_no_hook_that_nobody_trusted(
+    tmp_path: Path, database: str
+) -> None:
+    repo, mark = make_repository(tmp_path / "repo"), tmp_path / "mark"
+    secret, own = tmp_path / "north" / ".ssh", tmp_path / "north" / "here"
+    secret.mkdir(parents=True)
+    write_hook(own, mark)
+    write_hook(repo, mark)
+    for words in (("checkout", "-q", "--detach"), ("add", "-A"), ("commit", "-qm", "theirs")):
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        subprocess.run(git, cwd=repo, check=True)
+    subprocess.run(["git", "update-ref", "refs/pull/7/head", "HEAD"], cwd=repo, check=True)
+    subprocess.run(["git", "checkout", "-q", "main"], cwd=repo, check=True)
+    node = {"accept": [f"{tmp_path}/repo", f"{tmp_path}/ok/*"], "trust": [f"{tmp_path}/repo"]}
+    async with (
+        WireServer(lists_then_says) as model,
+        hall(tmp_path, database, model.url, node=node) as nodes,
+    ):
+        north = await nodes.start("north")
+        async with Client(north.told["url"], await give_token(database, "submit")) as client:
+            private = {"prompt": "read", "repo": str(secret)}
+            with pytest.raises(ClientError) as refused:
+                await client.ask("POST", "/submissions", private)
+            assert refused.value.err.kind is ErrorKind.PERMISSION_DENIED
+
+            around = {"prompt": "go", "repo": f"{tmp_path}/ok/../north"}
+            made = await client.ask("POST", "/submissions", around)
+            row = await wait_for_state(north, made.data["id"], "failed")
+            assert row["state"] == "failed"
+
+            pull = {"prompt": "go", "repo": str(repo), "ref": "refs/pull/7/head", "mode": "read-only"}
+            made = await client.ask("POST", "/submissions", pull)
+            await wait_for_state(north, made.data["id"], "done")
+
+            made = await client.ask("POST", "/sessions", {"prompt": "go", "mode": "read-only"})
+            result = await client.session(made.data["id"]).ask("GET", "/result", after=0)
+            assert result["text"] == "it is done"
+    assert not mark.exists()

@@ -1,13 +1,17 @@
 """Checkouts of work that was handed in: cloned, put on record, and found again on another node."""
 
 import os
+import shutil
 import subprocess
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from planck.records.outcome import ErrorKind
-from planck.workspace.clones import Clone, CloneError, check_source
+from planck.workspace.clones import Clone, CloneError
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 
@@ -155,22 +159,6 @@ async def test_a_commit_that_no_branch_has_can_be_the_beginning(tmp_path: Path, 
     assert (one.folder / "a.txt").read_text() == "loose\n"
 
 
-@pytest.mark.parametrize(
-    "repo",
-    ["", "-u/x", "--upload-pack=touch /tmp/x", "ext::sh -c touch%20/tmp/x", "relative/path", "a b", "/x\n/y"],
-)
-def test_what_is_no_address_is_refused(repo: str) -> None:
-    with pytest.raises(CloneError) as refused:
-        check_source(repo)
-    assert refused.value.err.kind is ErrorKind.INVALID_ARGS
-
-
-@pytest.mark.parametrize("ref", ["--orphan", "-b", "a..b", "a b", "x\n"])
-def test_what_is_no_ref_is_refused(ref: str) -> None:
-    with pytest.raises(CloneError):
-        check_source("/srv/repo", ref)
-
-
 async def test_a_repository_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
     one = Clone(tmp_path / "s1", "http://me:hunter2@127.0.0.1:9/x.git", "s1", ENVIRONMENT)
     with pytest.raises(CloneError) as failed:
@@ -210,3 +198,68 @@ async def test_a_repository_on_this_machine_runs_nothing_that_it_brings(
     again = Clone(tmp_path / "south" / "s1", f"{scheme}{repo}", "s1", ENVIRONMENT)
     assert await again.prepare("side")
     assert not mark.exists()
+
+
+class _Redirecting(SimpleHTTPRequestHandler):
+    """Serves a repository under /other.git and sends whoever asks for another name there."""
+
+    status = 302
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/other.git/"):
+            return super().do_GET()
+        self.send_response(self.status)
+        self.send_header("location", f"http://localhost:{self.server.server_port}/other.git{self.path[7:]}")  # type: ignore[attr-defined]
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "status", [302, *(pytest.param(code, marks=pytest.mark.heavy) for code in (301, 307, 308))]
+)
+async def test_an_address_that_redirects_is_not_followed_to_another(
+    tmp_path: Path, repo: Path, status: int
+) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(repo), str(tmp_path / "other.git"))
+    git(tmp_path / "other.git", "update-server-info")
+    handler = type("Handler", (_Redirecting,), {"status": status})
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(tmp_path))) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}"
+            await Clone(tmp_path / "direct", f"{address}/other.git", "s1", ENVIRONMENT).prepare()
+            with pytest.raises(CloneError, match="not followed"):
+                await Clone(tmp_path / "led", f"{address}/ok.git", "s1", ENVIRONMENT).prepare()
+        finally:
+            server.shutdown()
+            thread.join()
+    assert not (tmp_path / "led").exists()
+
+
+@pytest.mark.parametrize("recorded", [True, pytest.param(False, marks=pytest.mark.heavy)])
+async def test_a_folder_of_another_source_is_moved_aside(tmp_path: Path, repo: Path, recorded: bool) -> None:
+    """The name of the folder comes from the caller; a folder from before an upgrade has no record."""
+    other = Path(shutil.copytree(repo, tmp_path / "b"))
+    (other / "a.txt").write_text("of b\n")
+    git(other, "commit", "-qam", "b")
+    work = tmp_path / "work"
+
+    async def open_clone(source: Path, at: str = "") -> str:
+        await Clone(work / "s1", str(source), "s1", ENVIRONMENT).prepare(at)
+        if not recorded:
+            (work / "s1.source").unlink()
+        return (work / "s1" / "a.txt").read_text()
+
+    assert await open_clone(repo) == "one\n"
+    (work / "s1" / "a.txt").write_text("not on record\n")
+    assert await open_clone(repo) == "not on record\n"
+    assert await open_clone(other) == "of b\n"
+    assert await open_clone(repo) == "one\n"
+    assert await open_clone(other) == "of b\n"
+    kept = sorted(path.read_text() for path in work.glob("s1.other-*/a.txt"))
+    assert kept == ["not on record\n", "of b\n", "one\n"]
+    if recorded:
+        assert await open_clone(other, "side") == "one\n", "another ref is another source"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from planck.store.names import CANDIDATES, check_name, refuse_unclear
 from planck.store.roster import Answer, Command, Common, NodeRow, SessionRow, State, TokenRow
 
 replace = msgspec.structs.replace
@@ -138,6 +139,7 @@ class MemoryRoster:
             self._sessions[session] = replace(row, attempts=0)
 
     async def submit(self, row: SessionRow, command: Command | None) -> bool:
+        check_name(row.name)
         if row.id in self._sessions:
             return False
         self._put(replace(row, owner=None, epoch=0, attempts=0, state="queued" if command else "idle"))
@@ -175,7 +177,10 @@ class MemoryRoster:
     async def find(self, id_or_name: str) -> SessionRow | None:
         if row := self._sessions.get(id_or_name):
             return row
-        return next((row for row in reversed(self._sessions.values()) if row.name == id_or_name), None)
+        named = [row for row in self._sessions.values() if row.name == id_or_name]
+        if len(named) > 1:
+            raise refuse_unclear(id_or_name, [(row.id, row.name) for row in named[:CANDIDATES]])
+        return named[0] if named else None
 
     async def list_sessions(self, *, limit: int = 100, before: str = "") -> list[SessionRow]:
         rows = sorted(self._sessions.values(), key=_rank, reverse=True)

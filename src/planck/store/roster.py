@@ -138,7 +138,8 @@ class Roster(Protocol):
     async def drop(self, commands: Sequence[Command]) -> None:
         """They are in a log, or came too late."""
 
-    async def find(self, id_or_name: str) -> SessionRow | None: ...
+    async def find(self, id_or_name: str) -> SessionRow | None:
+        """Raises `not_unique` for a name that sessions of several projects have."""
 
     async def list_sessions(self, *, limit: int = 100, before: str = "") -> list[SessionRow]:
         """Returns the newest first; `before`: an `updated` and id that an answer ended with."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from planck.own_code import outside_path
 from planck.workspace.containment import Containment, system_program
 from planck.workspace.paths import has_entry
 from planck.workspace.regular import read_regular
@@ -87,11 +88,12 @@ async def _is_dirty(top: Path, git: Path, environment: Mapping[str, str], patien
         return None
     from planck.workspace.process import Command, ProcessError, allowed, run
 
-    safe = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    environment = allowed(environment)
+    # A filter of the user's own configuration, like git-lfs, is a program that git looks for by its name.
+    outside = {"PATH": outside_path(environment["PATH"], (os.path.realpath(top),))}
+    safe = {**outside, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
     # A group of its own is enough for what starts nothing: the containment of commands takes longer to try.
-    command = Command(
-        (program, *_ASK), top, {**allowed(environment), **safe}, level=Containment.PROCESS_GROUP
-    )
+    command = Command((program, *_ASK), top, {**environment, **safe}, level=Containment.PROCESS_GROUP)
     try:
         done = await run(command, patience)
     except ProcessError:

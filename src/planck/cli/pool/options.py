@@ -58,10 +58,12 @@ def _watch(parser: argparse.ArgumentParser) -> None:
     add_server(parser, json="one event a line, the result last")
 
 
-@_command("planck answer calm-fox --allow")
+@_command("planck answer calm-fox --question 3dcfe768a4494c18 --allow")
 def _answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", type=_given, metavar="ID", help="a session's id or name")
-    parser.add_argument("--question", default="", metavar="ID", help="which one; default: the only one")
+    parser.add_argument(
+        "--question", default="", metavar="ID", help="the question's id, as shown; required with --allow"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--allow", action="store_true", help="yes")
     how.add_argument("--deny", action="store_true", help="no")

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Awaitable, Callable
 
+from planck.cli.errors import UsageError
 from planck.headless import Client, ClientError, find_server
 from planck.records.outcome import ErrorKind
 
@@ -14,13 +15,22 @@ async def ask(options: argparse.Namespace, command: Callable[[Client], Awaitable
 
 
 async def find_session(client: Client, id_or_name: str) -> str:
-    """Returns the id; a name is looked for among the sessions of the server."""
+    """Returns the id; a name is looked for among the sessions of the server, those of its folder first."""
     try:
         return str((await client.session(id_or_name).ask("GET"))["id"])
     except ClientError as refusal:
         if refusal.err.kind is not ErrorKind.NOT_FOUND:
             raise
-        async for row in client.sessions(all="true"):
-            if row["name"] == id_or_name:
-                return str(row["id"])
-        raise
+        ids: list[str] = []
+        for everywhere in ("false", "true"):
+            rows = client.sessions(all=everywhere)
+            ids = ids or [str(row["id"]) async for row in rows if row["name"] == id_or_name]
+        if not ids:
+            raise
+    if len(ids) > 1:
+        raise UsageError(
+            ErrorKind.NOT_UNIQUE,
+            f"Several sessions are named {id_or_name!r}. Name one by its id: {', '.join(ids)}",
+            {"candidates": ids},
+        )
+    return ids[0]

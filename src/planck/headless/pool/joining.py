@@ -1,5 +1,6 @@
 """Joining a pool: which database, under which name, with what to offer."""
 
+import logging
 import os
 import re
 import socket
@@ -15,6 +16,8 @@ from planck.headless.pool.pool import Pool
 from planck.permissions.approver import Approver
 from planck.records.outcome import ErrorKind
 from planck.store.roster import NodeRow
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _WORK = 4
@@ -64,6 +67,10 @@ async def open_pool(planck_: Planck, database: PoolDatabase, approver: Approver,
         capacity=_WORK if work is None else work,
         url=wanted.url,
     )
+    if me.capacity and not entry.accept:
+        log.warning(
+            "this node accepts no submissions; name repositories: planck config set node.accept '[\"URL\"]'"
+        )
     return Pool(planck_, database, me, approver)
 
 

@@ -1,23 +1,42 @@
 """Where the work on a session of a pool is done: in a clone, a folder that all see, or one machine's."""
 
-import fnmatch
+import asyncio
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from planck.config.load import ConfigError
+from planck.config.private import CLONES, find_private
 from planck.config.schema import NodeEntry
+from planck.config.trust import Trust, TrustError
 from planck.records.outcome import ErrorKind
-from planck.workspace.clones import Clone, check_source
+from planck.workspace.clones import Checkout, Clone
 from planck.workspace.paths import is_inside
+from planck.workspace.sources import (
+    Source,
+    check_git_folder,
+    find_git_folder,
+    list_link_folders,
+    read_path,
+    read_pattern,
+    read_source,
+    split_entry,
+)
+
+log = logging.getLogger(__name__)
 
 
 class Place(msgspec.Struct, frozen=True):
     folder: Path
-    trusted: bool
+    own: bool = False
+    """Whether it is the folder that this server was started in, with the trust that it was given there."""
     clone: Clone | None = None
     """None: what is done there stays there by itself."""
     record: str = ""
@@ -25,13 +44,16 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def describe_source(repo: str, ref: str) -> dict[str, Any]:
-    """Returns what a session's row says of its workspace; a path that is no repository is a shared folder."""
-    check_source(repo, ref)
-    if repo.startswith("/") and os.path.isdir(repo) and not _is_repository(repo):
+    """Returns what a session's row says of its workspace; a path that is no repository is a shared folder.
+
+    A path is written down as it was given: each node resolves it by its own links.
+    """
+    source, path = read_source(repo, ref), read_path(repo)
+    if path and os.path.isdir(path) and not _is_repository(path):
         if ref:
             raise ConfigError(ErrorKind.INVALID_ARGS, f"{repo!r} is no git repository: leave out --ref")
-        return {"kind": "shared", "path": os.path.realpath(repo)}
-    return {"kind": "git", "repo": repo, "ref": ref}
+        return {"kind": "shared", "path": source.path}
+    return {"kind": "git", "repo": path or source.address, "ref": ref}
 
 
 def describe_folder(folder: Path, node: str) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -47,55 +69,176 @@ def name_label(node: str) -> str:
 class Places:
     """The folders of this node's sessions."""
 
-    def __init__(self, home: Path, terms: NodeEntry, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        home: Path,
+        terms: NodeEntry,
+        environ: Mapping[str, str],
+        *,
+        own: Path | None = None,
+        sessions_dir: str = "",
+    ) -> None:
+        """`own` is the folder that the server was started in."""
         self._home = home
-        self._folder = home / "work"
-        self._terms = terms
+        self._folder = home / CLONES
         self._environ = environ
+        self._own = own and os.path.realpath(own)
+        self._sessions_dir = sessions_dir
+        # Links are resolved once, here: those in a folder that agents work in may be theirs.
+        accept = [_Entry(entry, read_pattern(entry)) for entry in terms.accept]
+        trust = [_Entry(repo, read_pattern(repo), ref) for repo, ref in map(split_entry, terms.trust)]
+        self._accept = accept
+        usable = [self._is_usable(entry) for entry in (*accept, *trust)]
+        self._accept = list(compress(accept, usable))
+        self._trust = list(compress(trust, usable[len(accept) :]))
+
+    def _is_usable(self, entry: "_Entry") -> bool:
+        """Whether an entry of the node's lists names what its owner meant; says so if it has no effect."""
+        if entry.wanted is None:
+            log.warning("node: %r names nothing; run planck doctor to see how to write it", entry.said)
+            return False
+        for folder in list_link_folders(entry.said):
+            if any(map(self._is_worked_in, (folder, *map(str, Path(folder).parents)))):
+                log.warning(
+                    "node: %r has no effect: it leads through a link in %s, where agents may change it. Name "
+                    "the folder that you mean without that link",
+                    *(entry.said, folder),
+                )
+                return False
+        return True
+
+    def _is_worked_in(self, folder: str) -> bool:
+        if folder == self._own:
+            return True
+        try:
+            self._check_folder(Source("", "", "", "", folder), shared=True)
+        except ConfigError:
+            return False
+        return True
 
     async def prepare(self, session: str, workspace: Mapping[str, Any]) -> Place:
         """Makes the folder ready, or raises why this node does not work there."""
         if workspace.get("kind") == "git":
             return await self._prepare_clone(session, str(workspace["repo"]), str(workspace.get("ref") or ""))
-        path = Path(str(workspace["path"]))
-        self._check(str(path))
-        if not path.is_dir():
+        found = os.path.realpath(str(workspace["path"]))
+        if workspace.get("kind") == "host" and found == self._own:
+            return Place(Path(str(workspace["path"])), own=True)
+        source = Source("", "", "", "", found)
+        self._check_folder(source, shared=True)
+        if not os.path.isdir(found):
             raise ConfigError(
-                ErrorKind.NOT_FOUND,
-                f"{str(path)!r} is not there on this node; mount it, or submit with a URL",
+                ErrorKind.NOT_FOUND, f"{found!r} is not there on this node; mount it, or submit with a URL"
             )
-        own = workspace.get("kind") == "host"
-        if not own and not _matches(str(path), self._terms.accept):
-            self._check_apart(path)
-        return Place(path, own or _matches(str(path), self._terms.trust))
+        if (
+            self._list_trusted(source)
+            and Trust(self._home, Path(found), environ=self._environ).examine().notice
+        ):
+            log.warning(
+                "session %s: `node.trust` has no effect on the folder %s, which has no branches; look at its "
+                "files, then run: planck permissions trust -C %s",
+                *(session, found, found),
+            )
+        return Place(Path(found))
 
     async def _prepare_clone(self, session: str, repo: str, ref: str) -> Place:
-        self._check(repo)
-        clone = Clone(self._folder / session, repo, session, self._environ)
-        record = await clone.prepare(ref)
-        return Place(clone.folder, _matches(repo, self._terms.trust), clone, record)
+        source = read_source(repo, ref)
+        if not source.scheme:
+            source, address = await asyncio.to_thread(self._find_repository, source.path)
+        else:
+            self._check_accepted(source)
+            address = source.address
+        clone = Clone(self._folder / session, address, session, self._environ)
+        trusted = self._list_trusted(source)
+        trust = Trust(self._home, clone.folder, environ=self._environ)
+        if not trusted:
+            trust.take_back()  # what the node's list no longer names
 
-    def _check_apart(self, path: Path) -> None:
-        """Refuses a folder whose files decide what this node runs: who submits is not who set it up."""
-        found = os.path.realpath(path)
-        homes = [os.path.realpath(home) for home in (self._home, self._environ.get("HOME") or "/root")]
-        if is_inside(found, homes[:1]) or any(is_inside(home, (found,)) for home in homes):
+        def look(made: Checkout) -> None:
+            """Trust is for the files of a named ref as they are now, not for what becomes of them."""
+            trust.take_back()
+            if any(fnmatchcase(name, wanted) for name in made.refs for wanted in trusted):
+                with suppress(TrustError):  # of links and too many files nobody knows what they come to
+                    trust.give(Trust(self._home, made.folder, environ=self._environ).examine().content)
+
+        record = await clone.prepare(ref, look if trusted else None)
+        if trusted and trust.examine().notice:
+            log.warning(
+                "session %s: the files of %s run nothing here: they are not those of a trusted ref (%s). Add "
+                "REPOSITORY#BRANCH to `node.trust`, or look at them, then: planck permissions trust -C %s",
+                *(session, source.shown, ", ".join(trusted), clone.folder),
+            )
+        return Place(clone.folder, clone=clone, record=record)
+
+    def _find_repository(self, path: str) -> tuple[Source, str]:
+        """Returns a repository of this machine and its git folder; raises if git would read anything else."""
+        folder = path if os.path.isdir(path) else f"{path}.git"
+        source = Source("", "", "", "", os.path.realpath(folder))
+        self._check_folder(source)
+        found = find_git_folder(source.path)
+        if found is None:
+            raise ConfigError(
+                ErrorKind.NOT_FOUND,
+                f"{path!r} is not a repository on this node; mount it, or submit with a URL",
+            )
+        for place in dict.fromkeys((found.common, found.own)):
+            self.check_private(place)
+            # The folder of a linked worktree lies in that of its repository, which is compared itself.
+            above = (source.path,) if place == found.common else (source.path, found.common)
+            if not is_inside(place, above):
+                owner = os.path.dirname(place) if os.path.basename(place) == ".git" else place
+                self._check_accepted(Source("", "", "", "", owner))
+            if why := check_git_folder(place):
+                raise ConfigError(ErrorKind.PERMISSION_DENIED, f"{path!r} can't be cloned: {why}")
+        return source, found.own
+
+    def _check_folder(self, source: Source, *, shared: bool = False) -> None:
+        self.check_private(source.path)
+        self._check_accepted(source, shared=shared)
+        if not any(entry.said.startswith("/") and entry.wanted == source for entry in self._accept):
+            self._check_apart(source.path)
+
+    def check_private(self, path: str) -> None:
+        """Raises for what no session is shown, whoever names it."""
+        if place := find_private(path, self._home, self._environ, self._sessions_dir, strict=True):
             raise ConfigError(
                 ErrorKind.PERMISSION_DENIED,
-                f"{str(path)!r} has the settings of this node's user in it; submit a folder of its own, or "
+                f"No session works in {path!r}: {place!r} is private on this node. Submit the folder of a "
+                "project",
+            )
+
+    def _check_apart(self, path: str) -> None:
+        """Refuses a folder whose files decide what this node runs, unless it is named without a `*`."""
+        homes = (self._home, self._environ.get("HOME") or "/root")
+        if any(is_inside(os.path.realpath(home), (path,)) for home in homes):
+            raise ConfigError(
+                ErrorKind.PERMISSION_DENIED,
+                f"{path!r} has the settings of this node's user in it; submit a folder of its own, or "
                 "name this one in `node.accept` of the node's configuration",
             )
 
-    def _check(self, source: str) -> None:
-        if self._terms.accept and not _matches(source, self._terms.accept):
+    def _check_accepted(self, source: Source, *, shared: bool = False) -> None:
+        """`shared`: it is worked in, and not cloned; a file URL names repositories only."""
+        entries = (entry for entry in self._accept if not (shared and entry.said.startswith("file:")))
+        if not any(entry.names(source) for entry in entries):
             raise ConfigError(
                 ErrorKind.PERMISSION_DENIED,
-                f"this node does not work on {source!r}; add it to `node.accept` of its configuration",
+                f"this node does not work on {source.shown!r}; add it to `node.accept` of its configuration",
             )
 
+    def _list_trusted(self, source: Source) -> list[str]:
+        """Returns the refs of a repository that the node's list names."""
+        return [entry.ref for entry in self._trust if entry.names(source)]
 
-def _matches(source: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatchcase(source, pattern) for pattern in patterns)
+
+class _Entry(msgspec.Struct, frozen=True):
+    """An entry of `node.accept` or `node.trust`."""
+
+    said: str
+    wanted: Source | None
+    ref: str = ""
+
+    def names(self, source: Source) -> bool:
+        return self.wanted is not None and source.matches(self.wanted)
 
 
 def _is_repository(path: str) -> bool:

@@ -13,11 +13,13 @@ import msgspec
 from planck.config.load import ConfigError
 from planck.config.providers import open_shares
 from planck.config.reload import Resources
+from planck.config.teams import check_alias, find_alias
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
 from planck.headless.pool.node import VERSION
 from planck.headless.pool.places import Place, Places, describe_folder, describe_source
+from planck.headless.reopening import carry_over, find_left
 from planck.headless.requests import name_session
 from planck.llm.pace import Paces
 from planck.permissions.approver import Approver
@@ -43,11 +45,12 @@ from planck.session.archive import Archive
 from planck.store.postgres.claimed import ClaimedLibrary
 from planck.store.roster import Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
+from planck.workspace.sources import read_path
 
 if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
 
-_KEPT = ("team", "model", "mode", "max_budget_usd", "max_steps", "dry_run")
+_KEPT = ("team", "model", "mode", "ceiling", "max_budget_usd", "max_steps", "dry_run")
 
 LOSSES = 3
 """A session that lost its node so often without a finished turn is given up."""
@@ -80,7 +83,13 @@ class Pool:
         self._planck = planck
         self._approver = approver
         self._terms = planck.config.node
-        self._places = Places(planck.home, self._terms, planck.project.environ)
+        self._places = Places(
+            planck.home,
+            self._terms,
+            planck.project.environ,
+            own=planck.workspace,
+            sessions_dir=planck.config.sessions_dir,
+        )
         self._clock = SystemClock()
         self._at: dict[str, tuple[Planck, Place]] = {}
         self._libraries: dict[str, ClaimedLibrary] = {}
@@ -126,20 +135,29 @@ class Pool:
             id_or_name, choose_options((), 10.0, with_log=False), self._planck.redactor()
         )
 
-    async def submit(self, wanted: Submission, key: str, by: str) -> SessionRow:
-        """Enters a session and its first prompt; the same key again finds the same session."""
+    async def submit(self, wanted: Submission, key: str, by: str, ceiling: Mode | None = None) -> SessionRow:
+        """Enters a session and its first prompt; the same key again finds the same session.
+
+        `ceiling`: no node opens it in a wider mode, also where nothing is said of a mode.
+        """
         id = name_submission(key)
+        workspace = describe_source(wanted.repo, wanted.ref)
+        if path := read_path(wanted.repo):
+            self._places.check_private(path)
+        if wanted.team:
+            check_alias(wanted.team)
         row = SessionRow(
             id=id,
             name=wanted.name or f"work-{id[:8]}",
             project=wanted.repo,
             created=self._clock.now(),
             needs=tuple(dict.fromkeys(wanted.need)),
-            workspace=describe_source(wanted.repo, wanted.ref),
+            workspace=workspace,
             options={
                 "team": wanted.team,
                 "model": wanted.model,
                 "mode": wanted.mode,
+                "ceiling": ceiling,
                 "max_budget_usd": wanted.max_budget_usd,
                 "max_steps": wanted.max_steps,
                 "on_loss": wanted.on_loss,
@@ -161,6 +179,8 @@ class Pool:
         id = name_session(self.workspace, "", request.key) if request else os.urandom(8).hex()
         workspace, needs = describe_folder(self.workspace, self.me.name)
         kept = {name: value for name, value in options.items() if name in _KEPT and value}
+        if request:
+            kept["request"] = msgspec.to_builtins(request)
         name = options.get("name") or f"work-{id[:8]}"
         row = SessionRow(
             id=id,
@@ -171,7 +191,10 @@ class Pool:
             workspace=workspace,
             options=kept,
         )
-        await self.roster.submit(row, None)
+        if not await self.roster.submit(row, None):  # the same key, and nobody has begun with it
+            found = await self.find_row(id)
+            if found and found.options.get("request") != kept.get("request"):
+                raise PoolError(ErrorKind.NOT_UNIQUE, "the key stands for another request; use a new key")
         try:
             return await self.resume(id)
         except BaseException:
@@ -221,20 +244,29 @@ class Pool:
             place.folder,
             environ=self._planck.project.environ,
             flags=self._find_budget(row.options.get("max_budget_usd")),
-            trust=place.trusted,
+            trust=self._planck.trust if place.own else False,
             approver=self._approver,
             library=library,
             shared=self._shares,
         )
         self._at[row.id] = planck, place
-        options: dict[str, Any] = {"max_steps": row.options.get("max_steps")}
-        mode = self._find_mode(row.options.get("mode"), planck)
+        mode = self._find_mode(row, planck.config.permissions.mode)
+        kept: dict[str, Any] = {
+            "max_steps": row.options.get("max_steps"),
+            "dry_run": bool(row.options.get("dry_run")),
+        }
         try:
             if row.head:
-                opened = await planck.resume(row.id, mode=mode, **options)
+                left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(row.id)))
+                narrowed = _narrow({"mode": mode, **kept}, carry_over(left, mode, ours=False))
+                opened = await planck.resume(row.id, **narrowed)
             else:
                 team, model = row.options.get("team") or None, row.options.get("model") or ""
-                opened = await planck.start(team, id=row.id, name=row.name, model=model, mode=mode, **options)
+                if team:
+                    find_alias(team, planck.resources.team_dirs())
+                asked = row.options.get("request")
+                kept |= {"mode": mode, "request": msgspec.convert(asked, RequestKey) if asked else None}
+                opened = await planck.start(team, id=row.id, name=row.name, model=model, **kept)
         except BaseException:
             await self.forget(row.id)
             raise
@@ -264,9 +296,21 @@ class Pool:
         own: dict[str, Any] = msgspec.to_builtins(self._planck.config.budget) or {}
         return {"budget": {**own, "usd": min(usd, own.get("usd") or usd)}}
 
-    def _find_mode(self, asked: str | None, planck: Planck) -> Mode:
-        """Returns the session's own, else the configured one; never more than this node allows."""
-        mode = Mode(asked) if asked else planck.config.permissions.mode
+    async def find_row(self, id: str) -> SessionRow | None:
+        """Returns what the pool knows of a session, by its id alone."""
+        row = await self.roster.find(id)
+        return row if row and row.id == id else None
+
+    def foresee_mode(self, row: SessionRow) -> Mode:
+        """Returns the mode that this node would open it in, or a wider one."""
+        return self._find_mode(row, self._planck.config.permissions.mode)
+
+    def _find_mode(self, row: SessionRow, configured: Mode) -> Mode:
+        """Returns the session's own, else the configured one; never more than this node allows, nor than
+        whoever started it may use."""
+        asked, ceiling = row.options.get("mode"), row.options.get("ceiling")
+        mode = Mode(asked) if asked else configured
+        mode = stricter(mode, Mode(ceiling)) if ceiling else mode
         return stricter(mode, self._terms.mode) if self._terms.mode else mode
 
     async def tell_loss(self, session: OpenSession, row: SessionRow) -> bool:
@@ -326,6 +370,13 @@ class Pool:
             for id in [*self._at]:
                 closing.push_async_callback(self.forget, id)
         await asyncio.to_thread(self._shares.close)
+
+
+def _narrow(row: dict[str, Any], log: dict[str, Any]) -> dict[str, Any]:
+    """Returns the stricter of what a session was handed in with and of how it was left."""
+    steps = [given for given in (row["max_steps"], log.get("max_steps")) if given]
+    dry = row["dry_run"] or log.get("dry_run", False)
+    return {**row, **log, "max_steps": min(steps, default=None), "dry_run": dry}
 
 
 def _is_cut(events: Iterable[Event]) -> bool:

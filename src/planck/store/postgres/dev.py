@@ -20,6 +20,7 @@ DEV = "dev"
 """The value of `store` that means a database below the home, started when it is needed."""
 _TIMEOUT = 120
 """Seconds that a start may take; on a quiet machine it is two."""
+_ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 _USER = 1
 """Whom root becomes inside a user namespace, where the files stay root's: PostgreSQL refuses to be root."""
 
@@ -130,7 +131,7 @@ class DevServer:
                     stdout=out,
                     stderr=out,
                     cwd=self._folder,
-                    env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+                    env=_ENVIRONMENT,
                     start_new_session=True,  # a Ctrl-C is for whoever started it
                     timeout=_TIMEOUT,
                 )
@@ -155,7 +156,7 @@ def _become_nobody() -> Sequence[str]:
         return ()
     prefix = ("unshare", "--user", f"--map-user={_USER}", f"--map-group={_USER}")
     try:
-        tried = subprocess.run([*prefix, "true"], capture_output=True, timeout=10)
+        tried = subprocess.run([*prefix, "true"], env=_ENVIRONMENT, capture_output=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired) as e:
         raise _refuse_root(str(e)) from e
     if tried.returncode:

@@ -236,7 +236,14 @@ async def _hash_at(database: Database, id: str, seq: int) -> bytes:
 
 
 def name_file(folder: Path, meta: Mapping[str, str]) -> Path:
-    return folder / f"{meta['id']}_{meta['name']}.db"
+    """Raises where the log's words are not one name in that folder: another machine may have written them."""
+    name = f"{meta['id']}_{meta['name']}.db"
+    if "/" in name or "\0" in name:
+        raise StoreError(
+            ErrorKind.INVALID_ARGS,
+            f"no file can have the name of session {meta['id']!r}, {meta['name']!r}; delete it by its id",
+        )
+    return folder / name
 
 
 def find_file(folder: Path, id: str) -> Path | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from planck.records import codec
-from planck.store.names import refuse_taken
+from planck.store.names import CANDIDATES, check_name, refuse_taken, refuse_unclear
 from planck.store.postgres.connection import Database, Lost, as_store_error, open_connection
 from planck.store.postgres.schema import prepare
 from planck.store.roster import Answer, Command, Common, NodeRow, Roster, SessionRow, State, TokenRow
@@ -176,6 +176,7 @@ class PostgresRoster:
         await self._change("UPDATE sessions SET attempts = 0 WHERE id = $1 AND epoch = $2", session, epoch)
 
     async def submit(self, row: SessionRow, command: Command | None) -> bool:
+        check_name(row.name)
         said: tuple[Any, ...] = (None, None, None, None)
         if command:
             said = (command.id, command.kind, _encode(command.data), command.by)
@@ -221,7 +222,11 @@ class PostgresRoster:
 
     async def find(self, id_or_name: str) -> SessionRow | None:
         sql = f"SELECT {_ROW} FROM sessions s WHERE s.id = $1 OR s.name = $1"
-        rows = await self._read(f"{sql} ORDER BY s.id = $1 DESC, s.updated DESC LIMIT 1", id_or_name)
+        rows = await self._read(
+            f"{sql} ORDER BY s.id = $1 DESC, s.updated DESC LIMIT $2", id_or_name, CANDIDATES
+        )
+        if len(rows) > 1 and rows[0]["id"] != id_or_name:
+            raise refuse_unclear(id_or_name, [(row["id"], row["name"]) for row in rows])
         return _read(rows[0]) if rows else None
 
     async def list_sessions(self, *, limit: int = 100, before: str = "") -> list[SessionRow]:

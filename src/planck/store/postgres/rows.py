@@ -7,7 +7,14 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.store.chain import find_digest
 from planck.store.library import Entry
-from planck.store.names import BEGINNING, CANDIDATES, is_valid_name, refuse_unclear, refuse_unknown
+from planck.store.names import (
+    BEGINNING,
+    CANDIDATES,
+    check_name,
+    is_valid_name,
+    refuse_unclear,
+    refuse_unknown,
+)
 from planck.store.postgres.connection import Database
 from planck.store.store import SessionError, StoreError
 
@@ -53,8 +60,10 @@ async def find_row(database: Database, project: str | None, what: str) -> LogRow
         "(s.id = $1 OR (($2::text IS NULL OR s.project = $2) AND s.name = $1)) ORDER BY s.id = $1 DESC"
     )
     found = [_read(row) for row in await database.read(exact, what, project)]
-    if found:
+    if found and (len(found) == 1 or found[0].id == what):
         return found[0]
+    if found:
+        raise refuse_unclear(what, [(row.id, row.name) for row in found[:CANDIDATES]])
     begins = (
         f"SELECT {_COLUMNS} FROM sessions s WHERE {_BEGUN} AND (($3 AND starts_with(s.id, $1)) "
         "OR (($2::text IS NULL OR s.project = $2) AND starts_with(s.name, $1))) ORDER BY s.id LIMIT $4"
@@ -101,6 +110,7 @@ async def create_row(
     database: Database, id: str, name: str, meta: Mapping[str, str], owner: str, lease: float, state: str
 ) -> bool:
     """Makes a session of this owner in its first epoch; False where the name is taken."""
+    check_name(name)
     project, created = meta.get("workspace", ""), meta.get("created", "")
     values = (id, project, name, created, codec.encode(dict(meta)).decode(), owner, lease, state)
     for _ in range(2):  # what was cleared in the first is gone only after it
