@@ -55,7 +55,8 @@ def _cli() -> Iterator[str]:
 
 def _api() -> Iterator[str]:
     yield f"# HTTP\n\n{_MADE} As OpenAPI: [openapi.json](openapi.json). All paths are below `{PREFIX}`.\n"
-    yield "| request | what it does | takes | answers |\n|---|---|---|---|"
+    yield "Roles are those of [a pool](../guides/pool.md); a server that works alone has one token for all.\n"
+    yield "| request | what it does | role | takes | answers |\n|---|---|---|---|---|"
     for operation in OPERATIONS:
         query = ", ".join(f"`?{field.name}`" for field in _list_fields(operation.query))
         body = ", ".join(
@@ -65,7 +66,8 @@ def _api() -> Iterator[str]:
         statuses = ", ".join(map(str, sorted(list_error_statuses(operation) - list_common_statuses())))
         takes = "; ".join(filter(None, (query, body, key)))
         answers = f"{operation.status}{', 204' * operation.empty}; else {statuses or 'as any'}"
-        yield f"| `{operation.method} {operation.path}` | {operation.about} | {takes} | {answers} |"
+        request = f"`{operation.method} {operation.path}`"
+        yield f"| {request} | {operation.about} | {operation.role} | {takes} | {answers} |"
     common = ", ".join(map(str, sorted(list_common_statuses())))
     yield f"\nAny request may also be answered with {common}."
 

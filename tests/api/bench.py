@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -90,10 +91,17 @@ def parse(answer: bytes) -> Answer:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, script: Script | None = None, *, config: Mapping[str, Any] | None = None, **settings: Any
+    folder: Path,
+    script: Script | None = None,
+    *,
+    config: Mapping[str, Any] | None = None,
+    of_user: bool = False,
+    **settings: Any,
 ) -> AsyncGenerator[Served, None]:
-    """In this process; `script` is what the model `local/m` says."""
-    home, work = folder / "home", folder / "work"
+    """In this process; `script` is what the model `local/m` says. `of_user`: the folder is the user's home,
+    and the workspace."""
+    home, work = folder / "home", folder if of_user else folder / "work"
+    environ = {"HOME": str(folder)} if of_user else {}
     home.mkdir(exist_ok=True)
     work.mkdir(exist_ok=True)
     written = {
@@ -103,7 +111,7 @@ async def serving(
     }
     (home / "config.json").write_text(json.dumps(written))
     model, inbox = ScriptedProvider(script if script is not None else ["hello"]), Inbox()
-    planck = Planck(home, work, environ={}, providers={"local": model}, approver=inbox)
+    planck = Planck(home, work, environ=environ, providers={"local": model}, approver=inbox)
     ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
     running = asyncio.ensure_future(serve(planck, inbox, Settings(port=0, **settings), ready.set_result))
     try:
@@ -115,6 +123,15 @@ async def serving(
         file = Path(told.token_file)
         yield Served(told.url, file.read_text(), file, told.pid, told.page, inbox, model)
     finally:
+        # A node hands its work over only when it is told to stop. Of two servers in this process the second
+        # took the signal's handler from the first, and left none.
+        if (
+            settings.get("store")
+            and not running.done()
+            and signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+        ):
+            signal.raise_signal(signal.SIGTERM)
+            await asyncio.wait({running}, timeout=WAIT)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 

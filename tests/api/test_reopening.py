@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from planck.client import RemoteSession
-from planck.headless import Planck
+from planck.headless import Inbox, Planck
 from planck.records import codec
+from planck.records.events import UsageSpent, view
 from planck.testing import ScriptedProvider
 from tests.api.bench import serving
 
@@ -81,3 +82,19 @@ async def test_a_mode_of_another_process_is_never_wider_than_the_configured_one(
             # Flags of a run in which nobody could be asked were for that run.
             assert (options["dry_run"], options["max_steps"], options["budget"]) == (False, 100, None)
         assert opened == {"full": "ask", "read-only": "read-only"}
+
+
+async def test_a_run_s_budgets_hold_for_the_server_that_opens_its_session(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    double = ScriptedProvider(lambda request: "yes")
+    options: Any = {"environ": {}, "providers": {"local": double}, "approver": Inbox()}
+    async with Planck(tmp_path / "home", tmp_path / "work", **options) as planck:
+        session = await planck.start(model="local/m", max_tokens=10**6)
+        await session.run("one")
+        (usage,) = [view(event) for event in session.recorded() if event.type == UsageSpent.type]
+        await session.aclose()
+    assert isinstance(usage, UsageSpent)
+    async with serving(tmp_path) as server, server.client() as client:
+        again = client.session(session.id)
+        await again.ask("POST", "/open", {})
+        assert (await read_options(again))["max_tokens"] == 10**6 - usage.usage.context_tokens

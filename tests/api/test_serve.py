@@ -113,7 +113,8 @@ async def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
     bench = Bench(tmp_path, NOWHERE)
     hidden = tmp_path / "hidden"
     hidden.mkdir()
-    (hidden / "uvicorn.py").write_text("raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')")
+    # By PYTHONPATH Planck itself imports nothing, but Python runs this before Planck starts.
+    (hidden / "sitecustomize.py").write_text("import sys; sys.modules['uvicorn'] = None")
     done = await bench.run("serve", "--port", "0", env={"PYTHONPATH": str(hidden)})
     assert (done.code, "planck-agents[server]" in done.err) == (2, True)
 

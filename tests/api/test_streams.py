@@ -160,17 +160,19 @@ async def test_who_joins_again_in_mid_sentence_gets_its_beginning(tmp_path: Path
     wait = asyncio.Event()
     model = ScriptedProvider([Say(text="half a sentence", wait=wait)])
     (tmp_path / "work").mkdir()
-    planck = Planck(tmp_path, tmp_path / "work", environ={}, providers={"local": model}, approver=Inbox())
+    planck = Planck(
+        tmp_path / "home", tmp_path / "work", environ={}, providers={"local": model}, approver=Inbox()
+    )
     async with planck, asyncio.timeout(WAIT):
         keeper = Keeper(planck, Holder(pid=1, host="here"), limit=1, idle=0.0)
-        id = (await keeper.start(model="local/m")).session.id
+        id = (await keeper.start("admin", model="local/m")).session.id
         while keeper.find(id):
             await keeper.put_to_sleep()
             await asyncio.sleep(0)
         async with aclosing(Streams(keeper, Metrics(), Limits()).follow(id, 0, Filter(), 2)) as pieces:
             while not (await anext(pieces)).startswith(b"event: live"):
                 pass
-            async with keeper.using(id) as kept:
+            async with keeper.using(id, "admin") as kept:
                 await kept.session.prompt("go on")
                 while [said.text for said in kept.session.live().values()] != ["half a sentence"]:
                     await asyncio.sleep(0.01)

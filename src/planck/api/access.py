@@ -1,10 +1,13 @@
 """Who may speak to the server: one token for each start, and cookies that its own page gets for a code."""
 
+import asyncio
 import hashlib
 import hmac
 import os
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+from planck.api.rights import ROLES, Role
 
 CODE_SECONDS = 60.0
 COOKIE_SECONDS = 12 * 3600
@@ -12,8 +15,14 @@ _COOKIES = 64
 """One more sends the oldest away."""
 
 Way = Literal["token", "cookie"]
-ROLES = ("view", "submit", "approve", "admin")
-"""Each may do what those before it may."""
+
+
+class Caller(NamedTuple):
+    """Somebody who may speak to the server."""
+
+    way: Way
+    role: Role
+    """A cookie has them all: its code was given to whoever started the server, and no route makes one."""
 
 
 class Access:
@@ -26,17 +35,17 @@ class Access:
         self.cookie_name = f"planck_{port}"
         self._token = token.encode()
         self._now = now
-        self.guests: dict[bytes, str] = {}
+        self._guests: Mapping[bytes, Role] = {}
         """By the digest of a token: the role of somebody whom the pool of servers knows."""
+        self._changed = asyncio.Event()
         self._codes: dict[bytes, float] = {}
         self._cookies: dict[bytes, float] = {}
 
-    def has_token(self, sent: list[bytes]) -> bool:
-        """Takes every `Authorization` header of a request: exactly one, and a right one."""
-        return self.find_role(sent) is not None
+    def find_role(self, sent: list[bytes]) -> Role | None:
+        """Returns what the token may do; None: it is none of ours.
 
-    def find_role(self, sent: list[bytes]) -> str | None:
-        """Returns what the token in them may do; None: it is none of ours."""
+        Takes every `Authorization` header of a request: exactly one, and a right one.
+        """
         if len(sent) != 1:
             return None
         scheme, _, given = sent[0].partition(b" ")
@@ -45,7 +54,28 @@ class Access:
         given = given.lstrip(b" ")
         if hmac.compare_digest(given, self._token):
             return ROLES[-1]
-        return self.guests.get(_digest(given.decode("latin-1")))
+        return self._guests.get(_digest(given.decode("latin-1")))
+
+    def admit_guests(self, guests: Mapping[bytes, Role]) -> None:
+        """Takes the tokens of the pool, in place of those that were known."""
+        if guests != self._guests:
+            self._guests = guests
+            self._tell()
+
+    async def wait_for_change(self) -> None:
+        """Returns when a token or a cookie may have ended: whoever was let in is looked at again."""
+        now = self._now()
+        self._cookies = {key: until for key, until in self._cookies.items() if until > now}
+        soonest = min(self._cookies.values(), default=None)
+        try:
+            async with asyncio.timeout(None if soonest is None else soonest - now):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    def _tell(self) -> None:
+        told, self._changed = self._changed, asyncio.Event()
+        told.set()
 
     def make_code(self) -> str:
         code = os.urandom(16).hex()
@@ -59,6 +89,7 @@ class Access:
             return None
         while len(self._cookies) >= _COOKIES:
             del self._cookies[next(iter(self._cookies))]
+            self._tell()
         key = os.urandom(32).hex()
         self._cookies[_digest(key)] = self._now() + COOKIE_SECONDS
         return key
@@ -73,6 +104,7 @@ class Access:
             self._cookies.pop(_digest(key), None)
         if not keys:
             self._cookies.clear()
+        self._tell()
 
     def find_keys(self, headers: list[bytes]) -> list[str]:
         """Returns each value of our cookie; of other servers on this host there may be others."""

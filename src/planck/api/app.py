@@ -8,9 +8,9 @@ from contextlib import aclosing, suppress
 from functools import lru_cache
 from typing import Any
 
-from planck.api.access import Way
+from planck.api.access import Caller
 from planck.api.access_log import AccessLog
-from planck.api.errors import RETRY_AFTER, ApiError, find_status
+from planck.api.errors import RETRY_AFTER, ApiError, find_status, hide_store
 from planck.api.exchange import (
     PIECE,
     Call,
@@ -30,18 +30,19 @@ from planck.api.guard import Guard
 from planck.api.metrics import Metrics
 from planck.api.operations import OPERATIONS, PREFIX, Operation
 from planck.api.page import choose_answer, list_files
+from planck.api.rights import check_mode, check_role
 from planck.api.router import (
     Found,
     Router,
     check_content_type,
     check_key,
+    check_text,
     choose,
     decode_body,
     decode_query,
 )
 from planck.api.throttle import Throttle
 from planck.records import codec
-from planck.records.authority import Mode
 from planck.records.outcome import Err, ErrorKind, PlanckError
 
 log = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ class App:
         try:
             answer = await self._answer(scope, receive, found)
             if isinstance(answer, Streamed):
-                await self._stream(answer, scope["connection"], receive, sent)
+                await self._stream(answer, scope, choose(found, scope["method"]), receive, sent)
             else:
                 await send_reply(sent, answer)
         except ClientGone:
@@ -112,11 +113,11 @@ class App:
         known = found.methods.get(method) if found else None
         below = scope["raw_path"].startswith(_PREFIX)
         open_to_all = known.open if known else not below
-        way = await self._admit(scope, open_to_all=open_to_all)
-        if way:
+        caller = await self._admit(scope, open_to_all=open_to_all)
+        if caller:
             self._throttle.spend()
         operation = choose(found, method)
-        self._guard.check_role(scope["headers"], operation.role)
+        _check(caller, operation)
         if self.closing:
             raise ApiError(
                 503, ErrorKind.INTERRUPTED, "the server is stopping; start it again, then ask again"
@@ -125,11 +126,14 @@ class App:
         query = decode_query(operation, scope["query_string"])
         raw = await read_body(scope, receive) if operation.body or method != "GET" else b""
         body = decode_body(operation, raw)
-        if getattr(body, "mode", None) == Mode.FULL:
-            # Nobody is asked there: whoever may not answer questions does not answer them all at once.
-            self._guard.check_role(scope["headers"], "approve")
+        check_text(query, body)
+        # A body takes its time to arrive: a token that was taken back meanwhile is good for nothing.
+        caller = self._guard.admit(scope["headers"], scope["target"], open_to_all=open_to_all)
+        _check(caller, operation)
         assert found is not None
-        call = Call(scope, found.path, query, body, raw=raw, way=way)
+        call = Call(scope, found.path, query, body, raw=raw, caller=caller)
+        if mode := getattr(body, "mode", None):
+            check_mode(call.role, mode)
         if operation.keyed and call.headers("idempotency-key"):
             check_key(call.header("idempotency-key"))
         answer = await self._handlers[operation.name](call)
@@ -137,7 +141,7 @@ class App:
             return answer
         return _tag(call, operation, encode_reply(answer, operation.status))
 
-    async def _admit(self, scope: Scope, *, open_to_all: bool) -> Way | None:
+    async def _admit(self, scope: Scope, *, open_to_all: bool) -> Caller | None:
         headers, target = scope["headers"], scope["target"]
         try:
             return self._guard.admit(headers, target, open_to_all=open_to_all)
@@ -147,18 +151,27 @@ class App:
         return self._guard.admit(headers, target, open_to_all=open_to_all)
 
     async def _stream(
-        self, answer: Streamed, connection: Connection, receive: Receive, send: "_Sent"
+        self, answer: Streamed, scope: Scope, operation: Operation, receive: Receive, send: "_Sent"
     ) -> None:
-        """Ends with the pieces, or with the client, whichever is first."""
+        """Ends with the pieces, with the client, or with what let the client in, whichever is first."""
+        assert operation.role != "anyone", "whoever follows something has a token or a cookie"
+        connection: Connection = scope["connection"]
         writing = asyncio.ensure_future(self._write(answer, connection, send))
         leaving = asyncio.ensure_future(_wait_until_gone(receive))
+        refusing = asyncio.ensure_future(
+            self._guard.wait_until_refused(scope["headers"], scope["target"], operation.role)
+        )
+        tasks = (writing, leaving, refusing)
         try:
-            await asyncio.wait({writing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            refused = refusing.done() and not writing.done()
         finally:
-            for task in (writing, leaving):
+            for task in tasks:
                 task.cancel()
-            results = await asyncio.gather(writing, leaving, return_exceptions=True)
-        if isinstance(results[0], Exception):
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+        if refused:  # it may come again, and is told why then
+            connection.cut()
+        elif isinstance(results[0], Exception):
             log.error("a stream failed", exc_info=results[0])
             connection.cut()
 
@@ -180,6 +193,12 @@ class App:
             connection.cut()
             return
         await send({"type": "http.response.body", "body": b""})
+
+
+def _check(caller: Caller | None, operation: Operation) -> None:
+    if operation.role != "anyone":
+        assert caller, "without a token only what is open to anyone gets here"
+        check_role(caller.role, operation.role)
 
 
 class _Sent:
@@ -219,7 +238,11 @@ def _refuse(failure: PlanckError, found: Found | None) -> Reply:
         headers["www-authenticate"] = "Bearer"
     if status == 405 and found:
         headers["allow"] = ", ".join(sorted(found.methods))
-    return _encode_failure(status, failure.err, headers)
+    shown = hide_store(failure.err.message)
+    if shown == failure.err.message:
+        return _encode_failure(status, failure.err, headers)
+    log.warning("a request failed: %s", failure.err)
+    return _encode_failure(status, Err(failure.err.kind, shown), headers)
 
 
 def _encode_failure(status: int, err: Err, headers: Mapping[str, str]) -> Reply:

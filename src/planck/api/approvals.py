@@ -10,6 +10,7 @@ from planck.api import shapes
 from planck.api.exchange import EVENTS, Call, Streamed
 from planck.api.keeper import Keeper
 from planck.api.requests import Requests
+from planck.api.rights import check_role
 from planck.api.streams import PING, Streams
 from planck.headless import Inbox
 from planck.records import codec
@@ -37,6 +38,8 @@ class ApprovalHandlers:
 
     async def answer_approval(self, call: Call) -> shapes.Health:
         body: shapes.AnswerApproval = call.body
+        if body.scope == "rule":  # it is kept in the configuration of whoever runs the server
+            check_role(call.role, "admin")
         request = self._requests.read_key(call, call.id)
         refused = self._inbox.answer(
             call.id,

@@ -8,6 +8,13 @@ RETRY_AFTER = 1
 """Seconds; on 429 and 503."""
 
 
+def hide_store(message: str) -> str:
+    """Returns a message without the address of the store, which is for whoever runs the server."""
+    if "postgresql://" not in message and "postgres://" not in message:
+        return message
+    return "the database of this server failed. Try again later; the log of the server has the reason"
+
+
 class ApiError(PlanckError):
     """A refusal whose status is not its kind's usual one."""
 

@@ -5,8 +5,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from planck.api.access import Way
+from planck.api.access import Caller
 from planck.api.errors import ApiError
+from planck.api.rights import Role
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 
@@ -58,14 +59,16 @@ class Call:
         body: Any,
         *,
         raw: bytes = b"",
-        way: Way | None = None,
+        caller: Caller | None = None,
     ) -> None:
         self.path = path
         self.query = query
         self.body = body
         self.raw = raw
         """The body as it came."""
-        self.way = way
+        self.way = caller.way if caller else None
+        self.role: Role = caller.role if caller else "view"
+        """What the caller may do. Every door to a session asks for it."""
         self.query_string: str = scope["query_string"].decode("latin-1")
         self._headers: list[tuple[bytes, bytes]] = scope["headers"]
 

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable
 
-from planck.api.access import ROLES, Access, Way
+from planck.api.access import Access, Caller
 from planck.api.errors import ApiError
+from planck.api.rights import ROLES, Role, check_role, find_narrowest
 from planck.records.outcome import ErrorKind
 
 _OWN_NAMES = ("127.0.0.1", "localhost", "planck.localhost", "[::1]")
 _OWN_SITE = {b"same-origin", b"none"}
 _VISIT = [[b"navigate"], [b"document"]]
 """What a browser says of a page that it opens in a tab; of one in a frame it says something else."""
+
+AS_ROLE = "planck-role"
+"""The role of whoever asked another node, which sends the request on with its own token. It only ever takes
+away, so nobody gains by sending it."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -44,18 +49,19 @@ class Guard:
         self._origins = {f"{scheme}://{host}".encode() for scheme in schemes for host in own | given}
         self._access = access
 
-    def admit(self, headers: Headers, target: bytes, *, open_to_all: bool) -> Way | None:
-        """Returns how the caller showed that it may; None where nobody needs to. Raises the refusal."""
+    def admit(self, headers: Headers, target: bytes, *, open_to_all: bool) -> Caller | None:
+        """Returns how the caller showed that it may, and what; None where nobody needs to. Else raises."""
         headers = list(headers)
         self._check_host(headers, target)
         self._check_site(headers)
-        if self._access.has_token(find_header(headers, b"authorization")):
-            return "token"
+        if role := self._access.find_role(find_header(headers, b"authorization")):
+            asked_by = [value.decode("latin-1") for value in find_header(headers, AS_ROLE.encode())]
+            return Caller("token", find_narrowest(role, *asked_by))
         # Cookies ignore ports: any server on this host could make a browser send ours.
         own_page = find_header(headers, b"sec-fetch-site") == [b"same-origin"]
         same = own_page or len(find_header(headers, b"origin")) == 1
         if same and self._access.has_cookie(find_header(headers, b"cookie")):
-            return "cookie"
+            return Caller("cookie", ROLES[-1])
         if open_to_all:
             return None
         raise ApiError(
@@ -93,12 +99,14 @@ class Guard:
                 "a page of another origin can't use this server; open its own page",
             )
 
-    def check_role(self, headers: Headers, needed: str) -> None:
-        """Refuses a token that may do less than this takes; whoever has none is the page, or was refused."""
-        role = self._access.find_role(find_header(headers, b"authorization"))
-        if role is not None and ROLES.index(role) < ROLES.index(needed):
-            raise ApiError(
-                403,
-                ErrorKind.PERMISSION_DENIED,
-                f"this token may {role!r}, this takes {needed!r}; get another: planck store token add",
-            )
+    async def wait_until_refused(self, headers: Headers, target: bytes, needed: Role) -> None:
+        """Returns once the caller's token or cookie has ended, or may do less than this takes."""
+        headers = list(headers)
+        while True:
+            try:
+                caller = self.admit(headers, target, open_to_all=False)
+                assert caller
+                check_role(caller.role, needed)
+            except ApiError:
+                return
+            await self._access.wait_for_change()

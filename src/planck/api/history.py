@@ -47,7 +47,7 @@ class HistoryHandlers:
 
     async def change_agent(self, call: Call) -> AgentRow:
         body: shapes.ChangeAgent = call.body
-        async with self._keeper.using(call.id) as kept:
+        async with self._keeper.using(call.id, call.role) as kept:
             await kept.session.change_model(body.model, agent=call.path["agent"])
         return await self.read_agent(call)
 
@@ -85,7 +85,7 @@ class HistoryHandlers:
         )
 
     async def compact(self, call: Call) -> shapes.Compact:
-        async with self._keeper.using(call.id) as kept:
+        async with self._keeper.using(call.id, call.role) as kept:
             made = await kept.session.compact()
         if made is None:
             return shapes.Compact(compacted=False)
@@ -95,7 +95,7 @@ class HistoryHandlers:
 
     async def rewind(self, call: Call) -> shapes.SessionRow:
         body: shapes.Rewind = call.body
-        async with self._keeper.using(call.id) as kept:
+        async with self._keeper.using(call.id, call.role) as kept:
             refused = await kept.session.rewind(body.to)
             if refused:
                 raise PlanckError(refused.kind, refused.message, refused.details)
@@ -104,6 +104,7 @@ class HistoryHandlers:
     async def fork(self, call: Call) -> Reply:
         body: shapes.Fork = call.body
         await self._sessions.check_own(call.id)
+        await self._keeper.check(call.id, call.role)
         async with self._requests.once(call, call.id) as request:
             id = request.id
             if not request.done:
@@ -139,8 +140,8 @@ class HistoryHandlers:
 
     async def plan_undo(self, call: Call) -> shapes.UndoPlan:
         body: shapes.PlanUndo = call.body
-        async with self._keeper.using(call.id) as kept:
-            plan = kept.session.undo_plan(_select(body.selection))
+        async with self._keeper.using(call.id, call.role) as kept:
+            plan = kept.session.undo_plan(_select(body.selection), confined=True)
         plan_id = self._requests.new_id()
         self._plans[plan_id] = (call.id, plan)
         while len(self._plans) > _PLANS:
@@ -158,18 +159,17 @@ class HistoryHandlers:
         """A key is known from the log: after a restart the plan is gone, and the answer is still there."""
         body: shapes.Undo = call.body
         request = self._requests.read_key(call, call.id)
-        async with self._requests.alone(call.id, request), self._keeper.using(call.id) as kept:
+        async with self._requests.alone(call.id, request), self._keeper.using(call.id, call.role) as kept:
             if request and (undone := await asyncio.to_thread(self._requests.find_undo, call.id, request)):
                 return undone
             owner, plan = self._plans.get(body.plan_id, ("", None))
             if plan is None or owner != call.id:
                 raise ApiError(404, ErrorKind.NOT_FOUND, "no such plan waits here; plan the undo again")
             if not any(not step.conflict for step in plan.steps):
-                raise ApiError(
-                    409, ErrorKind.EDIT_CONFLICT, "every file was changed since; nothing was undone"
-                )
+                why = "; ".join(dict.fromkeys(step.conflict for step in plan.steps))
+                raise ApiError(409, ErrorKind.EDIT_CONFLICT, f"nothing was undone: {why}")
             del self._plans[body.plan_id]
-            id = await kept.session.undo(msgspec.structs.replace(plan, request=request))
+            id = await kept.session.undo(msgspec.structs.replace(plan, request=request), confined=True)
         files = tuple(step.path for step in plan.steps if not step.conflict and step.now != step.then)
         return shapes.Undone(call_id=id, files=files)
 

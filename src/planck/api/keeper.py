@@ -9,10 +9,11 @@ from weakref import WeakValueDictionary
 
 from planck.api.errors import ApiError
 from planck.api.kept import Kept
-from planck.api.reopening import carry_over, find_left
+from planck.api.rights import Role, check_mode, find_ceiling
 from planck.api.shapes import Holder
 from planck.api.tally import Tally
-from planck.headless import Archive, OpenSession, Planck, Pool
+from planck.headless import Archive, OpenSession, Planck, Pool, carry_over, find_left
+from planck.records.authority import STRICTNESS, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 
 log = logging.getLogger(__name__)
@@ -61,20 +62,56 @@ class Keeper:
         """Whether somebody closed or deleted it: its streams are over, until it is opened again."""
         return id in self._ended
 
-    async def start(self, **options: Any) -> Kept:
+    async def check(self, id: str, role: Role) -> None:
+        """Raises where a session is in a mode that the role may not use, or would be once it is opened.
+
+        Nothing is awaited after the mode of one that is open was read: what follows at once acts on that.
+        """
+        if find_ceiling(role) is None:
+            return
+        if id not in self._kept:
+            for mode in await self._foresee_modes(id):
+                check_mode(role, mode)
+        if kept := self._kept.get(id):
+            check_mode(role, kept.session.mode)
+
+    async def _foresee_modes(self, id: str) -> list[str]:
+        """Returns the mode that the log ends with, and of a pool the one that this node would open it in."""
+        modes: list[str] = []
+        if isinstance(self.planck, Pool):
+            if (row := await self.planck.find_row(id)) is None or not row.head:
+                return [self.planck.foresee_mode(row)] if row else []
+            modes.append(self.planck.foresee_mode(row))
+        await asyncio.to_thread(self.archive.check_own, id)
+        return [*modes, (await asyncio.to_thread(self.archive.info, id)).mode]
+
+    async def start(self, role: Role, **options: Any) -> Kept:
+        """Starts it for somebody with this role: never in a wider mode than the role may use."""
+        if ceiling := find_ceiling(role):
+            if isinstance(self.planck, Pool):  # it holds on whichever node opens the session later
+                options["ceiling"] = ceiling
+            else:
+                wanted = Mode(options.get("mode") or self.planck.config.permissions.mode)
+                options["mode"] = min(wanted, ceiling, key=STRICTNESS.index)
         async with self._taking_place():
             kept = await self._keep(await self.planck.start(**options))
         self._ended.discard(kept.session.id)  # a key names the session that it named before a delete
         return kept
 
     @asynccontextmanager
-    async def using(self, id: str) -> AsyncIterator[Kept]:
-        """Gives the session, opened now if it has to be; it is not put to sleep meanwhile."""
+    async def using(self, id: str, role: Role) -> AsyncIterator[Kept]:
+        """Gives the session, opened now if it has to be; it is not put to sleep meanwhile.
+
+        Raises where the role may not use it. One that is at rest is not even opened then: that alone may
+        let its agents go on.
+        """
+        await self.check(id, role)
         while (kept := await self._open(id)).session.closed:
             pass  # closed between the two
         kept.users += 1
         try:
-            yield kept
+            with kept.lent(role):
+                yield kept
         finally:
             kept.users -= 1
             kept.used = asyncio.get_running_loop().time()
@@ -91,7 +128,7 @@ class Keeper:
 
     async def _resume(self, id: str) -> OpenSession:
         """Opens it as it was left: a sleep must not widen what its agents may do, nor what they may spend."""
-        if isinstance(self.planck, Pool):  # which keeps this beside the log
+        if isinstance(self.planck, Pool):  # which looks at its own row too
             return await self.planck.resume(id)
         left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(id)))
         ours = left.head == self._left.pop(id, None)
@@ -105,21 +142,22 @@ class Keeper:
         async with lock:
             yield
 
-    async def close(self, id: str) -> None:
+    async def close(self, id: str, role: Role) -> None:
         """Closes it if it is open here; its streams end too, because a user said so."""
         async with self._alone(id):
-            await self._end(id)
+            await self._end(id, role)
         self.tell()
 
-    async def delete(self, id: str) -> None:
+    async def delete(self, id: str, role: Role) -> None:
         """Closes it, and removes it for good; who comes second finds nothing any more."""
         async with self._alone(id):
-            await self._end(id)
+            await self._end(id, role)
             await asyncio.to_thread(self.archive.delete, id)
         self.tell()
 
-    async def rename(self, id: str, name: str) -> None:
+    async def rename(self, id: str, name: str, role: Role) -> None:
         async with self._alone(id):
+            await self.check(id, role)
             if kept := self._kept.get(id):
                 await kept.session.rename(name)
             else:
@@ -136,8 +174,11 @@ class Keeper:
             await asyncio.to_thread(self.archive.check_own, id)
             await asyncio.to_thread(self.archive.check_free, id)
 
-    async def _end(self, id: str) -> None:
+    async def _end(self, id: str, role: Role) -> None:
+        await self.check(id, role)
         await self._check_free(id)
+        if kept := self._kept.get(id):  # opened for the pool meanwhile, perhaps
+            check_mode(role, kept.session.mode)
         self._ended.add(id)
         if kept := self._kept.pop(id, None):
             await self._close(kept)

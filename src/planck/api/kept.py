@@ -1,17 +1,23 @@
 """A session that this server has open: followed, so that whoever asks finds it folded already."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
 
+from planck.api.errors import ApiError
+from planck.api.rights import Role, check_mode, find_ceiling
 from planck.api.shapes import Holder, SessionRow
 from planck.api.tally import Tally
 from planck.headless import Archive, OpenSession, Summary
 from planck.records import codec
+from planck.records.authority import Mode
 from planck.records.board import Board
 from planck.records.events import Event, TurnEnd
+from planck.records.outcome import ErrorKind
 
 _TOLD = ("renamed", "mode_changed", "model_changed")
+_MOMENT = 0.2
+"""Seconds in which work that is ending may end, before it counts as under way."""
 
 
 class Kept:
@@ -38,6 +44,12 @@ class Kept:
         self._node = node
         self._tally = tally
         self._on_state = on_state
+        self._guests = 0
+        """Uses at this moment by callers who may not use every mode."""
+        self._works = 0
+        """How often there was something new to do."""
+        self._for_guest = False
+        """Whether such a caller may have asked for what is under way."""
         self._fold = Summary()
         self._encoded: tuple[Board | None, bytes] = (None, b"")
         self._followed: asyncio.Future[None] | None = None
@@ -60,12 +72,45 @@ class Kept:
             await asyncio.to_thread(self._read, archive, id, opened_at)
         self._followed = asyncio.ensure_future(self._follow())
         await self.catch_up()
-        self.settle()
+        # Work that another node of the pool had begun goes on, and its log does not say who asked for it.
+        self.take_work(for_guest=self._node is not None and opened_at > 0)
 
-    def settle(self) -> None:
-        """Sees the work to its end: a Stop hook may send it on."""
+    @contextmanager
+    def lent(self, role: Role) -> Iterator[None]:
+        """Holds the mode within what the role may use, from the check to the end of the block."""
+        check_mode(role, self.session.mode)
+        guest = find_ceiling(role) is not None
+        self._guests += guest
+        try:
+            yield
+        finally:
+            self._guests -= guest
+
+    def take_work(self, *, for_guest: bool) -> None:
+        """Sees work to its end: a Stop hook may send it on. `for_guest`: nobody gives it `full` till then."""
+        self._works += 1
+        self._for_guest = self._for_guest or for_guest
         if self._settling is None or self._settling.done():
             self._settling = asyncio.ensure_future(self._settle())
+
+    async def change_mode(self, mode: Mode) -> None:
+        """Gives it another mode; raises as `check_mode_change` does."""
+        await self.check_mode_change(mode)
+        await self.session.change_mode(mode)  # which holds before anything is awaited
+
+    async def check_mode_change(self, mode: Mode) -> None:
+        """Raises for `full` while somebody who may not use it has work under way: it would run in it."""
+        if mode is not Mode.FULL:
+            return
+        if self._for_guest and self._settling:
+            await asyncio.wait({self._settling}, timeout=_MOMENT)
+        if self._guests or (self._for_guest and self.at_work):
+            raise ApiError(
+                403,
+                ErrorKind.PERMISSION_DENIED,
+                "a caller who may not use mode 'full' has work under way in this session; wait for its end "
+                "or interrupt it, then change the mode",
+            )
 
     async def catch_up(self) -> None:
         """Returns once all that is recorded by now is folded."""
@@ -143,8 +188,12 @@ class Kept:
                 self._tell()
 
     async def _settle(self) -> None:
-        await self.session.settled()
-        await self.catch_up()
+        seen = 0
+        while seen != self._works:  # more may come while the last event is folded
+            seen = self._works
+            await self.session.settled()
+            await self.catch_up()
+        self._for_guest = False
         self._tell()
 
     def _tell(self) -> None:

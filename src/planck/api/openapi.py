@@ -87,6 +87,7 @@ def _describe(operation: Operation, by_type: dict[str, Any], components: dict[st
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.about,
+        "x-role": operation.role,
         "parameters": [*_list_parameters(operation, components)],
         "responses": _list_responses(operation, by_type),
     }

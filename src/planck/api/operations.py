@@ -6,6 +6,7 @@ import msgspec
 
 from planck.api import shapes
 from planck.api.exchange import EVENTS, JSON, NDJSON
+from planck.api.rights import Role
 from planck.headless import RunResult
 from planck.records.board import Board
 from planck.records.outcome import ErrorKind
@@ -15,6 +16,7 @@ PREFIX = "/api/v1"
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 UNSAFE = ("POST", "PATCH", "DELETE")
+_Needed = Role | Literal["anyone"]
 
 _FIND = (ErrorKind.NOT_FOUND, ErrorKind.LOG_READ_FAILED)
 _OPEN = (
@@ -39,6 +41,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Of the handler, and of the operation in the document."""
     about: str
+    role: _Needed
+    """What a token must be good for. There is no default: whoever adds a route decides it. What changes a
+    session also takes a role that may use a session in that mode, which `Keeper` checks."""
     query: type[shapes.Query] | None = None
     body: type[shapes.Body] | None = None
     returns: Any = None
@@ -52,47 +57,50 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether 204 is an answer too."""
     keyed: bool = False
     """Whether it takes an `Idempotency-Key`."""
-    open: bool = False
-    """Whether it answers without a token."""
 
     @property
-    def role(self) -> str:
-        """What a token must be good for, where there are several."""
-        if self.method == "GET" or self.open:
-            return "view"
-        if self.path.startswith("/approvals"):
-            return "approve"
-        return "admin" if self.path.startswith(("/nodes", "/auth", "/models", "/setup")) else "submit"
+    def open(self) -> bool:
+        """Whether it answers without a token."""
+        return self.role == "anyone"
 
     @property
     def content_types(self) -> tuple[str, ...]:
         return self.stream or (JSON,)
 
 
-def _get(path: str, name: str, about: str, returns: Any = None, **more: Any) -> Operation:
-    return Operation(method="GET", path=path, name=name, about=about, returns=returns, **more)
+def _get(path: str, name: str, about: str, returns: Any, *, role: _Needed, **more: Any) -> Operation:
+    return Operation(method="GET", path=path, name=name, about=about, returns=returns, role=role, **more)
 
 
-def _post(path: str, name: str, about: str, returns: Any = None, **more: Any) -> Operation:
-    return Operation(method="POST", path=path, name=name, about=about, returns=returns, **more)
+def _post(path: str, name: str, about: str, returns: Any, *, role: _Needed, **more: Any) -> Operation:
+    return Operation(method="POST", path=path, name=name, about=about, returns=returns, role=role, **more)
 
 
 OPERATIONS: tuple[Operation, ...] = (
-    _get("/health", "read_health", "Says that the server lives, and nothing else.", shapes.Health, open=True),
-    _get("/me", "read_me", "Says which server this is, and how the caller may use it.", shapes.Me),
-    _get("/openapi.json", "read_document", "This document.", dict[str, Any]),
+    _get(
+        "/health",
+        "read_health",
+        "Says that the server lives, and nothing else.",
+        shapes.Health,
+        role="anyone",
+    ),
+    _get(
+        "/me", "read_me", "Says which server this is, and how the caller may use it.", shapes.Me, role="view"
+    ),
+    _get("/openapi.json", "read_document", "This document.", dict[str, Any], role="view"),
     _post(
         "/auth/code",
         "redeem_code",
         "Gives a cookie for a one-time code.",
         shapes.Health,
         body=shapes.RedeemCode,
-        open=True,
+        role="anyone",
     ),
     Operation(
         method="DELETE",
         path="/auth",
         name="end_cookies",
+        role="admin",
         about="Ends the cookie that was sent; with the token, all of them.",
         status=204,
     ),
@@ -102,6 +110,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The sessions of this workspace, newest first.",
         shapes.SessionPage,
         query=shapes.ListSessions,
+        role="view",
     ),
     _post(
         "/sessions",
@@ -112,12 +121,21 @@ OPERATIONS: tuple[Operation, ...] = (
         status=201,
         keyed=True,
         errors=(*_OPEN, ErrorKind.NOT_UNIQUE),
+        role="submit",
     ),
-    _get("/sessions/{id}", "read_session", "One session in detail.", shapes.SessionDetails, errors=_FIND),
+    _get(
+        "/sessions/{id}",
+        "read_session",
+        "One session in detail.",
+        shapes.SessionDetails,
+        errors=_FIND,
+        role="view",
+    ),
     Operation(
         method="PATCH",
         path="/sessions/{id}",
         name="change_session",
+        role="submit",
         about="Gives a session another name, mode or model.",
         body=shapes.ChangeSession,
         returns=shapes.SessionRow,
@@ -127,6 +145,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="DELETE",
         path="/sessions/{id}",
         name="delete_session",
+        role="submit",
         about="Deletes a session for good.",
         status=204,
         errors=(*_FIND, ErrorKind.WRITER_CONFLICT, ErrorKind.LOG_WRITE_FAILED),
@@ -138,6 +157,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.SessionRow,
         body=shapes.Nothing,
         errors=_OPEN,
+        role="submit",
     ),
     _post(
         "/sessions/{id}/close",
@@ -146,6 +166,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.SessionRow,
         body=shapes.Nothing,
         errors=(*_FIND, ErrorKind.WRITER_CONFLICT),
+        role="submit",
     ),
     _post(
         "/sessions/{id}/prompts",
@@ -156,6 +177,7 @@ OPERATIONS: tuple[Operation, ...] = (
         status=202,
         keyed=True,
         errors=(*_OPEN, ErrorKind.NOT_UNIQUE, ErrorKind.LIMIT_EXCEEDED, ErrorKind.DETACHED),
+        role="submit",
     ),
     _get(
         "/sessions/{id}/result",
@@ -165,6 +187,7 @@ OPERATIONS: tuple[Operation, ...] = (
         query=shapes.AskResult,
         empty=True,
         errors=_FIND,
+        role="view",
     ),
     _post(
         "/sessions/{id}/interrupt",
@@ -174,6 +197,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=shapes.Interrupt,
         status=202,
         errors=(*_FIND, ErrorKind.WRITER_CONFLICT, ErrorKind.DETACHED),
+        role="submit",
     ),
     _get(
         "/sessions/{id}/board",
@@ -182,8 +206,16 @@ OPERATIONS: tuple[Operation, ...] = (
         Board,
         query=shapes.ReadBoard,
         errors=_FIND,
+        role="view",
     ),
-    _get("/sessions/{id}/why", "explain_wait", "Why nothing moves, in words.", shapes.Why, errors=_FIND),
+    _get(
+        "/sessions/{id}/why",
+        "explain_wait",
+        "Why nothing moves, in words.",
+        shapes.Why,
+        errors=_FIND,
+        role="view",
+    ),
     _get(
         "/sessions/{id}/events",
         "read_events",
@@ -193,6 +225,7 @@ OPERATIONS: tuple[Operation, ...] = (
         stream=(NDJSON, EVENTS),
         empty=True,
         errors=_FIND,
+        role="view",
     ),
     _post(
         "/sessions/{id}/compact",
@@ -201,6 +234,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.Compact,
         body=shapes.Nothing,
         errors=_MODEL,
+        role="submit",
     ),
     _post(
         "/sessions/{id}/rewind",
@@ -209,6 +243,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.SessionRow,
         body=shapes.Rewind,
         errors=_OPEN,
+        role="submit",
     ),
     _post(
         "/sessions/{id}/fork",
@@ -219,6 +254,7 @@ OPERATIONS: tuple[Operation, ...] = (
         status=201,
         keyed=True,
         errors=(*_FIND, ErrorKind.NOT_UNIQUE, ErrorKind.LOG_WRITE_FAILED),
+        role="submit",
     ),
     _get(
         "/sessions/{id}/export",
@@ -228,13 +264,22 @@ OPERATIONS: tuple[Operation, ...] = (
         query=shapes.Export,
         stream=(NDJSON, "text/markdown", "text/html"),
         errors=_FIND,
+        role="view",
     ),
-    _get("/sessions/{id}/agents", "list_agents", "Its agents.", shapes.AgentPage, errors=_FIND),
-    _get("/sessions/{id}/agents/{agent}", "read_agent", "One agent, by id or name.", AgentRow, errors=_FIND),
+    _get("/sessions/{id}/agents", "list_agents", "Its agents.", shapes.AgentPage, errors=_FIND, role="view"),
+    _get(
+        "/sessions/{id}/agents/{agent}",
+        "read_agent",
+        "One agent, by id or name.",
+        AgentRow,
+        errors=_FIND,
+        role="view",
+    ),
     Operation(
         method="PATCH",
         path="/sessions/{id}/agents/{agent}",
         name="change_agent",
+        role="submit",
         about="Lets an agent go on with another model.",
         body=shapes.ChangeAgent,
         returns=AgentRow,
@@ -247,6 +292,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.Output,
         query=shapes.ReadOutput,
         errors=_FIND,
+        role="view",
     ),
     _get(
         "/sessions/{id}/changes",
@@ -255,6 +301,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.ChangePage,
         query=shapes.SelectChanges,
         errors=_FIND,
+        role="view",
     ),
     _post(
         "/sessions/{id}/undo/plan",
@@ -263,6 +310,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.UndoPlan,
         body=shapes.PlanUndo,
         errors=(*_OPEN, ErrorKind.EDIT_CONFLICT),
+        role="submit",
     ),
     _post(
         "/sessions/{id}/undo",
@@ -272,6 +320,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=shapes.Undo,
         keyed=True,
         errors=(*_OPEN, ErrorKind.EDIT_CONFLICT, ErrorKind.NOT_UNIQUE, ErrorKind.PROTECTED_PATH),
+        role="submit",
     ),
     _get(
         "/approvals",
@@ -279,6 +328,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The questions that wait for an answer, the oldest first.",
         shapes.ApprovalPage,
         query=shapes.ListApprovals,
+        role="view",
     ),
     _post(
         "/approvals/{id}",
@@ -288,6 +338,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=shapes.AnswerApproval,
         keyed=True,
         errors=(ErrorKind.NOT_FOUND, ErrorKind.WRITER_CONFLICT, ErrorKind.NOT_UNIQUE),
+        role="approve",
     ),
     _get(
         "/inbox/events",
@@ -295,6 +346,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Questions as they come and go, and how the open sessions stand.",
         str,
         stream=(EVENTS,),
+        role="view",
     ),
     _get(
         "/files",
@@ -303,6 +355,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.FilePage,
         query=shapes.ListFiles,
         errors=_FILES,
+        role="submit",
     ),
     _get(
         "/files/content",
@@ -311,6 +364,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.FileContent,
         query=shapes.ReadContent,
         errors=_FILES,
+        role="submit",
     ),
     _get(
         "/models",
@@ -318,6 +372,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "The models that can be used; all: also of vendors without a key.",
         shapes.ModelPage,
         query=shapes.ListModels,
+        role="view",
     ),
     _post(
         "/models/test",
@@ -326,14 +381,16 @@ OPERATIONS: tuple[Operation, ...] = (
         dict[str, Any],
         body=shapes.TestModel,
         errors=_MODEL,
+        role="admin",
     ),
-    _get("/teams", "list_teams", "The teams of this folder and of the user.", shapes.TeamPage),
+    _get("/teams", "list_teams", "The teams of this folder and of the user.", shapes.TeamPage, role="view"),
     _get(
         "/teams/{team}",
         "read_team",
         "A team's file.",
         dict[str, Any],
         errors=(ErrorKind.NOT_FOUND, ErrorKind.INVALID_ARGS, ErrorKind.READ_FAILED),
+        role="view",
     ),
     _post(
         "/teams/{team}/check",
@@ -342,11 +399,16 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.Checked,
         body=shapes.Nothing,
         errors=(ErrorKind.NOT_FOUND, ErrorKind.INVALID_ARGS, ErrorKind.READ_FAILED),
+        role="submit",
     ),
     _get(
-        "/tools", "list_tools", "The tools that agents can be given here, those of peers too.", shapes.AnyPage
+        "/tools",
+        "list_tools",
+        "The tools that agents can be given here, those of peers too.",
+        shapes.AnyPage,
+        role="submit",
     ),
-    _get("/skills", "list_skills", "The skills of this folder and of the user.", shapes.AnyPage),
+    _get("/skills", "list_skills", "The skills of this folder and of the user.", shapes.AnyPage, role="view"),
     _get(
         "/search",
         "search",
@@ -354,10 +416,19 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.AnyPage,
         query=shapes.Search,
         errors=(ErrorKind.LOG_READ_FAILED,),
+        role="view",
     ),
-    _get("/doctor", "run_doctor", "What works here and what does not.", shapes.Doctor),
-    _get("/config", "read_config", "The configuration in force, without secrets.", dict[str, Any]),
-    _get("/config/origins", "explain_config", "Where each value of it comes from.", shapes.AnyPage),
+    _get("/doctor", "run_doctor", "What works here and what does not.", shapes.Doctor, role="admin"),
+    _get(
+        "/config", "read_config", "The configuration in force, without secrets.", dict[str, Any], role="admin"
+    ),
+    _get(
+        "/config/origins",
+        "explain_config",
+        "Where each value of it comes from.",
+        shapes.AnyPage,
+        role="admin",
+    ),
     _post(
         "/setup",
         "set_up",
@@ -365,10 +436,17 @@ OPERATIONS: tuple[Operation, ...] = (
         shapes.SetUpResult,
         body=shapes.SetUp,
         errors=(ErrorKind.WRITE_FAILED, ErrorKind.AUTH_WRITE_FAILED),
+        role="admin",
     ),
-    _get("/notices", "list_notices", "What the user should know of the place.", shapes.Notices),
-    _get("/metrics", "read_metrics", "Counts for Prometheus.", str, stream=("text/plain",)),
-    _get("/nodes", "list_nodes", "The machines that work on sessions of this database.", shapes.NodePage),
+    _get("/notices", "list_notices", "What the user should know of the place.", shapes.Notices, role="view"),
+    _get("/metrics", "read_metrics", "Counts for Prometheus.", str, stream=("text/plain",), role="view"),
+    _get(
+        "/nodes",
+        "list_nodes",
+        "The machines that work on sessions of this database.",
+        shapes.NodePage,
+        role="view",
+    ),
     _post(
         "/nodes/{name}/drain",
         "drain_node",
@@ -377,6 +455,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=shapes.Nothing,
         status=202,
         errors=(ErrorKind.NOT_FOUND,),
+        role="admin",
     ),
     _post(
         "/nodes/{name}/forget",
@@ -386,6 +465,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=shapes.Nothing,
         status=202,
         errors=(ErrorKind.NOT_FOUND,),
+        role="admin",
     ),
     _post(
         "/submissions",
@@ -396,5 +476,6 @@ OPERATIONS: tuple[Operation, ...] = (
         status=201,
         keyed=True,
         errors=(ErrorKind.NOT_UNIQUE,),
+        role="submit",
     ),
 )

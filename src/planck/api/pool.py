@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from itertools import chain
 from typing import Any, Literal
 from urllib.parse import quote
@@ -11,10 +12,12 @@ import msgspec
 
 from planck.api import shapes
 from planck.api.app import Handler
-from planck.api.errors import ApiError
+from planck.api.errors import ApiError, hide_store
 from planck.api.exchange import EVENTS, NDJSON, Call, Reply, Streamed
+from planck.api.guard import AS_ROLE
 from planck.api.keeper import Keeper
 from planck.api.operations import Operation
+from planck.api.rights import find_ceiling
 from planck.api.streams import PING, PING_SECONDS
 from planck.headless import Client, NodeRow, Pool, Submission
 from planck.headless import Command as PoolCommand
@@ -73,7 +76,9 @@ class NodeHandlers:
         if not body.prompt.strip():
             raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
         key = call.header("idempotency-key") or os.urandom(16).hex()
-        row = await pool.submit(msgspec.convert(body, Submission, from_attributes=True), key, call.way or "")
+        ceiling = find_ceiling(call.role)
+        wanted = msgspec.convert(body, Submission, from_attributes=True)
+        row = await pool.submit(wanted, key, call.role, ceiling)
         return Reply(
             201, codec.encode(describe_details(row)), headers={"location": f"/api/v1/sessions/{row.id}"}
         )
@@ -96,7 +101,7 @@ def _show(row: NodeRow) -> NodeRow:
 
 def describe_details(row: QueuedSession) -> shapes.SessionDetails:
     nothing = {"agents": (), "usage": {}, "spent": (), "costs": (), "last_text": ""}
-    whole = {**msgspec.to_builtins(describe_row(row)), **nothing, "problem": row.problem}
+    whole = {**msgspec.to_builtins(describe_row(row)), **nothing, "problem": hide_store(row.problem)}
     return msgspec.convert(whole, shapes.SessionDetails)
 
 
@@ -119,6 +124,11 @@ def describe_row(row: QueuedSession) -> shapes.SessionRow:
         parent="",
         forked_at=0,
     )
+
+
+def _describe_failed(row: QueuedSession) -> str:
+    why = hide_store(row.problem) or "none could open it"
+    return f"no node works on {row.name}: {why}. Change that, then submit it again"
 
 
 class Elsewhere:
@@ -170,8 +180,14 @@ class Elsewhere:
         self._silent[node.instance] = asyncio.get_running_loop().time() + _GLANCE
 
     async def find_row(self, id: str) -> QueuedSession | None:
-        row = await self._pool.roster.find(id)
-        return row if row and row.id == id else None
+        return await self._pool.find_row(id)
+
+    async def find_unbegun(self, name: str) -> QueuedSession | None:
+        """Returns what nobody has begun with, by its name: of the others the archive knows the names."""
+        with suppress(PlanckError):  # several have the name
+            row = await self._pool.roster.find(name)
+            return row if row and not row.head else None
+        return None
 
     async def find_owner(self, row: QueuedSession | None) -> NodeRow | None:
         """Returns the node that has it, unless that is this one."""
@@ -207,7 +223,7 @@ class Elsewhere:
         path = operation.path
         for name, value in call.path.items():
             path = path.replace(f"{{{name}}}", quote(value, safe=""))
-        headers = {_FORWARDED: self._pool.me.name}
+        headers = {_FORWARDED: self._pool.me.name, AS_ROLE: call.role}
         for name in ("accept", "content-type", "idempotency-key", "last-event-id", "if-none-match"):
             if said := call.headers(name):
                 headers[name] = b", ".join(said).decode("latin-1")
@@ -232,6 +248,9 @@ class Elsewhere:
 
     async def leave(self, operation: Operation, call: Call) -> shapes.Accepted | shapes.Health | None:
         """Leaves a prompt or an interrupt for whoever has, or takes, the session; None: it is neither."""
+        if operation.name not in ("send_prompt", "interrupt"):
+            return None
+        await self._keeper.check(call.id, call.role)
         roster = self._pool.roster
         if operation.name == "send_prompt":
             body: shapes.SendPrompt = call.body
@@ -241,21 +260,19 @@ class Elsewhere:
             id = call.header("idempotency-key") or os.urandom(8).hex()
             data = {"text": body.text, "agent": body.agent}
             kind: Literal["steer", "prompt"] = "steer" if body.steer else "prompt"
-            command = PoolCommand(id=id, session=call.id, kind=kind, data=data, by=call.way or "")
+            command = PoolCommand(id=id, session=call.id, kind=kind, data=data, by=call.role)
             if not await roster.post(command):
                 await self._check_same(command)
             return shapes.Accepted(message_id=id, seq=row.head)
-        if operation.name == "interrupt":
-            data = {"agent": call.body.agent}
-            command = PoolCommand(id=os.urandom(8).hex(), session=call.id, kind="interrupt", data=data)
-            await roster.post(command)
-            return shapes.Health()
-        return None
+        id, data = os.urandom(8).hex(), {"agent": call.body.agent}
+        await roster.post(PoolCommand(id=id, session=call.id, kind="interrupt", data=data, by=call.role))
+        return shapes.Health()
 
     async def _check_same(self, command: PoolCommand) -> None:
         """Raises where what waits under this id is another request."""
         for other in await self._pool.roster.commands([command.session]):
-            if other.id == command.id and (other.kind, other.data) != (command.kind, command.data):
+            # Of another role it is another request: what it may use is not the same.
+            if other.id == command.id and _show_request(other) != _show_request(command):
                 raise ApiError(
                     409,
                     ErrorKind.NOT_UNIQUE,
@@ -265,6 +282,10 @@ class Elsewhere:
     async def aclose(self) -> None:
         for client in self._clients.values():
             await client.__aexit__(None, None, None)
+
+
+def _show_request(command: PoolCommand) -> tuple[str, dict[str, Any], str]:
+    return command.kind, command.data, command.by
 
 
 class _Forwarding:
@@ -291,6 +312,8 @@ class _Forwarding:
         row = None if self._elsewhere.has(call.id) else await self._elsewhere.find_row(call.id)
         if row is not None and self._operation.method != "GET" and self._elsewhere.is_own(row):
             return await self._answer_opening(call)
+        if row is None and self._operation.name == "read_session" and not self._elsewhere.has(call.id):
+            row = await self._elsewhere.find_unbegun(call.id)
         if call.headers(_FORWARDED):
             return await (self._handler(call) if row is None else self._answer_here(call))
         if row is not None and not row.head and self._operation.method == "GET":
@@ -316,15 +339,20 @@ class _Forwarding:
         )
 
     async def _answer_unbegun(self, call: Call, row: QueuedSession) -> Any:
-        """No node has begun with it: there is no log yet, and whoever wants one waits."""
+        """No node has begun with it: there is no log yet, and whoever wants one waits, unless none will."""
         match self._operation.name:
             case "read_session":
                 return describe_details(row)
             case "read_board":
                 return Board()
+            case "explain_wait" if row.state == "failed":
+                return shapes.Why(lines=(_describe_failed(row),))
+            case "read_result" | "read_events" if row.state == "failed":
+                raise ApiError(410, ErrorKind.TARGET_GONE, _describe_failed(row))
             case "read_result":
                 begun = await self._elsewhere.wait_for_beginning(call.id, _RESULT_SECONDS)
-                return await self(call) if begun else Reply(204)
+                row = await self._elsewhere.find_row(call.id) or row
+                return await self(call) if begun or row.state == "failed" else Reply(204)
             case "read_events" if EVENTS in call.header("accept"):
                 return Streamed(self._wait_for_events(call.id), EVENTS)
             case "read_events":
@@ -332,9 +360,12 @@ class _Forwarding:
         return await self._handler(call)
 
     async def _wait_for_events(self, id: str) -> AsyncGenerator[bytes, None]:
-        """Ends once there is something to see: the client comes again and gets it."""
+        """Ends once there is something to see, or nothing ever: the client comes again and gets it."""
         yield b"event: live\ndata: {}\n\n"
         while not await self._elsewhere.wait_for_beginning(id, PING_SECONDS):
+            row = await self._elsewhere.find_row(id)
+            if row is None or row.state == "failed":
+                return
             yield PING
 
     async def _answer_opening(self, call: Call) -> Any:

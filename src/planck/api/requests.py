@@ -55,21 +55,34 @@ class Requests:
         id = name_session(self._keeper.planck.workspace, source, recorded.key)
         lock = self._under_way.setdefault(id, asyncio.Lock())
         async with lock:
-            first = await asyncio.to_thread(self._find_start, id)
-            if first is not None and first.digest != recorded.digest:
+            there = await self._is_there(id)
+            first = await asyncio.to_thread(self._find_start, id) if there else None
+            if there and (first is None or first.digest != recorded.digest):
                 raise ApiError(
                     409,
                     ErrorKind.NOT_UNIQUE,
                     f"the key {recorded.key!r} stands for another request; use a new key",
                 )
-            yield Request(id, recorded, first is not None)
+            yield Request(id, recorded, there)
+
+    async def _is_there(self, id: str) -> bool:
+        """Says whether the session of a key is there: nothing that has a log is ever cleared away for a key.
+
+        What was cut short before anything was recorded is nobody's; in a pool its row is gone on with.
+        """
+        try:
+            await asyncio.to_thread(self._keeper.archive.check_own, id)
+        except PlanckError:
+            return False
+        if isinstance(self._keeper.planck, Pool) or self._keeper.find(id):
+            return True
+        if await asyncio.to_thread(self._keeper.archive.has_after, id, 0):
+            return True
+        await self._keeper.delete(id, "admin")
+        return False
 
     def _find_start(self, id: str) -> RequestKey | None:
-        """Returns the request that made the session; one whose creation was cut short is cleared away."""
-        try:
-            self._keeper.archive.check_own(id)
-        except PlanckError:
-            return None
+        """Returns the request that made the session, as far as its log knows."""
         found = None
         with closing(self._keeper.archive.recorded(id)) as events:
             for event in events:
@@ -77,8 +90,6 @@ class Requests:
                     fact = view(event)
                     if isinstance(fact, SessionStarted | Forked):
                         found = fact.request or found
-        if found is None and not self._keeper.find(id):
-            self._keeper.archive.delete(id)
         return found
 
     @asynccontextmanager

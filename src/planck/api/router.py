@@ -58,8 +58,8 @@ class Router:
         for segment in raw_path.decode("latin-1").split("/")[1:]:
             if segment in node and segment not in ("", "{}"):
                 node = node[segment]
-            elif "{}" in node and segment:
-                names.append(unquote(segment, errors="replace"))
+            elif "{}" in node and segment and "\0" not in (name := unquote(segment, errors="replace")):
+                names.append(name)
                 node = node["{}"]
             else:
                 return None
@@ -122,6 +122,23 @@ def decode_body(operation: Operation, body: bytes) -> Any:
         raise BadRequest(ErrorKind.INVALID_ARGS, f"the body is not what this takes: {problem}") from None
     except codec.DecodeError as problem:
         raise BadRequest(ErrorKind.INVALID_ARGS, f"the body is no JSON: {problem}") from None
+
+
+def check_text(*given: Any) -> None:
+    """Raises for a NUL in any text of a request: no database takes one, and no file's name has one."""
+    waiting = [*given]
+    while waiting:
+        match waiting.pop():
+            case str(text) if "\0" in text:
+                raise BadRequest(
+                    ErrorKind.INVALID_ARGS, "a text of this request has a NUL in it; leave it out"
+                )
+            case Mapping() as values:
+                waiting += (*values, *values.values())
+            case list() | tuple() as values:
+                waiting += values
+            case msgspec.Struct() as values:
+                waiting += (getattr(values, name) for name in values.__struct_fields__)
 
 
 def check_key(key: str) -> str:

@@ -117,6 +117,7 @@ def check(settings: Settings) -> None:
 async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Callable[[Ready], None]) -> int:
     """Serves until a signal; returns the exit code."""
     check(settings)
+    planck.project.check_place()
     if settings.store:
         return await _serve_pool(planck, inbox, settings, on_ready)
     with Presence(planck.home, planck.workspace) as presence, _bind(settings) as listening:

@@ -15,6 +15,7 @@ from planck.api.keeper import Keeper
 from planck.api.kept import Kept
 from planck.api.operations import PREFIX
 from planck.api.requests import Requests
+from planck.api.rights import Role, find_ceiling
 from planck.api.streams import Filter, Streams
 from planck.api.workspace import find_team
 from planck.headless import Pool, RunResult, SessionInfo
@@ -74,19 +75,19 @@ class SessionHandlers:
             id = request.id
             if not request.done:
                 options = {name: getattr(body, name) for name in _START}
-                id = (await self._keeper.start(**options, request=request.recorded)).session.id
+                id = (await self._keeper.start(call.role, **options, request=request.recorded)).session.id
             if body.prompt:  # by the same key: what was cut between the two goes on here
                 key = request.recorded.key if request.recorded else ""
-                async with self._keeper.using(id) as kept:
-                    await self._prompt(kept, body.prompt, id=key)
+                async with self._keeper.using(id, call.role) as kept:
+                    await self._prompt(kept, call.role, body.prompt, id=key)
             row = await self.describe(id)
         return Reply(201, codec.encode(row), headers={"location": f"{PREFIX}/sessions/{id}"})
 
     async def begin(self, name: str, prompt: str) -> str:
         """Starts a session that no client asked for; returns its id once the prompt is durable."""
-        id = (await self._keeper.start(name=name)).session.id
-        async with self._keeper.using(id) as kept:
-            await self._prompt(kept, prompt)
+        id = (await self._keeper.start("admin", name=name)).session.id
+        async with self._keeper.using(id, "admin") as kept:
+            await self._prompt(kept, "admin", prompt)
         return id
 
     async def read_session(self, call: Call) -> shapes.SessionDetails:
@@ -101,38 +102,42 @@ class SessionHandlers:
     async def change_session(self, call: Call) -> shapes.SessionRow:
         body: shapes.ChangeSession = call.body
         await self.check_own(call.id)
+        await self._keeper.check(call.id, call.role)
         if body.mode is not None and isinstance(self._keeper.planck, Pool):
             self._keeper.planck.check_mode(Mode(body.mode))
         if body.model is not None:
             await self._keeper.planck.model(body.model)
         # All of it or nothing: a name may be taken, and after that nothing is refused any more.
+        if body.name is not None and body.mode is not None:
+            async with self._keeper.using(call.id, call.role) as kept:
+                await kept.check_mode_change(Mode(body.mode))
         if body.name is not None:
-            await self._keeper.rename(call.id, body.name)
+            await self._keeper.rename(call.id, body.name, call.role)
         if body.mode is not None or body.model is not None:
-            async with self._keeper.using(call.id) as kept:
+            async with self._keeper.using(call.id, call.role) as kept:
                 if body.mode is not None:
-                    await kept.session.change_mode(body.mode)
+                    await kept.change_mode(Mode(body.mode))
                 if body.model is not None:
                     await kept.session.change_model(body.model)
         return await self.describe(call.id)
 
     async def delete_session(self, call: Call) -> None:
-        await self._keeper.delete(call.id)
+        await self._keeper.delete(call.id, call.role)
 
     async def open_session(self, call: Call) -> shapes.SessionRow:
-        async with self._keeper.using(call.id) as kept:
+        async with self._keeper.using(call.id, call.role) as kept:
             return kept.describe()
 
     async def close_session(self, call: Call) -> shapes.SessionRow:
-        await self._keeper.close(call.id)
+        await self._keeper.close(call.id, call.role)
         return await self.describe(call.id)
 
     async def send_prompt(self, call: Call) -> shapes.Accepted:
         body: shapes.SendPrompt = call.body
         self._check_prompt(body.text)
-        async with self._keeper.using(call.id) as kept:
+        async with self._keeper.using(call.id, call.role) as kept:
             key = call.header("idempotency-key")
-            return await self._prompt(kept, body.text, steer=body.steer, agent=body.agent, id=key)
+            return await self._prompt(kept, call.role, body.text, steer=body.steer, agent=body.agent, id=key)
 
     def _check_prompt(self, text: str) -> None:
         if not text.strip():
@@ -145,21 +150,22 @@ class SessionHandlers:
                 f"the prompt has {size} bytes, at most {most} are taken; put it in a file and send its path",
             )
 
-    async def _prompt(self, kept: Kept, text: str, **options: Any) -> shapes.Accepted:
+    async def _prompt(self, kept: Kept, role: Role, text: str, **options: Any) -> shapes.Accepted:
         began = asyncio.get_running_loop().time()
         taken = await kept.session.prompt(text, **options)
         self._streams.metrics.count_commit(asyncio.get_running_loop().time() - began)
         kept.prompted_at = max(kept.prompted_at, taken.seq)
-        kept.settle()
+        kept.take_work(for_guest=find_ceiling(role) is not None)
         return shapes.Accepted(message_id=taken.message_id, seq=taken.seq)
 
     async def interrupt(self, call: Call) -> shapes.Health:
         body: shapes.Interrupt = call.body
+        await self._keeper.check(call.id, call.role)
         if self._keeper.find(call.id) is None:  # what another process does is not ours to stop
             await self._keeper.check_free(call.id)
         if self._keeper.find(call.id) is None and not body.agent:  # nothing is at work here
             return shapes.Health()
-        async with self._keeper.using(call.id) as kept:
+        async with self._keeper.using(call.id, call.role) as kept:
             kept.session.interrupt(body.agent)
         return shapes.Health()
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from planck.api.keeper import Keeper
 from planck.api.kept import Kept
+from planck.api.rights import ROLES
 from planck.headless import Command as PoolCommand
 from planck.headless import Inbox, Outage, Pool, kill_children
 from planck.headless import SessionRow as QueuedSession
+from planck.records.events import ErrorEvent
 from planck.records.outcome import Err, ErrorKind, PlanckError, name_exception
 
 log = logging.getLogger(__name__)
@@ -101,9 +103,11 @@ class Shift:
 
     async def _see_to_end(self, kept: Kept, row: QueuedSession) -> None:
         session = kept.session
-        if row.attempts > 1 and row.head and not await self._pool.tell_loss(session, row):
-            await self._pool.roster.release(row.id, row.epoch, "failed")
-            return
+        if row.attempts > 1 and row.head:
+            if not await self._pool.tell_loss(session, row):
+                await self._pool.roster.release(row.id, row.epoch, "failed")
+                return
+            kept.take_work(for_guest=True)  # the log does not say who asked for what goes on
         while True:
             await self._deliver(await self._pool.roster.commands([row.id]))
             await session.settled()
@@ -156,26 +160,37 @@ class Shift:
                 self._obeyed.pop((command.session, command.id), None)
 
     async def _obey(self, kept: Kept, command: PoolCommand) -> None:
-        data: dict[str, Any] = command.data
+        """The mode may have changed since the command was left: what counts is the one that it meets here."""
+        # The pool itself, and nodes of older versions, name no role.
+        role = next((one for one in ROLES if one == command.by), ROLES[-1])
         try:
-            match command.kind:
-                case "prompt" | "steer":
-                    steer, agent = command.kind == "steer", data.get("agent", "")
-                    await kept.session.prompt(data["text"], id=command.id, steer=steer, agent=agent)
-                    kept.settle()
-                case "interrupt":
-                    kept.session.interrupt(data.get("agent", ""))
-                case "answer":
-                    self._inbox.answer(
-                        data["id"],
-                        data["digest"],
-                        data["allow"],
-                        data.get("scope", "once"),
-                        data.get("reason", ""),
-                    )
-                case "stop":
-                    await kept.session.stop()
+            with kept.lent(role):
+                await self._do(kept, command)
         except PlanckError as refused:
             if refused.err.kind is ErrorKind.WRITER_CONFLICT:
                 raise
+            if refused.err.kind is ErrorKind.PERMISSION_DENIED:  # whoever left it is not there to be told
+                await kept.session.record(
+                    ErrorEvent(kind=refused.err.kind, message=refused.err.message, details={})
+                )
             log.warning("%s of %s: %s", command.kind, command.session, refused.err)
+
+    async def _do(self, kept: Kept, command: PoolCommand) -> None:
+        data: dict[str, Any] = command.data
+        match command.kind:
+            case "prompt" | "steer":
+                steer, agent = command.kind == "steer", data.get("agent", "")
+                await kept.session.prompt(data["text"], id=command.id, steer=steer, agent=agent)
+                kept.take_work(for_guest=command.by not in ("approve", "admin"))
+            case "interrupt":
+                kept.session.interrupt(data.get("agent", ""))
+            case "answer":
+                self._inbox.answer(
+                    data["id"],
+                    data["digest"],
+                    data["allow"],
+                    data.get("scope", "once"),
+                    data.get("reason", ""),
+                )
+            case "stop":
+                await kept.session.stop()

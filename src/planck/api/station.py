@@ -85,7 +85,7 @@ class Station:
             rows = await self.pool.roster.tokens()
         except (PlanckError, OSError):
             return False
-        self._access.guests = {bytes.fromhex(row.digest): row.role for row in rows}
+        self._access.admit_guests({bytes.fromhex(row.digest): row.role for row in rows})
         return True
 
     async def _keep_learning(self) -> None:
@@ -131,17 +131,21 @@ class Station:
 
     async def stop(self) -> None:
         """Interrupts what runs and leaves it to the others; `leave` comes when nothing acts any more."""
+        await self._end_tasks()
+        await self._shift.hand_over()
+
+    async def _end_tasks(self) -> None:
         tasks = [*self._tasks, *self._telling]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._shift.hand_over()
 
     async def leave(self) -> None:
         """From here on others may have all that was this node's."""
         await self._node.leave()
 
     async def aclose(self) -> None:
+        await self._end_tasks()  # also where nobody stopped it: a server that was cancelled leaves none
         digest = hashlib.sha256(self._access.token.encode()).hexdigest()
         with suppress(PlanckError, OSError, TimeoutError):
             async with asyncio.timeout(self._terms.beat_s):

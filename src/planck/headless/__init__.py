@@ -50,6 +50,7 @@ _NAMES = {
     "planck.headless.pool.pool": "Pool Submission",
     "planck.headless.pool.watchdog": "ThreadWatchdog",
     "planck.headless.remote": "find_server",
+    "planck.headless.reopening": "carry_over find_left",
     "planck.headless.requests": "make_key name_session",
     "planck.headless.setup": "Candidate Setup",
     "planck.headless.structured": "AnswerSchema",
@@ -92,6 +93,9 @@ __all__ = [*_HOMES]
 
 
 def __getattr__(name):
+    from planck.own_code import start_library
+
+    start_library()
     from importlib import import_module
 
     if name not in _HOMES:

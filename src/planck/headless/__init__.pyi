@@ -118,6 +118,8 @@ from planck.headless.pool.pool import Pool as Pool
 from planck.headless.pool.pool import Submission as Submission
 from planck.headless.pool.watchdog import ThreadWatchdog as ThreadWatchdog
 from planck.headless.remote import find_server as find_server
+from planck.headless.reopening import carry_over as carry_over
+from planck.headless.reopening import find_left as find_left
 from planck.headless.requests import make_key as make_key
 from planck.headless.requests import name_session as name_session
 from planck.headless.setup import Candidate as Candidate

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from planck.session.evidence import Evidence
     from planck.session.undo import FileDiff, Selection
     from planck.session.undo import Plan as UndoPlan
+    from planck.workspace.paths import Root
 
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
@@ -446,21 +447,32 @@ class OpenSession:
             await agent.record_compaction(made, paid)
         return made
 
-    def undo_plan(self, selection: "Selection") -> "UndoPlan":
-        """What taking back a turn, an agent's work or a call would do to the files now."""
+    def undo_plan(self, selection: "Selection", *, confined: bool = False) -> "UndoPlan":
+        """What taking back a turn, an agent's work or a call would do to the files now.
+
+        `confined`: for somebody who is not the user at this machine, and may write where agents may by now.
+        """
         from planck.session import undo  # most sessions never undo
 
-        return undo.plan(self._session.store, self._wired.places, selection, self._wired.redactor())
+        root = self._find_undo_root(confined)
+        return undo.plan(self._session.store, root, selection, self._wired.redactor())
 
-    async def undo(self, plan: "UndoPlan") -> str:
+    async def undo(self, plan: "UndoPlan", *, confined: bool = False) -> str:
         """Revert what the plan says; gives the id of a call that undoes the undo."""
         from planck.session import undo
 
         session = self._session
-        id = await undo.apply(plan, self._wired.places, RandomIds(), session.journal)
+        id = await undo.apply(plan, self._find_undo_root(confined), RandomIds(), session.journal)
         if text := undo.describe_undone(plan):
             await session.team.mail.announce(text, session.team.members)
         return id
+
+    def _find_undo_root(self, confined: bool) -> "Root":
+        from planck.session import undo
+
+        if confined and self.mode is not Mode.FULL:
+            return self._wired.open_root()
+        return undo.open_places(self._session.store, self._wired.places)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

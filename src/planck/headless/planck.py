@@ -15,14 +15,16 @@ from planck.config.environment import find_collector
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
+from planck.config.trust import Trust
 from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
 from planck.headless.plan import Lead, Options, Runtime, SessionPlan, Settings
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
+from planck.own_files import keep_apart
 from planck.peers.peers import PeerReport, Peers
 from planck.permissions.approver import Approver
-from planck.records.authority import Mode
+from planck.records.authority import CHANGELESS, Mode
 from planck.records.events import RequestKey, SessionResumed, SessionStarted
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentKind, AgentSpec, ModelSpec
@@ -67,7 +69,7 @@ class Planck:
         *,
         environ: Mapping[str, str] | None = None,
         flags: Mapping[str, Any] | None = None,
-        trust: bool = False,
+        trust: bool | Trust = False,
         providers: Mapping[str, Provider] | None = None,
         approver: Approver | None = None,
         add_dirs: Iterable[Path | str] = (),
@@ -138,9 +140,16 @@ class Planck:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of the place, and of files that were left out, wholly or in part."""
+        return self.list_notices()
+
+    def list_notices(self, mode: str | None = None) -> tuple[str, ...]:
+        """Returns the notices for sessions in a mode; without one, in the configured mode."""
+        mode = mode or self.config.permissions.mode
+        own = self.project.own_notice if mode == Mode.WORKSPACE else ""
+        shared = "" if mode in CHANGELESS else keep_apart()
         untrusted = () if self.resources.loaded.trusted else (self.trust.state.notice,)
         return (
-            *(notice for notice in (self.project.place_notice, *untrusted) if notice),
+            *(notice for notice in (self.project.place_notice, own, shared, *untrusted) if notice),
             *self.resources.loaded.notices,
             *self.resources.instructions().notices,
             *self.peers.plan.notices,
@@ -298,6 +307,7 @@ class Planck:
         With a model, its orchestrator goes on with that one. `tools` as in `start`: no log holds a function.
         """
         self._check_open()
+        self.project.check_place()
         self.project.check_store()
         log = await self._logs.open(id_or_name, self.config.durability)
         async with log.close_on_failure():
@@ -346,6 +356,7 @@ class Planck:
     def hold(self, id_or_name: str) -> AbstractAsyncContextManager[HeldSession]:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
         self._check_open()
+        self.project.check_place()
         return self._logs.hold(id_or_name, self.project.added)
 
     async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:

@@ -147,6 +147,7 @@ class ToolBox:
 
     async def call(self, name: str, args: str, *, dry_run: bool = False) -> Finished | Err:
         """Runs one tool without a question; confinement and trust hold."""
+        self._project.check_place()
         async with self.find(name) as entry:
             if isinstance(entry, Err):
                 return _refuse_unknown(entry, args)

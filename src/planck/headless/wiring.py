@@ -30,6 +30,7 @@ from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
+from planck.workspace.paths import Root
 
 if TYPE_CHECKING:
     from planck.headless.foreign import Foreigners
@@ -136,6 +137,10 @@ class SessionWiring:
     def places(self) -> tuple[str, ...]:
         """The workspace, and the folders beside it that agents may work in."""
         return (str(self._site.workspace), *self._added)
+
+    def open_root(self) -> Root:
+        """The same without what agents may not write or see, whatever the mode."""
+        return self._runtime.project.open_root()
 
     def instructions(self, spec: AgentSpec) -> str:
         """What AGENTS.md says to an agent."""

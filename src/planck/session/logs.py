@@ -196,12 +196,14 @@ class HeldSession:
     def undo_plan(self, selection: "Selection") -> "UndoPlan":
         from planck.session import undo  # most sessions never undo
 
-        return undo.plan(self._log.store, self._places, selection, self._keys.redactor())
+        root = undo.open_places(self._log.store, self._places)
+        return undo.plan(self._log.store, root, selection, self._keys.redactor())
 
     async def undo(self, plan: "UndoPlan") -> str:
         from planck.session import undo
 
-        id = await undo.apply(plan, self._places, self._ids, self._log.journal)
+        root = undo.open_places(self._log.store, self._places)
+        id = await undo.apply(plan, root, self._ids, self._log.journal)
         if text := undo.describe_undone(plan):
             await self._log.tell(text, self._ids)
         return id

@@ -83,7 +83,6 @@ class Plan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     commands: tuple[str, ...]
     """What ran in the same scope and may have changed more: it can't be undone."""
-    protected: bool
     request: RequestKey | None = None
     """What a client called its request to do it: recorded with the first change."""
 
@@ -110,18 +109,19 @@ Places = Sequence[str]
 """The workspace, and the folders beside it that agents may work in."""
 
 
-def plan(log: Log, places: Places, selection: Selection, redactor: Redactor) -> Plan:
-    """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not.
+def open_places(log: Log, places: Places) -> Root:
+    """Returns where the user's own undo may write: what an imported log says that a file was may go where an
+    agent may write, and no further."""
+    return Root(places[0], protected=IMPORTED in log.meta, others=places[1:])
 
-    What an imported log says that a file was may go where an agent may write, and no further.
-    """
+
+def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> Plan:
+    """Says what an undo would do now, and touches nothing. `redactor` knows the keys that the log has not."""
     story = _Story(log.read(), redactor)
     chosen = story.select(selection)
-    protected = IMPORTED in log.meta
-    root = Root(places[0], protected=protected, others=places[1:])
     paths = list(dict.fromkeys(change.fact.path for change in reversed(chosen)))
     steps = tuple(_step(root, path, [c for c in chosen if c.fact.path == path]) for path in paths)
-    return Plan(steps, tuple(story.list_commands(selection, chosen)), protected)
+    return Plan(steps, tuple(story.list_commands(selection, chosen)))
 
 
 def list_changes(log: Log, selection: Selection, redactor: Redactor) -> tuple[FileDiff, ...]:
@@ -138,10 +138,9 @@ def list_changes(log: Log, selection: Selection, redactor: Redactor) -> tuple[Fi
     )
 
 
-async def apply(plan: Plan, places: Places, ids: Ids, journal: Journal) -> str:
+async def apply(plan: Plan, root: Root, ids: Ids, journal: Journal) -> str:
     """Reverts what has no conflict, and returns the id that undoes the undo."""
     call_id = f"undo-{ids.new()}"
-    root = Root(places[0], protected=plan.protected, others=places[1:])
     request = plan.request or msgspec.UNSET
     wanted = [step for step in plan.steps if not step.conflict and step.now != step.then]
     for step in wanted:  # all of it or nothing: what is refused halfway was half done

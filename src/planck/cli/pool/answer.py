@@ -2,14 +2,17 @@
 
 import argparse
 import asyncio
+import shutil
+import sys
 from typing import Any
 
 from planck.cli.errors import UsageError
 from planck.cli.output import print_json
 from planck.cli.pool.server import ask, find_session
+from planck.cli.screen.styled import wrap
 from planck.headless import Client
 from planck.records.outcome import ErrorKind
-from planck.records.visible import make_plain
+from planck.records.visible import fit_line, make_plain
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,12 +35,18 @@ class _Answer:
         return 0
 
     def _choose(self, open_ones: list[dict[str, Any]]) -> dict[str, Any]:
-        wanted = [one for one in open_ones if self._options.question in ("", one["id"])]
+        """A yes names its question: the one that waits now need not be the one that was shown."""
+        question, id = self._options.question, self._options.id
+        wanted = [one for one in open_ones if question in ("", one["id"])]
         if not wanted:
-            raise UsageError(ErrorKind.NOT_FOUND, f"nothing waits for an answer in {self._options.id!r}")
-        if len(wanted) > 1:
-            names = ", ".join(one["id"] for one in wanted)
-            raise UsageError(ErrorKind.NOT_UNIQUE, f"several questions wait; say which: --question {names}")
+            what = f"the question {question!r} no longer waits" if question else "nothing waits for an answer"
+            raise UsageError(
+                ErrorKind.NOT_FOUND, f"{what} in {id!r}; run `planck answer {id}` to see what does"
+            )
+        if len(wanted) > 1 or (self._options.allow and not question):
+            kind = ErrorKind.NOT_UNIQUE if len(wanted) > 1 else ErrorKind.INVALID_ARGS
+            how = f"run `planck answer {id}` to see what waits, then add --question and the id that it shows"
+            raise UsageError(kind, f"say which question is answered; {how}")
         return wanted[0]
 
     def _show(self, open_ones: list[dict[str, Any]]) -> int:
@@ -46,11 +55,44 @@ class _Answer:
             return 0
         if not open_ones:
             print("nothing waits for an answer")
+            return 0
         for one in open_ones:
-            print(make_plain(f"{one['id']}  {one['agent']} asks: {one['text']}"))
-            print(make_plain(f"    adds: {one['adds']}   why: {one['reason']}"))
-        if open_ones:
-            print(
-                f"answer with: planck answer {make_plain(self._options.id)} --allow, or --deny --reason TEXT"
-            )
+            _print_field(f"{one['id']}  ", f"{one['agent']} asks for {one['tool']}")
+            # First, and before anything that an agent wrote: a long call must not push it off the screen.
+            _print_field("    adds: ", one["adds"])
+            _print_field("    why: ", one["reason"])
+            if one.get("rule"):
+                _print_field("    rule: ", f"{one['rule']} (--scope session or rule)")
+            _print_text("    call:", one["text"])
+            _print_text("    preview:", one.get("preview", ""))
+        id = open_ones[0]["id"] if len(open_ones) == 1 else "QUESTION"
+        command = f"planck answer {fit_line(self._options.id)} --question {id}"
+        print(f"answer with: {command} --allow, or --deny --reason TEXT")
         return 0
+
+
+def _print_field(name: str, text: str) -> None:
+    first, *rest = _cut(fit_line(text), len(name))
+    print(f"{name}{first}")
+    for row in rest:
+        print(f"{' ' * len(name)}{row}")
+
+
+def _print_text(name: str, text: str) -> None:
+    """Below its name and behind a bar, row by row: nothing in it can look like a line of ours."""
+    if not text:
+        return
+    print(name)
+    for line in make_plain(text).split("\n"):
+        for row in _cut(line.expandtabs(4), len(_BAR)):
+            print(f"{_BAR}{row}")
+
+
+_BAR = "      | "
+
+
+def _cut(line: str, indent: int) -> list[str]:
+    """Rows that a terminal does not wrap to its left edge; the whole line where there is no terminal."""
+    if not sys.stdout.isatty():
+        return [line]
+    return wrap(line, max(shutil.get_terminal_size().columns - indent - 1, 20))

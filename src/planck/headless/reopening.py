@@ -28,22 +28,25 @@ class Left(msgspec.Struct, frozen=True):
     options: SessionOptions | None = None
     spent: float = 0.0
     """USD, of these options' budget."""
+    tokens: int = 0
+    """The same, of their tokens."""
 
 
 def find_left(events: Iterable[Event]) -> Left:
-    head, options, spent = 0, None, 0.0
+    head, options, spent, tokens = 0, None, 0.0, 0
     for event in events:
         head = event.seq or head
         if event.type not in _TOLD:
             continue
         match view(event):
             case SessionStarted(options=said) | SessionResumed(options=said) if said:
-                options, spent = said, 0.0
+                options, spent, tokens = said, 0.0, 0
             case ModeChanged(mode=mode) if options:
                 options = msgspec.structs.replace(options, mode=mode)
-            case UsageSpent(cost_usd=cost):
+            case UsageSpent(cost_usd=cost, usage=usage):
                 spent += cost or 0.0
-    return Left(head, options, spent)
+                tokens += usage.context_tokens
+    return Left(head, options, spent, tokens)
 
 
 def carry_over(left: Left, configured: Mode, *, ours: bool) -> dict[str, Any]:
@@ -62,4 +65,6 @@ def carry_over(left: Left, configured: Mode, *, ours: bool) -> dict[str, Any]:
         carried["max_steps"] = options.max_steps
     if options.budget is not None:
         carried["max_budget_usd"] = max(options.budget - left.spent, _NOTHING)
+    if options.max_tokens is not None:
+        carried["max_tokens"] = max(options.max_tokens - left.tokens, 1)
     return {**carried, "dry_run": options.dry_run}

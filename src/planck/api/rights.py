@@ -1,0 +1,53 @@
+"""What each role may do: by a request, and to the session that a request is about."""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from planck.api.errors import ApiError
+from planck.records.authority import STRICTNESS, Mode
+from planck.records.outcome import ErrorKind
+
+Role = Literal["view", "submit", "approve", "admin"]
+"""Each may do what those before it may."""
+ROLES: tuple[Role, ...] = get_args(Role)
+
+_WIDEST: Mapping[Role, Mode] = {
+    "view": Mode.READ_ONLY,
+    "submit": Mode.WORKSPACE,
+    "approve": Mode.FULL,
+    "admin": Mode.FULL,
+}
+"""Mode `full` asks nobody: only a role that may answer questions may answer them all at once."""
+_WAY_OUT = "get another token: planck store token add"
+
+
+def check_role(role: Role, needed: Role) -> None:
+    """Raises where the role may do less than what is asked for takes."""
+    if ROLES.index(role) < ROLES.index(needed):
+        raise _refuse(f"this token may {role!r}, this takes {needed!r}")
+
+
+def check_mode(role: Role, mode: Mode | str) -> None:
+    """Raises where the role may not give a session this mode, nor use one that has it.
+
+    A mode that this version does not know is taken for the widest.
+    """
+    known = Mode(mode) if mode in list(Mode) else Mode.FULL
+    if STRICTNESS.index(known) > STRICTNESS.index(_WIDEST[role]):
+        needed = next(one for one in ROLES if STRICTNESS.index(_WIDEST[one]) >= STRICTNESS.index(known))
+        raise _refuse(f"this token may {role!r}, a session in mode {known.value!r} takes {needed!r}")
+
+
+def find_ceiling(role: Role) -> Mode | None:
+    """Returns the widest mode of a session that the role may start or use; None: any."""
+    return None if _WIDEST[role] is Mode.FULL else _WIDEST[role]
+
+
+def find_narrowest(role: Role, *others: str) -> Role:
+    """Returns the least of them; one that is not known is the least there is."""
+    named: list[Role] = [next((one for one in ROLES if one == other), ROLES[0]) for other in others]
+    return min(role, *named, key=ROLES.index) if named else role
+
+
+def _refuse(what: str) -> ApiError:
+    return ApiError(403, ErrorKind.PERMISSION_DENIED, f"{what}; {_WAY_OUT}")
