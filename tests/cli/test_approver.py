@@ -160,7 +160,9 @@ async def test_a_yes_is_for_one_call_one_session_or_a_rule(tmp_path: Path) -> No
         bench = Bench(tmp_path, server.url)
         run_ = await run(bench)
         at = await run_.until("y: yes, once")
-        at = await run_.until("s: in this session, for orchestrator: exactly bash touch one\r\n", at)
+        at = await run_.until(
+            "s: in this session, for orchestrator: exactly bash touch one (outside the sandbox)\r\n", at
+        )
         run_.type("s\n")
         at = await run_.until("    touch one more", at)
         at = await run_.until("y: yes, once", at)
@@ -212,7 +214,7 @@ async def test_the_rule_that_is_kept_is_shown_and_can_be_changed_but_not_to_anyt
         await run_.until("done", at)
         assert await run_.end() == 0
     rules = json.loads((bench.home / "config.json").read_text())["permissions"]["rules"]
-    rule = {"tool": "bash", "decision": "allow", "command": "git commit *", "unconfined": True}
+    rule = {"tool": "bash", "decision": "allow", "command": "git commit *"}
     assert rules == [rule]
     assert ": the user said no: not that one, please; " in server.asked[3].json["messages"][-1]["content"]
 

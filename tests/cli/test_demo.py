@@ -81,7 +81,8 @@ async def test_the_page_shows_the_team_at_work_until_ctrl_c(tmp_path: Path) -> N
 async def test_without_the_server_the_page_is_refused_and_the_extra_named(tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()
-    (hidden / "uvicorn.py").write_text("raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')")
+    # By PYTHONPATH Planck itself imports nothing, but Python runs this before Planck starts.
+    (hidden / "sitecustomize.py").write_text("import sys; sys.modules['uvicorn'] = None")
     env = {"PYTHONPATH": str(hidden), "TMPDIR": str(tmp_path)}
     done = await Bench(tmp_path, "http://127.0.0.1:9").run("demo", "--web", env=env)
     assert (done.code, "planck-agents[server]" in done.err) == (2, True)

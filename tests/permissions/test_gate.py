@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from planck.permissions.approver import Approvals
 from planck.permissions.gate import AgentGate, Gate
 from planck.permissions.policy import Surroundings
-from planck.permissions.rules import Rule
+from planck.permissions.rules import Rule, SourcedRule, load
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
 from planck.records.events import Event, PermissionDecision, PermissionRequest, View
@@ -56,10 +57,16 @@ class Session:
         self.log: list[View] = []
         self.kept: list[Rule] = []
         self.mode = mode
+        self.around = Surroundings()
+        self.denied: list[dict[str, str]] = []
+        """What the user's file denies by now."""
         self.gate = Gate(self, ids=RandomIds(), approvals=Approvals(person, patience))
 
     def surroundings(self, mode: Mode | None) -> Surroundings:
-        return Surroundings()
+        return self.around
+
+    def read_now(self) -> tuple[SourcedRule, ...]:
+        return load(self.denied, "the file")
 
     def keep(self, rule: Rule) -> str:
         self.kept.append(rule)
@@ -67,7 +74,7 @@ class Session:
 
     async def call(self, agent: str, tool: Tool, **args: Any) -> Err | Confinement | Trial | None:
         authority = Authority(self.mode, roots=("/w",))
-        gate = AgentGate(self.gate, agent, authority, Scribe(Kept(self.log), agent))
+        gate = self.agent = AgentGate(self.gate, agent, authority, Scribe(Kept(self.log), agent))
         return await gate.decide(tool, args, ToolContext("s", agent, "call", Path("/w")))
 
 
@@ -185,9 +192,10 @@ async def test_a_star_that_the_user_chooses_holds_for_what_begins_so_and_for_not
     session = Session(person)
     await session.call("a", BASH, command="git commit -m 'a b'")
     (question,) = person.asked
-    assert (question.rule, question.wider) == ("bash git commit -m 'a b'", "bash git commit *")
+    assert question.rule == "bash git commit -m 'a b' (outside the sandbox)"
+    assert question.wider == "bash git commit *"
     assert question.place == session.place
-    written = {"tool": "bash", "decision": "allow", "command": "git commit *", "unconfined": True}
+    written = {"tool": "bash", "decision": "allow", "command": "git commit *"}
     assert [msgspec.to_builtins(rule) for rule in session.kept] == [written]
     for command in ("git commit", "git commit --amend", "git commit -m 'c'"):
         await session.call("a", BASH, command=command)
@@ -286,11 +294,11 @@ async def test_a_rule_is_kept_as_it_was_shown() -> None:
         {"tool": "bash", "decision": "allow", "command": "git push", "exact": True, "unconfined": True}
     ]
     (question,) = person.asked
-    assert (question.rule, question.place) == ("bash git push", session.place)
+    assert (question.rule, question.place) == ("bash git push (outside the sandbox)", session.place)
     assert json.loads(question.written) == msgspec.to_builtins(session.kept[0])
     request = session.log[0]
     assert isinstance(request, PermissionRequest)
-    assert (request.agent, request.rule) == ("a", "bash git push")
+    assert (request.agent, request.rule) == ("a", question.rule)
 
 
 @pytest.mark.parametrize("command", ["a | b", "a > b", "$x", "a; b", "echo $(a)"])
@@ -335,3 +343,122 @@ async def test_a_call_that_is_gone_is_asked_about_no_more() -> None:
     waiting.cancel()
     await asyncio.wait({waiting})
     assert not isinstance(await session.call("b", BASH, command="y"), Err)
+
+
+STARS = (
+    *(
+        "git diff a",
+        "git log -3",
+        "git show HEAD",
+        "git merge-index x",
+        "sort a",
+        "cat a",
+        "cmake .",
+        "tsx a.ts",
+    ),
+    *(
+        "python3-dbg x",
+        "bash-static x",
+        "vim.basic x",
+        "touch a",
+        "rg foo",
+        "ls",
+        "some-program-of-tomorrow x",
+    ),
+)
+SITUATIONS = [
+    (mode, no_sandbox, escalate)
+    for mode in (Mode.ASK, Mode.WORKSPACE)
+    for no_sandbox in ("", "no bubblewrap")
+    for escalate in ("", "it needs the network")
+]
+
+
+@pytest.mark.parametrize("command", STARS)
+@pytest.mark.parametrize(("mode", "no_sandbox", "escalate"), SITUATIONS)
+async def test_a_rule_leaves_the_sandbox_only_if_its_text_says_so_and_only_for_that_command(
+    command: str, mode: Mode, no_sandbox: str, escalate: str
+) -> None:
+    args = {"command": command, "escalate": escalate} if escalate else {"command": command}
+    words = command.split()
+    wanted = [f"bash {' '.join(words[:count])} *" for count in range(1, len(words) + 1)]
+    for text in ("", f"bash {command}", *wanted, *(f"{one} (outside the sandbox)" for one in wanted)):
+        answers = chain([revised(text, Scope.RULE)], repeat(yes()))
+        person = Person(lambda question, answers=answers: next(answers)(question))  # type: ignore[misc]
+        session = Session(person, mode)
+        session.around = Surroundings(no_sandbox=no_sandbox)
+        await session.call("a", BASH, **args)
+        if not person.asked:
+            assert (mode, no_sandbox, escalate) == (Mode.WORKSPACE, "", "")
+            return
+        (question,) = person.asked
+        assert question.rule == f"bash {command} (outside the sandbox)"
+        assert not question.wider or not (no_sandbox or escalate)
+        for kept in session.kept:
+            assert kept.unconfined == (text == "")
+            assert kept.exact or text == question.wider or text in wanted
+            assert kept.exact or not (no_sandbox or escalate), "nothing would hold it"
+        for later in (Mode.ASK, Mode.WORKSPACE):
+            session.mode, session.around = later, Surroundings()
+            for follows in (command, f"{command} more"):
+                before = len(person.asked)
+                rights = await session.call("a", BASH, command=follows)
+                free = isinstance(rights, Confinement) and rights.mode is Mode.FULL
+                shown = text == "" and follows == command
+                assert not free or shown or len(person.asked) > before, "it left the sandbox unasked"
+
+
+async def test_a_kept_rule_is_not_asked_about_again_and_runs_in_the_sandbox_of_the_workspace() -> None:
+    person = Person(revised("bash touch *", Scope.SESSION))
+    session = Session(person)
+    await session.call("a", BASH, command="touch one")
+    rights = await session.call("a", BASH, command="touch two")
+    assert len(person.asked) == 1
+    assert rights == Confinement(Mode.ASK, ("/w",), ("/w",))
+
+
+NARROWED = [
+    *((tool, mode, {}) for tool in (BASH, WRITE) for mode in (Mode.READ_ONLY, Mode.PLAN)),
+    (BASH, Mode.ASK, {"tool": "bash", "decision": "deny"}),
+    (BASH, Mode.ASK, {"tool": "bash", "command": "touch", "decision": "deny"}),
+    (WRITE, Mode.ASK, {"tool": "*", "decision": "deny"}),
+    (BASH, Mode.WORKSPACE, {}),
+]
+
+
+@pytest.mark.parametrize(("tool", "mode", "rule"), NARROWED)
+@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize("escalate", ["", "it needs more"])
+async def test_a_yes_gives_no_more_than_the_mode_and_the_rules_of_its_own_time(
+    tool: Tool, mode: Mode, rule: dict[str, str], scope: Scope, escalate: str
+) -> None:
+    def narrow(question: Question) -> Answer:
+        session.agent.authority = Authority(mode, roots=("/w",))
+        session.denied = [rule] if rule else []
+        return Answer(question.id, question.digest, True, scope)
+
+    session = Session(Person(narrow))
+    args = {"command": "touch x", "path": "x", **({"escalate": escalate} if escalate else {})}
+    rights = await session.call("a", tool, **args)
+    decision = session.log[-1]
+    assert isinstance(decision, PermissionDecision)
+    if rule or tool is WRITE or (escalate and mode is not Mode.WORKSPACE):
+        assert isinstance(rights, Err)
+        assert (decision.decision, session.kept) == ("deny", [])
+        assert "the user said yes, but it is denied since" in decision.reason
+    else:
+        assert isinstance(rights, Confinement)
+        written = ("/w",) if mode is Mode.WORKSPACE else ()
+        free = bool(escalate)  # what `workspace` would ask about itself
+        held = Mode.FULL if free else Mode.WORKSPACE if written else Mode.READ_ONLY
+        assert (rights.mode, rights.writable, rights.network) == (held, written, free)
+
+
+async def test_a_rule_that_came_since_takes_nothing_from_an_answer() -> None:
+    answers = iter((revised("bash git commit *"), yes()))
+    person = Person(lambda question: next(answers)(question))
+    session = Session(person)
+    first, second = await asyncio.gather(
+        session.call("a", BASH, command="git commit -m x"), session.call("a", BASH, command="git commit -m y")
+    )
+    assert first == second == Confinement(Mode.FULL, ("/w",), ("/w",), network=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.context.compaction import fits
@@ -118,7 +118,6 @@ FACT: st.SearchStrategy[View] = st.one_of(
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(facts=st.lists(FACT, max_size=14))
 def test_any_prefix_of_any_log_can_be_sent(known: Known, facts: list[View]) -> None:
     told = History()
@@ -237,7 +236,6 @@ def test_a_checkpoint_stands_for_everything_before_it() -> None:
 CHECKPOINT = Compacted(messages=(user_text("go"),), tokens_before=9, tokens_after=1, turn_at=1, how="digest")
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(before=st.lists(FACT, max_size=14), after=st.lists(FACT, max_size=6))
 def test_what_stands_before_a_checkpoint_can_be_skipped(before: list[View], after: list[View]) -> None:
     applied, skipped = History(), History()

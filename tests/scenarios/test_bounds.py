@@ -12,16 +12,17 @@ import pytest
 from planck.llm.provider import Item, ProviderError, Request
 from planck.records.events import TextDelta, TurnStatus, UsageDelta
 from planck.records.messages import AssistantMessage, StopReason
-from planck.records.outcome import ErrorKind
+from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
 from planck.store.sqlite import SqliteStore
+from planck.testing import Say, ScriptedProvider
 from tests.budgets import meter
 from tests.command import WAIT, Bench, finish, until
 from tests.teams import Brains, ask, delegate, facts, open_planck, write_team
 from tests.virtual_time import run_virtual
 from tests.wire import chat
 from tests.wire.known import request
-from tests.wire.server import Reply, WireServer
+from tests.wire.server import Asked, Reply, WireServer
 
 LEAD, ANN, BOB = (
     {"type": "orchestrator", "name": "lead"},
@@ -199,15 +200,16 @@ class Flat:
 class Slow:
     """Ends as it is told, after a while."""
 
-    def __init__(self, end: str, counted: bool) -> None:
+    def __init__(self, end: str, known: str) -> None:
         self._end = end
-        self._counted = counted
+        self._known = known
 
     async def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         await asyncio.sleep(1)
-        if self._counted:
+        if self._known == "counted":
             yield UsageDelta(usage=Usage(7))
-        yield TextDelta(text="hm")
+        if self._known != "nothing":
+            yield TextDelta(text="hm")
         await asyncio.sleep(1)
         if self._end == "fails":
             raise ProviderError(ErrorKind.STREAM_CUT, "gone")
@@ -219,9 +221,9 @@ class Slow:
 
 
 @pytest.mark.parametrize("end", ["answers", "fails", "crashes", "stalls", "is left"])
-@pytest.mark.parametrize("counted", [True, False])
-def test_what_was_held_is_given_back_on_every_way_out(end: str, counted: bool) -> None:
-    metered, accounts = meter(Slow(end, counted), 1.0, Flat(), max_output=9)
+@pytest.mark.parametrize("known", ["counted", "heard", "nothing"])
+def test_what_was_held_is_given_back_on_every_way_out(end: str, known: str) -> None:
+    metered, accounts = meter(Slow(end, known), 1.0, Flat(), max_output=9)
     budget = accounts.run
 
     async def consume() -> None:
@@ -243,7 +245,7 @@ def test_what_was_held_is_given_back_on_every_way_out(end: str, counted: bool) -
         await asyncio.wait(tasks)
 
     run_virtual(main())
-    spent = 1.0 if end == "answers" or counted else 0.0
+    spent = 0.0 if known == "nothing" and end in ("fails", "crashes", "stalls") else 1.0
     held = (budget.held.micro_usd, budget.spent.micro_usd, budget.left())
     assert held == (0, spent * 1_000_000, 1.0 - spent)
 
@@ -299,3 +301,81 @@ def is_running(command: str) -> bool:
             if process.read_bytes().startswith(wanted):
                 return True
     return False
+
+
+class ByToken:
+    def cost_usd(self, usage: Usage) -> float:
+        return (usage.input_tokens + 10 * usage.output_tokens) / 1000
+
+
+UNCOUNTED = {
+    "nothing": Usage(),
+    "less than nothing": Usage(-1_000_000, -1_000_000, -1, -1, -1),
+    "an answer for less than nothing": Usage(5, -1_000_000),
+    "no answer": Usage(5, 0),
+    "no request": Usage(0, 5),
+    "thoughts alone": Usage(0, 0, 0, 0, 5),
+    "thoughts for less than nothing": Usage(5, 5, 0, 0, -1_000_000),
+}
+
+
+@pytest.mark.parametrize("usage", UNCOUNTED.values(), ids=list(UNCOUNTED))
+@pytest.mark.parametrize(
+    "say",
+    [
+        {"text": "a long answer " * 20},
+        {"thinking": "a long thought " * 20, "text": "short"},
+        {"calls": [("write", {"path": "x", "content": "a long file " * 20})]},
+    ],
+    ids=["text", "thinking", "calls"],
+)
+async def test_a_budget_ends_whatever_a_provider_counts(usage: Usage, say: dict[str, Any]) -> None:
+    model = ScriptedProvider(lambda asked: Say(**say, usage=usage))
+    metered, accounts = meter(model, 2.0, ByToken(), max_output=100)
+    told: list[Usage] = []
+
+    async def spend() -> None:
+        for _ in range(200):
+            told.extend([item.usage async for item in metered.stream(request()) if hasattr(item, "usage")])
+
+    with pytest.raises(ProviderError) as caught:
+        await spend()
+    assert caught.value.err.kind is ErrorKind.BUDGET_EXCEEDED
+    assert len(model.asked) < 100
+    assert all(one.input_tokens > 0 and one.output_tokens > 0 for one in told)
+    paid = ByToken().cost_usd(sum(told, Usage()))
+    assert paid == pytest.approx((accounts.run.spent.micro_usd or 0) / 1_000_000), "the log has it too"
+
+
+async def test_an_answer_that_never_ends_is_paid_for_by_what_was_heard() -> None:
+    say = Say(text="many words " * 50, error=Err(ErrorKind.STREAM_CUT, "gone"))
+    metered, accounts = meter(ScriptedProvider([say]), 20.0, ByToken(), max_output=100)
+    heard: list[Item] = []
+
+    async def listen() -> None:
+        async for item in metered.stream(request()):
+            heard.append(item)
+
+    with pytest.raises(ProviderError):
+        await listen()
+    last = heard[-1]
+    assert isinstance(last, UsageDelta)
+    assert accounts.run.spent.micro_usd == round(ByToken().cost_usd(last.usage) * 1_000_000) > 0
+
+
+async def test_a_run_ends_by_its_budget_where_the_server_leaves_the_usage_out(tmp_path: Path) -> None:
+    def script(asked: Asked) -> Reply:
+        reply = chat.calls(("read", {"path": f"file {len(asked.json['messages'])}"}))
+        return Reply([piece for piece in reply.pieces if '"prompt_tokens"' not in str(piece)])
+
+    model = {"id": "dear", "model": "m", "provider": "local", "max_output": 100}
+    model["price"] = {"input": 1.0, "output": 10.0}
+    async with WireServer(script) as server:
+        providers = {"local": {"type": "openai", "base_url": server.url, "api_key": "sk-abcdefgh12345678"}}
+        settings = {"providers": providers, "models": [model], "default_model": "dear"}
+        bench = Bench(tmp_path, server.url, **settings, permissions={"mode": "read-only"})
+        limits = ("--max-budget-usd", "0.03", "--max-steps", "60", "--output-format", "json")
+        done = await bench.run("run", "go", *limits)
+    assert done.code == 4
+    assert len(server.asked) < 60
+    assert 0.02 < done.result["cost_usd"] < 0.03

@@ -53,18 +53,17 @@ async def test_read_only_runs_commands_that_can_change_nothing(tmp_path: Path) -
 
 @needs_bubblewrap
 @pytest.mark.parametrize("whose", ["the user's", "Planck's"])
-async def test_a_workspace_that_holds_a_home_is_not_made_writable_for_commands(
-    tmp_path: Path, whose: str
-) -> None:
+async def test_a_workspace_that_holds_a_home_is_written_by_nobody_unasked(tmp_path: Path, whose: str) -> None:
     """Its rc files, or our own configuration, would be run outside of the sandbox."""
-    async with WireServer([bash("touch .bashrc"), chat.text("done")]) as server:
+    write = chat.calls(("write", {"path": ".bashrc", "content": "x"}))
+    async with WireServer([bash("touch .bashrc"), write, chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         place = bench.work if whose == "the user's" else tmp_path
         env = {"HOME": str(bench.work if whose == "the user's" else bench.home)}
         run = ("run", "go", "-C", str(place), "--permission-mode", "workspace", "--output-format", "json")
         done = await bench.run(*run, env=env)
-    assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
-    assert "work in a folder of the project" in done.result["denials"][0]["reason"]
+    assert [denial["tool"] for denial in done.result["denials"]] == ["bash", "write"]
+    assert all("work in a folder of the project" in denial["reason"] for denial in done.result["denials"])
     assert not (place / ".bashrc").exists()
 
 
@@ -141,7 +140,9 @@ async def test_without_bubblewrap_read_only_commands_run_under_landlock(tmp_path
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide bubblewrap")
 async def test_what_no_backend_can_confine_is_denied_with_what_to_install(tmp_path: Path) -> None:
-    async with WireServer([bash("touch ran"), chat.text("done")]) as server:
+    """File tools need none: they ask about what a root is, not about what a machine lacks."""
+    write = chat.calls(("write", {"path": "written", "content": "x"}))
+    async with WireServer([bash("touch ran"), write, chat.text("done")]) as server:
         bench = Bench(tmp_path, server.url)
         done = await bench.run(
             "run", "go", "--permission-mode", "workspace", "--output-format", "json",
@@ -150,7 +151,7 @@ async def test_what_no_backend_can_confine_is_denied_with_what_to_install(tmp_pa
     assert done.code == 0
     assert [denial["tool"] for denial in done.result["denials"]] == ["bash"]
     assert "apt-get install bubblewrap" in done.result["denials"][0]["reason"]
-    assert not (bench.work / "ran").exists()
+    assert os.listdir(bench.work) == ["written"]
 
 
 @needs_bubblewrap

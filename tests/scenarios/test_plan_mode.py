@@ -23,7 +23,9 @@ def app(folder: Path, double: ScriptedProvider, mode: str = "") -> Planck:
     flags: dict[str, Any] = {"default_model": "double/m"}
     if mode:
         flags["permissions"] = {"mode": mode}
-    return Planck(folder / "home", folder, environ={}, flags=flags, providers={"double": double})
+    work = folder / "work"  # not around the home: file tools would ask there
+    work.mkdir()
+    return Planck(folder / "home", work, environ={}, flags=flags, providers={"double": double})
 
 
 def facts(session: OpenSession, type: str) -> list[dict[str, Any]]:
@@ -41,12 +43,12 @@ async def test_a_plan_changes_nothing_and_accepted_it_is_carried_out_in_the_mode
         await session.change_mode("plan")
         result = await session.run("How would you do it?")
         assert (result.status, result.text) == ("completed", "First a.txt.")
-        assert not (tmp_path / "a.txt").exists()
-        assert not (tmp_path / "b.txt").exists()
+        assert not (tmp_path / "work/a.txt").exists()
+        assert not (tmp_path / "work/b.txt").exists()
         assert "The final text of your turn is the plan" in str(double.asked[0].messages)
         accepted = await session.accept_plan()
         await session.settled()
-        assert (tmp_path / "a.txt").read_text() == "1"
+        assert (tmp_path / "work/a.txt").read_text() == "1"
         sent = next(one for one in facts(session, "message") if one["id"] == accepted.message_id)
         assert (sent["text"], sent["origin"]) == ("Go on with the plan.", "planck")
         modes = [(one["before"], one["mode"]) for one in facts(session, "mode_changed")]

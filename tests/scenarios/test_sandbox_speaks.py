@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,10 @@ async def test_a_commit_in_workspace_mode_by_escalation(tmp_path: Path) -> None:
     assert question.text == COMMIT
     assert question.reason.endswith('and says: "the user wants it committed"')
     assert "outside the sandbox" in question.adds
-    assert question.rule == f"bash {COMMIT}", "what may be remembered is that command and no other"
+    only = f"bash {COMMIT} (outside the sandbox)"
+    assert (question.rule, question.wider) == (only, ""), (
+        "what may be remembered is that command and no other"
+    )
 
 
 async def test_an_escalation_that_nobody_can_answer_is_denied_and_the_turn_goes_on(tmp_path: Path) -> None:
@@ -223,7 +227,7 @@ async def test_hooks_see_a_tried_call_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("touch /etc/planck-test", "/etc/planck-test is outside the workspace"),
+        ("touch /etc/x; echo x > /etc/planck-test", "[sandbox: /etc/planck-test is outside the workspace"),
         ("mkdir .planck/x", ".planck is read-only here"),
         ("echo x > sub/.git/config", "sub/.git is read-only here"),
         ("exec 3<>/dev/tcp/127.0.0.1/9", "there is no network here"),
@@ -288,3 +292,18 @@ async def test_what_the_sandbox_says_and_the_exit_code_end_even_a_long_output(
         assert sandbox.startswith("[sandbox: ")
         assert sandbox.endswith('ask for it with "escalate"]')
         assert code.startswith("[exit code ")
+
+
+async def test_a_command_that_would_change_planck_itself_hears_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the file's name, not the shell's; and it is not told to ask for what nobody can allow."""
+    run = Run(tmp_path, Person())
+    (run.work / ".venv").mkdir()
+    monkeypatch.setattr(sys, "prefix", str(run.work / ".venv"))
+    commands = ("echo x > .venv/new", "touch .venv/new", f"sh -c 'echo x > {run.work}/.venv/new'")
+    await run.bash("workspace", *({"command": command} for command in commands))
+    for end in run.ends:
+        said = end["output"].splitlines()[-2]
+        assert said.startswith("[sandbox: "), said
+        assert said.endswith(".venv/new is part of the running Planck, which agents can't change]"), said

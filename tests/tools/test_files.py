@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.records.events import FileChanged, View
@@ -397,7 +397,6 @@ LINES = st.text(alphabet="ab \té\U0001f600", max_size=6)
     new=LINES,
     data=st.data(),
 )
-@settings(derandomize=True, deadline=None, max_examples=60)
 async def test_an_edit_is_a_replacement_of_the_text_and_nothing_else(
     lines: list[str],
     crlf: bool,

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from planck.agent.seat import Forecast, Tariff, bound_output
 from planck.context.compaction import Compactor, Room, SpecSize
+from planck.llm.answer import drop_negative
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.permissions.accounts import Purse
 from planck.permissions.budget import Account, Parts
 from planck.records.amounts import UNITS, count_micro, say
-from planck.records.events import UsageDelta
+from planck.records.events import TextDelta, ThinkingDelta, UsageDelta
 from planck.records.history import BYTES_PER_TOKEN
-from planck.records.messages import AssistantMessage
+from planck.records.messages import AssistantMessage, size
 from planck.records.outcome import Err, ErrorKind
 from planck.records.ports import QuotaHold, Quotas
 from planck.records.specs import ModelSpec
@@ -71,7 +72,7 @@ class Metered:
         hold = account.hold(worst)
         if isinstance(hold, Err):
             raise ProviderError(hold.kind, hold.message, hold.details)
-        counted, answered = Usage(), 0
+        counted, answered, heard = Usage(), 0, 0
         began = asyncio.get_running_loop().time()
         if account.since is None:
             account.since = began
@@ -83,9 +84,19 @@ class Metered:
                     if isinstance(item, UsageDelta):
                         counted = item.usage
                     elif isinstance(item, AssistantMessage):
+                        # As a part of the answer, so that the log, which a resumed session counts by, has it.
+                        item = replace(item, usage=self._complete(item.usage, request, size(item)))
                         counted, answered = item.usage, 1
+                    elif isinstance(item, TextDelta | ThinkingDelta):
+                        heard += len(item.text.encode())
                     yield item
+        except ProviderError:
+            if heard:
+                yield UsageDelta(usage=self._complete(counted, request, heard))
+            raise
         finally:  # cut, cancelled or refused: what the server had counted by then is spent
+            if heard and not answered:
+                counted = self._complete(counted, request, heard)
             took = round((asyncio.get_running_loop().time() - began) * 1000)
             actual = self._measure(counted)
             hold.settle((*actual[:2], took, answered, 0))
@@ -145,10 +156,25 @@ class Metered:
 
     def _find_worst(self, request: Request, model: ModelSpec, more: int = 0) -> Parts:
         """The dearest that the request can come to: all of it read anew or into the cache, a full answer."""
-        fixed = (len(request.system.encode()) + self._tools.measure(request.tools)) // BYTES_PER_TOKEN
-        entered, left = request.history.tokens(fixed) + more, self._find_longest(request, model)
+        entered, left = self._count_entered(request) + more, self._find_longest(request, model)
         kinds = (Usage(entered, left), Usage(0, left, entered), Usage(0, left, 0, entered))
         return max(self._count_cost(kind) for kind in kinds), entered + left, 1, 1, 0
+
+    def _complete(self, usage: Usage, request: Request, received: int) -> Usage:
+        """Returns the usage with an estimate, by bytes, for each side of which the server counted nothing.
+
+        A budget would never end with a provider that counts no tokens, or fewer than none.
+        """
+        usage = drop_negative(usage)
+        if usage.context_tokens == usage.output_tokens:
+            usage = replace(usage, input_tokens=self._count_entered(request))
+        if not usage.output_tokens:
+            usage = replace(usage, output_tokens=-(-received // BYTES_PER_TOKEN))
+        return usage
+
+    def _count_entered(self, request: Request) -> int:
+        fixed = (len(request.system.encode()) + self._tools.measure(request.tools)) // BYTES_PER_TOKEN
+        return request.history.tokens(fixed)
 
     def _find_longest(self, request: Request, model: ModelSpec) -> int:
         """Tokens of the longest answer: what the user's own parameters say counts before the model's."""

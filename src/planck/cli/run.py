@@ -183,7 +183,7 @@ def open_planck(options: argparse.Namespace, approver: "TerminalApprover | Inbox
         add_dirs=options.add_dir,
         flags=read_flags(options),
     )
-    for notice in (*planck_.notices, *planck_.find_unkept(options.team)):
+    for notice in (*planck_.list_notices(options.permission_mode), *planck_.find_unkept(options.team)):
         complain(make_plain(notice))
     return planck_
 

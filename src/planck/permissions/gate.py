@@ -1,16 +1,24 @@
 """The gate before every call: judge it, ask the user where there is one, and record what was said."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from planck.permissions.approver import Approvals
-from planck.permissions.policy import Surroundings, Verdict, ask_about_address, find_trial, judge
+from planck.permissions.authority import stricter
+from planck.permissions.policy import (
+    Surroundings,
+    Verdict,
+    ask_about_address,
+    close_roots,
+    find_trial,
+    judge,
+)
 from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, hide_keys, request_fact
-from planck.permissions.rules import Decision, Rule, SourcedRule, load
+from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, load
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
@@ -20,13 +28,16 @@ from planck.records.ports import Ids
 from planck.records.visible import spell_out
 from planck.toolkit.permit import Rehearsal, Trial
 from planck.toolkit.scribe import Scribe
-from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
+from planck.toolkit.tool import CHANGED, Effect, Outcome, Tool, ToolContext
 from planck.toolkit.truncate import truncate
 from planck.workspace.paths import Root, WorkspaceError
 
 _MAX_REASON = 2_000
-_NEVER = (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.PERMISSION_DENIED)
 """Bytes of what the user says to a no; it goes into the log and to the model."""
+_IN_SESSION = "approved in this session"
+_MAX_ASKED = 5
+"""Questions about one call, each because a file changed since the last was put; then the model is told."""
+_NEVER = (ErrorKind.PROTECTED_PATH, ErrorKind.OUTSIDE_WORKSPACE, ErrorKind.PERMISSION_DENIED)
 
 
 class Rules(Protocol):
@@ -40,6 +51,9 @@ class Rules(Protocol):
 
     def keep(self, rule: Rule) -> str:
         """Makes a rule last; returns the place where it is now."""
+
+    def read_now(self) -> tuple[SourcedRule, ...]:
+        """Returns the rules that the files have at this moment, whatever the session began with."""
 
 
 class Gate:
@@ -58,7 +72,23 @@ class Gate:
         around = self._rules.surroundings(authority.mode if confined else None)
         if mine := self._session_rules.get(agent_id):
             around = replace(around, rules=(*around.rules, *mine))
+        around = close_roots(authority, around, tool.effect, args)
         return judge(authority, around, tool.name, tool.effect, tool.confinable, args)
+
+    def judge_again(
+        self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]
+    ) -> Verdict:
+        """Judges a call that the user has just agreed to; what a rule denies by now, a yes does not allow."""
+        verdict = self.judge(agent_id, authority, tool, args)
+        ruling = apply_rules(self._rules.read_now(), tool.name, args)
+        if ruling.decision is Decision.DENY:
+            return replace(verdict, decision=Decision.DENY, why=str(ruling.by))
+        return verdict
+
+    def can_confine(self, authority: Authority, tool: Tool) -> bool:
+        """Whether a rule can keep this tool's calls in the sandbox of the agent's mode."""
+        around = close_roots(authority, self._rules.surroundings(authority.mode), tool.effect, {})
+        return tool.confinable and around.sandbox
 
     def find_trial(
         self, authority: Authority, verdict: Verdict, tool: Tool, args: Mapping[str, Any]
@@ -109,9 +139,13 @@ class Gate:
         if isinstance(agreed, Err):
             return Scope.ONCE, f", once only: {agreed.message}"
         rule = codec.decode_as(agreed.written.encode(), Rule)
-        source = self._rules.keep(rule) if answer.scope is Scope.RULE else "approved in this session"
+        mine = self._session_rules.get(agent_id, ())
+        for known in mine:  # a call that is asked about again may be answered so again
+            if known.rule == rule and (answer.scope is Scope.SESSION or known.source != _IN_SESSION):
+                return answer.scope, f", as before: {known}"
+        source = self._rules.keep(rule) if answer.scope is Scope.RULE else _IN_SESSION
         rules = load([codec.decode(agreed.written)], source)
-        self._session_rules[agent_id] = (*self._session_rules.get(agent_id, ()), *rules)
+        self._session_rules[agent_id] = (*mine, *rules)
         return answer.scope, f", from now on: {rules[0]}"
 
 
@@ -140,6 +174,8 @@ class AgentGate:
         """Shows the user what a call would do; None: the question shows its arguments alone."""
         self.objection: Objection | None = None
         """Who may say no in the user's place."""
+        self.find_ceiling: Callable[[], Mode] | None = None
+        """Returns the strictest mode of now, where `authority` is kept from the time of the call."""
         self.rights: Confinement | None = None
         """Of a process that has them already: a yes to one of its calls adds nothing to them."""
         self._scribe = scribe
@@ -168,7 +204,9 @@ class AgentGate:
             return _Tried(self, Call(tool, args, ctx), verdict, rights)
         return await self.ask(Call(tool, args, ctx), verdict)
 
-    async def insist(self, tool: Tool, args: dict[str, Any], ctx: ToolContext, why: str) -> Err | Confinement:
+    async def insist(
+        self, tool: Tool, args: dict[str, Any], ctx: ToolContext, why: str
+    ) -> Err | Confinement | Trial:
         """Asks about a call that the rules may allow; what they deny stays denied."""
         args = place_call(tool, args, ctx)
         verdict = self._gate.judge(self.agent_id, self.authority, tool, args)
@@ -180,31 +218,54 @@ class AgentGate:
             return refused
         return await self.ask(Call(tool, args, ctx), replace(verdict, why=why))
 
-    async def ask(self, call: Call, verdict: Verdict) -> Err | Confinement:
-        """Puts the question; nobody there to answer: no."""
+    async def ask(self, call: Call, verdict: Verdict, *, before: int = 0) -> Err | Confinement | Trial:
+        """Puts the question; nobody there to answer: no.
+
+        A yes is for what was shown, for however long it holds: where that changed, this call asks again.
+        `before`: how often it did.
+        """
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:
             return await self._deny(ctx, tool, f"{verdict.why}, and nobody is there to ask", verdict)
         if self.objection and (why := await self.objection.object(tool, call.args, ctx)):
             return await self._deny(ctx, tool, why, verdict)
         async with self._asking:  # dry runs take their time: questions stand in the order of the calls
-            question = await self._put(call, verdict, gate.approvals)
+            question, rights = await self._put(call, verdict, gate.approvals)
         answer = await gate.approvals.ask(question)
         said = {"request_id": question.id, "request": answer.request}
         if not answer.allow:
             reason = truncate(spell_out(answer.reason), _MAX_REASON)
             why = f"the user said no{reason and ': ' + reason}"
             return await self._deny(ctx, tool, why, verdict, **said)
+        now = self._judge_again(call)
+        if now.decision is Decision.DENY:
+            why = f"the user said yes, but it is denied since the question was put: {now.why}"
+            return await self._deny(ctx, tool, why, verdict, **said)
         scope, how = gate.remember(self.agent_id, question, answer)
         reason = f"the user said yes{how}"
         await self._record(ctx, tool, reason, allow=True, scope=scope.value, **said)
-        return verdict.confinement
+        rights = _narrow(rights, now)
+        return _Shown(self, call, verdict, rights, before + 1) if rights.basis else rights
 
-    async def _put(self, call: Call, verdict: Verdict, approvals: Approvals) -> Question:
-        """Returns the question, with what the call would do, once it is in the log."""
+    def can_confine(self, tool: Tool) -> bool:
+        return self._gate.can_confine(self.authority, tool)
+
+    def _judge_again(self, call: Call) -> Verdict:
+        """By the mode and the rules of now: both may have been narrowed while the question was open."""
+        authority = self.authority
+        if self.find_ceiling:
+            authority = replace(authority, mode=stricter(authority.mode, self.find_ceiling()))
+        return self._gate.judge_again(self.agent_id, authority, call.tool, call.args)
+
+    async def _put(self, call: Call, verdict: Verdict, approvals: Approvals) -> tuple[Question, Confinement]:
+        """Returns the question, in the log with what the call would do, and the rights of a yes."""
         tool, args, ctx = call.tool, call.args, call.ctx
-        question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
         dry = replace(ctx, confinement=verdict.confinement)
+        if tool.basis:
+            # Before the preview: what changes between the two is asked about once more, never overlooked.
+            basis = await tool.basis(args, dry)
+            verdict = replace(verdict, confinement=replace(verdict.confinement, basis=basis))
+        question = ask_for_call(self._gate.ids.new(ctx.call_id), self, tool, args, verdict, self._gate.place)
         preview = await self.rehearsal.rehearse(tool, call.args, dry) if self.rehearsal else ""
         question = replace(
             question,
@@ -215,7 +276,7 @@ class AgentGate:
         )
         question = hide_keys(question, ctx.keys)
         await self._scribe.record(request_fact(question), barrier=True)
-        return question
+        return question, verdict.confinement
 
     async def _deny(self, ctx: ToolContext, tool: Tool, why: str, verdict: Verdict, **answered: Any) -> Err:
         way_out = "choose another --permission-mode or add a rule"
@@ -251,6 +312,25 @@ class AgentGate:
         return None
 
 
+class _Shown:
+    """A call that the user agreed to as it was shown; a file that is another by now is asked about again."""
+
+    def __init__(
+        self, gate: AgentGate, call: Call, verdict: Verdict, confinement: Confinement, asked: int
+    ) -> None:
+        self.confinement = confinement
+        self._gate = gate
+        self._call = call
+        self._verdict = verdict
+        self._asked = asked
+
+    async def settle(self, outcome: Outcome) -> Err | Confinement | Trial | None:
+        if not isinstance(outcome, Err) or CHANGED not in outcome.details or self._asked >= _MAX_ASKED:
+            return None
+        why = f"it changed after you were asked, so this is what the call would do now; {self._verdict.why}"
+        return await self._gate.ask(self._call, replace(self._verdict, why=why), before=self._asked)
+
+
 class _Tried:
     """A command of mode `ask`, which runs where nothing can be changed; what that refuses is asked about."""
 
@@ -260,7 +340,7 @@ class _Tried:
         self._call = call
         self._verdict = verdict
 
-    async def settle(self, outcome: Outcome) -> Err | Confinement | None:
+    async def settle(self, outcome: Outcome) -> Err | Confinement | Trial | None:
         match outcome:
             case Err(kind=ErrorKind.SANDBOX_UNAVAILABLE):
                 return await self._gate.ask(self._call, self._verdict)
@@ -268,7 +348,7 @@ class _Tried:
                 return await self._ask_about(output.replace(f"{outcome.value.get('sandbox')}\n", ""))
         return None
 
-    async def _ask_about(self, output: str) -> Err | Confinement | None:
+    async def _ask_about(self, output: str) -> Err | Confinement | Trial | None:
         from planck.workspace.refusal import find_refusal  # few commands fail
 
         line = find_refusal(output)
@@ -279,6 +359,21 @@ class _Tried:
         if isinstance(answer, Err):
             return Err(answer.kind, answer.message, {**answer.details, "output": output})
         return answer
+
+
+def _narrow(asked: Confinement, now: Verdict) -> Confinement:
+    """Returns the rights of a yes: what the question showed, and no more than a call may have by now."""
+    held = now.confinement
+    if now.decision is Decision.ALLOW and now.by_rule and held.mode is Mode.ASK:
+        return asked  # a rule that came since answers for the mode: it takes nothing from an answer
+    mode = stricter(asked.mode, held.mode)
+    return replace(
+        asked,
+        mode=mode,
+        roots=tuple(root for root in asked.roots if root in held.roots),
+        writable=tuple(root for root in asked.writable if root in held.writable),
+        network=asked.network and (mode is asked.mode or held.network),
+    )
 
 
 def place_call(tool: Tool, args: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from planck.toolkit.tool import Effect, Tool
 
 ANY = "*"
 """At the end of a rule, as a word of its own: whatever else follows."""
+OUTSIDE = " (outside the sandbox)"
+"""At the end of a rule's text where it lets a call out of the sandbox; no plain command ends so."""
 
 
 def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | None:
@@ -46,11 +48,14 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
 
 def spell_rule(rule: Rule) -> str:
     """`bash git commit *`, `bash rm one` (exactly that), or a tool's name, which means every call of it."""
-    return f"{rule.tool} {rule.command or rule.host}".strip()
+    return f"{rule.tool} {rule.command or rule.host}".strip() + (OUTSIDE if rule.unconfined else "")
 
 
 def suggest_wider(rule: Rule) -> str:
-    """The same with a `*` behind the program and what it is to do, where the user could choose that."""
+    """The same with a `*` behind the program and what it is to do, where the user could choose that.
+
+    Such a rule never leaves the sandbox: what follows a `*` may name any file.
+    """
     words = _read_words(rule.command)
     if not words:
         return ""
@@ -65,6 +70,9 @@ def revise_rule(question: Question, text: str) -> Question | Err:
     if text == question.rule:
         return question
     command = text.removeprefix(f"{offered.tool} ").strip()
+    outside = offered.unconfined and command.endswith(OUTSIDE)
+    if outside:
+        command = command.removesuffix(OUTSIDE).strip()
     if not offered.command:
         return _refuse(f"{question.rule!r} is all that can be remembered of this call")
     *_, last = command.split() or [""]
@@ -72,13 +80,13 @@ def revise_rule(question: Question, text: str) -> Question | Err:
     words = _read_words(command.rstrip().removesuffix(ANY) if star else command)
     if not words:
         return _refuse(f"{command!r} is no rule: use plain words, and a {ANY} of its own at the end")
-    if star and (problem := _refuse_star(words)):
+    if star and (problem := _refuse_star(words) or _refuse_free_star(question, outside)):
         return _refuse(problem)
     asked = _read_words(offered.command)
     if (asked[: len(words)] if star else asked) != words:
         return _refuse(f"{command!r} would not allow this command")
     spelled = f"{shlex.join(words)} {ANY}" if star else shlex.join(words)
-    rule = msgspec.structs.replace(offered, command=spelled, exact=not star)
+    rule = msgspec.structs.replace(offered, command=spelled, exact=not star, unconfined=outside)
     return msgspec.structs.replace(question, rule=spell_rule(rule), written=codec.encode_str(rule))
 
 
@@ -110,6 +118,16 @@ def _refuse_star(words: tuple[str, ...]) -> str:
     if words[1] in _SUBCOMMANDS[family]:
         return f"no {ANY} for `{program} {words[1]}`: it can start any program; allow the exact command"
     return ""
+
+
+def _refuse_free_star(question: Question, outside: bool) -> str:
+    """Why no `*` may stand in a rule that is not held by a sandbox; empty: it is held."""
+    if question.wider and not outside:
+        return ""
+    return (
+        f"no {ANY} for what runs outside the sandbox: it could then change any file; allow the exact "
+        f"command, or write a rule with `unconfined` into {question.place} yourself"
+    )
 
 
 def _family(program: str) -> str:

@@ -1,6 +1,7 @@
 """`judge`, a pure function: from mode, effect and rules to allow, deny or ask, and the rights of the call."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,8 @@ from planck.permissions.rules import WEB, Decision, Ruling, SourcedRule, apply_r
 from planck.records.authority import CHANGELESS, Authority, Confinement, Mode
 from planck.records.visible import fit_line
 from planck.toolkit.tool import Effect
+from planck.workspace.closed import find_closed, find_held_home
+from planck.workspace.paths import is_inside
 
 _MAX_REASON = 500
 """Characters of what an agent says for itself in a question."""
@@ -24,6 +27,12 @@ class Surroundings(msgspec.Struct, frozen=True):
     """Why a command can't be confined here, and what to do about it; empty: it can."""
     shown: tuple[str, ...] = ()
     """Below hidden places, and readable all the same."""
+    homes: tuple[str, ...] = ()
+    """The user's and Planck's own, canonical: a root that holds one is written by no sandbox."""
+    closed: tuple[str, ...] = ()
+    """Of the caller's roots, those that no sandbox may write: see `close_roots`."""
+    why_closed: str = ""
+    """Why this call is in one of them; empty: it is not."""
 
     @property
     def sandbox(self) -> bool:
@@ -51,6 +60,43 @@ def judge(
     verdict = _judge(authority, around, tool, effect, confinable, args)
     reason = _read_escalation(tool, args) if "escalate" in args else ""
     return _escalate(verdict, authority, around, reason) if reason else verdict
+
+
+def close_roots(
+    authority: Authority, around: Surroundings, effect: Effect, args: Mapping[str, Any]
+) -> Surroundings:
+    """Adds which of the caller's roots no sandbox may write: there neither a command nor a file tool does.
+
+    A command writes in all of them, a file tool in the one that its path leads to; a tool with such an
+    effect that names no path may mean any.
+    """
+    if authority.mode in CHANGELESS or authority.mode is Mode.FULL:
+        return around
+    writes = authority.roots if authority.writes is None else authority.writes
+    if effect is Effect.COMMAND:  # what else closes a root is found when its sandbox is made
+        held = "" if around.no_sandbox else next(filter(None, _find_homes(writes, around)), "")
+        return msgspec.structs.replace(around, no_sandbox=held) if held else around
+    if effect is not Effect.FILES or authority.mode is not Mode.WORKSPACE:
+        return around
+    reasons = {root: why for root in writes if (why := find_closed(root, around.homes))}
+    if not reasons:
+        return around
+    place = _find_place(authority, args)
+    here = [why for root, why in reasons.items() if not place or is_inside(place, (root,))]
+    return msgspec.structs.replace(around, closed=tuple(reasons), why_closed="; ".join(here))
+
+
+def _find_homes(roots: Iterable[str], around: Surroundings) -> Iterator[str]:
+    return (find_held_home(root, around.homes) for root in roots)
+
+
+def _find_place(authority: Authority, args: Mapping[str, Any]) -> str:
+    """Returns where a file is that a call names; empty: nobody knows."""
+    path = args.get("path")
+    if not isinstance(path, str) or "\0" in path or not authority.roots:
+        return ""
+    folder, name = os.path.split(os.path.join(authority.roots[0], path))
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def find_trial(
@@ -83,6 +129,9 @@ def _judge(
         return Verdict(Decision.DENY, _rights(authority, around), "this agent may not use the network")
     base = _decide_by_mode(authority.mode, effect, sandboxed=confinable and around.sandbox)
     why = _explain_mode(authority.mode, effect, confinable, around.no_sandbox)
+    if around.why_closed:
+        base = Decision.ASK
+        why = f"mode 'workspace': no sandbox may write here, so file tools ask: {around.why_closed}"
     if tool == WEB and base is Decision.ASK:
         why = "a host is a question until a rule names it"
     if base is Decision.DENY:
@@ -95,6 +144,11 @@ def _judge(
     elif ruling.unreadable and ruling.decision is not Decision.DENY:
         why += "; the command is more than plain words, so no rule can vouch for it"
     rights = _confinement(authority, around, effect, decision, ruling)
+    if around.closed and decision is Decision.ALLOW and ruling.decision is None:
+        # Wherever a link leads meanwhile: what nobody was asked about is not written.
+        rights = msgspec.structs.replace(
+            rights, writable=tuple(root for root in rights.writable if root not in around.closed)
+        )
     return Verdict(decision, rights, why, ruling.by is not None)
 
 

@@ -32,6 +32,9 @@ class Asker(Protocol):
     name: str
     """With whom it works for."""
 
+    def can_confine(self, tool: Tool) -> bool:
+        """Whether a rule can keep this tool's calls in the sandbox."""
+
 
 def ask_for_call(
     id: str, asker: Asker, tool: Tool, args: Mapping[str, Any], verdict: Verdict, place: str
@@ -40,6 +43,8 @@ def ask_for_call(
     from planck.permissions.grants import offer_rule, spell_rule, suggest_wider  # few sessions ask
 
     rule = offer_rule(tool, args, verdict)
+    # What says that its sandbox is too small is not helped by a rule that holds it there.
+    held = rule is not None and not args.get("escalate") and asker.can_confine(tool)
     return Question(
         id=id,
         agent_id=asker.agent_id,
@@ -50,7 +55,7 @@ def ask_for_call(
         reason=verdict.why,
         digest=digest(asker.agent_id, tool.name, args, verdict.confinement),
         rule=spell_rule(rule) if rule else "",
-        wider=suggest_wider(rule) if rule else "",
+        wider=suggest_wider(rule) if rule and held else "",
         written=codec.encode_str(rule) if rule else "",
         place=place if rule else "",
     )

@@ -58,3 +58,5 @@ class Confinement(msgspec.Struct, frozen=True):
     network: bool = False
     addresses: tuple[str, ...] = ()
     """Named by the call and known to nobody: the user agreed to each, for this very call."""
+    basis: str = ""
+    """Names what the user was shown of the files that the call changes: a yes is for nothing else."""

@@ -2,11 +2,24 @@
 
 import re
 
-# C0 but newline and tab, DEL and C1, bidirectional and zero-width controls, fillers, tags, lone surrogates.
+# Unicode's Cc (but newline and tab), Cf, Zl, Zp and Cs, and all that it calls default-ignorable: controls of
+# direction and width, fillers, variation selectors, tags, and what is reserved for more of these.
 _UNSEEN = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4"
+    "\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U00011000-\U0001d1ff\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+_CONTROLS = "[\x00-\x08\x0b-\x1f\x7f]"
+"""Those of ASCII, which most texts are: a small class is found faster."""
+_UNSEEN_IN_OLD_SCRIPTS = (
+    "[\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
+)
+"""Those of U+11000 to U+1D1FF, all of which `_UNSEEN` finds: a range more costs every character of a text."""
+_COLOURED = (
+    "[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u27bf\u2934\u2935\u2b05-\u2b55"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f|[#*0-9]\ufe0f\u20e3"
+)
+"""Where U+FE0F is no invisible character: it makes a picture of the one before it, or of a key."""
 _PICTURE = "\u2600-\u27bf\U0001f000-\U0001faff"
 _JOINED = f"(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])"
 _MARKS = "\u0300"
@@ -22,9 +35,10 @@ _SEQUENCES = (
 
 def spell_out(text: str) -> str:
     """Writes each control and invisible character as `\\x1b` or `\\u202e`; newlines and tabs stay."""
-    if text.isascii() and text.isprintable():
+    plain = text.isascii()
+    if plain and text.isprintable():
         return text
-    return re.sub(_UNSEEN, _escape, text.replace("\r\n", "\n"))
+    return re.sub(_CONTROLS if plain else _UNSEEN, _escape, text.replace("\r\n", "\n"))
 
 
 def escape_json(text: str) -> str:
@@ -89,9 +103,21 @@ def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x100:
         return f"\\x{code:02x}"
+    if _is_seen(code, found):
+        return found[0]
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _escape_in_json(found: re.Match[str]) -> str:
+    if _is_seen(ord(found[0]), found):
+        return found[0]
     units = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def _is_seen(code: int, found: re.Match[str]) -> bool:
+    """Whether what `_UNSEEN` found is visible where it stands."""
+    if code == 0xFE0F:
+        at = found.start()
+        return at > 0 and re.match(_COLOURED, found.string[at - 1 : at + 2]) is not None
+    return 0x10000 < code < 0xE0000 and re.match(_UNSEEN_IN_OLD_SCRIPTS, found[0]) is None

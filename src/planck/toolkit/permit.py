@@ -8,12 +8,13 @@ from planck.toolkit.tool import Outcome, Tool, ToolContext
 
 
 class Trial(Protocol):
-    """A call that is run once with few rights, before anybody is asked for more."""
+    """A call that is run, and about which the user is asked again if it could not do what it was to do: with
+    few rights, before anybody is asked for more, or after a yes to something that changed since."""
 
     @property
     def confinement(self) -> Confinement: ...
 
-    async def settle(self, outcome: Outcome) -> Err | Confinement | None:
+    async def settle(self, outcome: Outcome) -> "Err | Confinement | Trial | None":
         """Returns None where the outcome of the try is that of the call; else the rights with which it is
         run again, or why it is not."""
 

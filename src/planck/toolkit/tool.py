@@ -32,6 +32,21 @@ class ArgumentError(ToolError):
         super().__init__(ErrorKind.INVALID_ARGS, message, details)
 
 
+class Changed(ToolError):
+    """What a call would change is not what the user was shown; whoever asked may ask again."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            ErrorKind.EDIT_CONFLICT,
+            f"{path!r} changed while the user was asked about it; read it again, then change what is there",
+            {CHANGED: True},
+        )
+
+
+CHANGED = "changed_since_asked"
+"""Key in the details of an error: that is why nothing was changed."""
+
+
 class InvalidTool(ArgumentError, TypeError):
     """No tool can be made of this: a mistake of the program, which is told before a model or a vendor is."""
 
@@ -77,6 +92,8 @@ Outcome = Ok[dict[str, Any]] | Err
 Execute = Callable[[dict[str, Any], ToolContext], Outcome | Awaitable[Outcome]]
 FindStranger = Callable[[dict[str, Any]], Awaitable[str]]
 """Arguments -> the address in them that the user did not configure; empty: there is none."""
+FindBasis = Callable[[dict[str, Any], ToolContext], Awaitable[str]]
+"""Arguments -> one name for what the call would change, as it is now: another name where that is another."""
 Native = Callable[[dict[str, Any], ToolContext], Any]
 """`(args, ctx)`; what it may return is told by `outcome_of`."""
 Closure = Callable[[str, str, dict[str, Any]], Any]
@@ -106,6 +123,7 @@ class Tool:
         confinable: bool = False,
         tried: bool = False,
         stranger: FindStranger | None = None,
+        basis: FindBasis | None = None,
     ) -> None:
         _check_spec(name, description, parameters)
         self.name = name
@@ -134,6 +152,8 @@ class Tool:
         """It is a command that can be run once where nothing can be changed, before anybody is asked."""
         self.stranger = stranger
         """What it finds only the user can agree to, in every mode; then it is in `ctx.confinement`."""
+        self.basis = basis
+        """What a question about it is bound to: the tool refuses to change anything but that, `Changed`."""
 
     def to_ai_tool(self) -> ToolSpec:
         """The spec without the functions."""

@@ -215,7 +215,7 @@ class Executor:
                     rights = await self._permit.decide(tool, args, ctx)
                 finally:  # what the user and the hooks take is not the tool's time
                     progress.waited += self._clock.monotonic() - begun
-            if rights is not None and not isinstance(rights, Err | Confinement):
+            while rights is not None and not isinstance(rights, Err | Confinement):
                 trial = rights
                 outcome = await self._in_slot(tool, args, (ctx, trial.confinement), progress, slots)
                 begun = self._clock.monotonic()

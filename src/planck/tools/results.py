@@ -184,13 +184,13 @@ def command_outcome(done: "Completed", ran: Ran) -> Outcome:
 def _blame_sandbox(output: str, ran: Ran) -> str:
     if ran.rights is None or ran.rights.mode is Mode.FULL:
         return ""
-    from planck.workspace.refusal import explain_refusal  # most commands succeed
+    from planck.workspace.refusal import OWN, explain_refusal  # most commands succeed
 
     why = explain_refusal(output, ran.rights)
     if not why:
         return ""
     # Read-only is what the user chose: no question would change it.
-    asks = ran.escalates and ran.rights.mode is not Mode.READ_ONLY
+    asks = ran.escalates and ran.rights.mode is not Mode.READ_ONLY and not why.endswith(OWN)
     return f'[sandbox: {why}; ask for it with "escalate"]' if asks else f"[sandbox: {why}]"
 
 

@@ -11,12 +11,15 @@ import os
 import re
 import stat
 import sys
+import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 
+from planck.own_code import is_early, list_early, list_own
+from planck.own_code import is_inside as is_inside
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.beneath import (
@@ -63,6 +66,7 @@ class Root:
         root._protected = confinement.mode is not Mode.FULL
         root._reads_all = not root._protected
         root._others = tuple(other.under(confinement) for other in self._others)
+        root._writable, root._masked, root._shown = None, (), ()
         if root._protected:
             root._writable = confinement.writable
             root._masked = tuple(place for place in confinement.masked if is_inside(place, (str(self.path),)))
@@ -120,13 +124,16 @@ class Root:
             self._refuse_protected(relative, path)
             place = os.path.normpath(self.path / relative)
             self._require_writable(os.path.dirname(place), path)  # before a folder is made
+            self._refuse_own(place, path)
             self._refuse_obeyed(place, path)
             fd = self._open_parent(root, parent or ".", path, create)
         try:
             self._refuse_protected(locate(fd, self.path, parent, name), path)
             self._refuse_masked(fd, path, name)
             self._require_writable(self.place(fd, os.path.dirname(path)), path)
-            self._refuse_obeyed(f"{self.place(fd, os.path.dirname(path))}/{name}", path)
+            place = f"{self.place(fd, os.path.dirname(path))}/{name}"
+            self._refuse_own(place, path)
+            self._refuse_obeyed(place, path)
             yield Slot(fd, name, path, self)
         finally:
             os.close(fd)
@@ -140,9 +147,9 @@ class Root:
             return os.path.relpath(self.place(fd, path), self.path)
 
     def present(self, paths: Iterable[str]) -> list[str]:
-        """Those that are there and inside, links not followed."""
+        """Those that are there, inside and not private, links not followed."""
         with self._fd() as root:
-            return [path for path in paths if is_there(root, path)]
+            return [path for path in paths if is_there(root, path) and not self._hides(f"{self.path}/{path}")]
 
     def peek(self, path: str, limit: int) -> tuple[bytes, int] | None:
         """What `writing` would find there, refusals included, without making a folder."""
@@ -153,6 +160,12 @@ class Root:
             if refusal.err.kind is ErrorKind.NOT_FOUND:
                 return None
             raise
+
+    def foresee(self, path: str) -> str:
+        """Returns what `Slot.place` will be of a file whose folder is not there yet."""
+        owner = self._find_owner(path)
+        folder, name = os.path.split(owner.path / owner.relative(path))
+        return f"{os.path.realpath(folder).rstrip('/')}/{name}"
 
     def place(self, fd: int, path: str) -> str:
         """One name for all spellings of an open file or folder."""
@@ -234,6 +247,7 @@ class Root:
                 self._refuse_protected(locate(held, self.path, above, step), path)
                 if not _is_there(step, held):
                     self._require_writable(self.place(held, above), path)
+                    self._refuse_own(f"{self.place(held, above)}/{step}", path)
                     with suppress(FileExistsError):
                         os.mkdir(step, 0o777, dir_fd=held)
                 deeper = open_beneath(root, "/".join(steps[:depth]), flags)
@@ -253,6 +267,23 @@ class Root:
                 {"protected": name},
             )
 
+    def _refuse_own(self, place: str, path: str) -> None:
+        if self._protected and is_inside(place, list_own((str(self.path),))):
+            raise WorkspaceError(
+                ErrorKind.PROTECTED_PATH,
+                f"{path!r} is part of the Planck that is running, which only the user changes (mode `full`)",
+                {"protected": path},
+            )
+        for folder, modules in list_early((str(self.path),)).items() if self._protected else ():
+            below = os.path.relpath(place, folder).partition("/")[0]
+            if is_early(below, modules):
+                raise WorkspaceError(
+                    ErrorKind.PROTECTED_PATH,
+                    f"{path!r} would be run when Planck is started the next time; only the user makes it "
+                    "(mode `full`, or start Planck as `planck` without PYTHONPATH)",
+                    {"protected": path},
+                )
+
     def _refuse_obeyed(self, place: str, path: str) -> None:
         from planck.workspace.repository import is_obeyed  # only where something is written
 
@@ -264,14 +295,14 @@ class Root:
             )
 
     def _refuse_masked(self, fd: int, path: str, name: str = "") -> None:
-        if not self._masked:
-            return
-        place = f"{self.place(fd, path)}/{name}".rstrip("/")
-        if is_inside(place, self._masked) and not is_inside(place, self._shown):
+        if self._masked and self._hides(f"{self.place(fd, path)}/{name}".rstrip("/")):
             raise WorkspaceError(
                 ErrorKind.PERMISSION_DENIED,
                 f"{path!r} holds secrets; only the user looks at it (mode `full`)",
             )
+
+    def _hides(self, place: str) -> bool:
+        return is_inside(place, self._masked) and not is_inside(place, self._shown)
 
     def _require_writable(self, folder: str, path: str) -> None:
         if self._writable is not None and not is_inside(folder, self._writable):
@@ -349,12 +380,13 @@ class Slot:
         """
         temporary = self._stage(content, mode)
         try:
-            if self._found is None:
-                self._create(temporary)
-            elif self._found != self._now():
-                raise self._conflict_error()
-            else:
-                os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            with _REPLACING:
+                if self._found is None:
+                    self._create(temporary)
+                elif self._found != self._now():
+                    raise self._conflict_error()
+                else:
+                    os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         except OSError as problem:
             raise self._write_error(problem) from None
         finally:
@@ -362,12 +394,13 @@ class Slot:
 
     def remove(self) -> None:
         """Take away what `read` found, and nothing that came since."""
-        if self._found is None or self._found != self._now():
-            raise self._conflict_error()
-        try:
-            os.unlink(self._name, dir_fd=self._folder)
-        except OSError as problem:
-            raise self._write_error(problem) from None
+        with _REPLACING:
+            if self._found is None or self._found != self._now():
+                raise self._conflict_error()
+            try:
+                os.unlink(self._name, dir_fd=self._folder)
+            except OSError as problem:
+                raise self._write_error(problem) from None
 
     def _create(self, temporary: str) -> None:
         """A link fails where a rename would overwrite."""
@@ -452,11 +485,6 @@ def stamp_file(path: Path | str) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def is_inside(path: str, roots: Iterable[str]) -> bool:
-    """Whether a canonical path is one of the roots or below one, by text."""
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
-
-
 def place_root(name: str, roots: Sequence[str]) -> str:
     """Returns where a folder is that somebody's writing is bound to; empty: in no root, or protected."""
     place = os.path.normpath(os.path.join(roots[0], name))
@@ -479,6 +507,8 @@ def _fold(name: str) -> str:
 
 
 _COUNTER = itertools.count(1)
+_REPLACING = threading.Lock()
+"""Held from the last look to the change: to this process, with all its sessions, both are one step."""
 
 
 def _require_regular(fd: int, path: str, kind: ErrorKind = ErrorKind.READ_FAILED) -> os.stat_result:

@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 
+from planck.own_code import list_own
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.records.visible import fit_line
 from planck.workspace.bubblewrap import PRIVATE
@@ -31,7 +32,11 @@ _TAKEN = r"file exists|no such device or address|device or resource busy|cross-d
 _MISSING = r"no such file or directory|\bENOENT\b"
 _QUOTED = r"'([^']+)'|\"([^\"]+)\"|‘([^’]+)’|`([^'`]+)['`]"  # noqa: RUF001  as coreutils writes it
 _BARE = r"([^\s'\"‘’`:,;()\[\]]+)"  # noqa: RUF001
+_SHELL = r"^\S*sh: (?:line )?\d+: "
+"""How a shell begins what it says: with its own name, which is not the path that it speaks of."""
 _MAX_NAME = 80
+OWN = "is part of the running Planck, which agents can't change"
+"""No question to the user would open it."""
 
 
 def find_refusal(output: str) -> str:
@@ -66,6 +71,8 @@ def explain_refusal(output: str, rights: Confinement | None) -> str:
 def _explain_read_only(line: str, rights: Confinement) -> str:
     if found := _find_protected(line, rights.roots):
         return f"{found} is read-only here"
+    if found := _find_own(line, rights.roots):
+        return f"{found} {OWN}"
     if not rights.writable:
         return "nothing can be written here"
     if bound := [place for place in rights.writable if place not in rights.roots]:
@@ -87,6 +94,15 @@ def _find_protected(line: str, roots: tuple[str, ...]) -> str:
                 place = "/".join(parts[:number])
                 inside = [root for root in roots if is_inside(place, (root,))]
                 return _name(os.path.relpath(place, max(inside, key=len)) if inside else place)
+    return ""
+
+
+def _find_own(line: str, roots: tuple[str, ...]) -> str:
+    own = list_own(roots)
+    for path in _paths(line) if own else ():
+        real = os.path.realpath(os.path.join(roots[0], path))
+        if is_inside(real, own):
+            return _name(os.path.relpath(real, roots[0]))
     return ""
 
 
@@ -122,6 +138,7 @@ def _find_hidden(line: str, rights: Confinement) -> str:
 
 def _paths(line: str) -> Iterator[str]:
     """Whatever in a line may be a path: what is quoted first, then words."""
+    line = re.sub(_SHELL, "", line)
     for groups in re.findall(_QUOTED, line):
         yield from filter(None, groups)
     for word in re.findall(_BARE, re.sub(_QUOTED, " ", line)):

@@ -4,7 +4,7 @@ from typing import Any
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, bind_to_file, diff, prose, replace
 
 _MAX_COMPARED = 20_000
 """Lines looked at for the nearest one."""
@@ -20,7 +20,7 @@ def edit_tool(views: Views) -> Tool:
         path: str = args["path"]
         view = views.of(ctx)
         with view.root.under(ctx.confinement).writing(path, create=False) as slot:
-            async with view.seen.alone(slot) as old:
+            async with view.seen.alone(slot, ctx) as old:
                 content, count = await asyncio.to_thread(_apply_edit, old, args)
                 await replace(slot, old, content, view.seen, ctx)
         return Ok({"output": f"Edited {path} ({_times(count)}).", "replaced": count})
@@ -39,6 +39,7 @@ def edit_tool(views: Views) -> Tool:
         execute,
         dry_run,
         effect=Effect.FILES,
+        basis=bind_to_file(views),
         max_arguments=2 * MAX_FILE,
     )
 

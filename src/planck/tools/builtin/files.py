@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from planck.records.events import FileChanged
 from planck.records.outcome import ErrorKind
 from planck.toolkit import schema
-from planck.toolkit.tool import ToolContext, ToolError
-from planck.workspace.paths import Root, Slot
+from planck.toolkit.tool import Changed, FindBasis, ToolContext, ToolError
+from planck.workspace.paths import Root, Slot, WorkspaceError
 
 FILE = schema.text("Relative to the workspace", minLength=1)
 MAX_FILE = 8 << 20
@@ -88,14 +89,17 @@ class Seen:
         )
 
     @asynccontextmanager
-    async def alone(self, slot: Slot) -> AsyncIterator[tuple[bytes, int] | None]:
-        """Gives what the file holds, with its mode, where it is what the agent saw.
+    async def alone(self, slot: Slot, ctx: ToolContext) -> AsyncIterator[tuple[bytes, int] | None]:
+        """Gives what the file holds, with its mode, where it is what the agent saw and the user was shown.
 
-        No other call of this session changes it meanwhile.
+        No other call of this session changes it meanwhile; what anybody else does is found by `Slot.replace`.
         """
         async with self._contents.lock(slot.place):
             old = await asyncio.to_thread(slot.read, MAX_FILE)
             self._refuse_change(slot, old[0] if old else None)
+            shown = ctx.confinement.basis if ctx.confinement else ""
+            if shown and shown != _name_basis(slot.place, old):
+                raise Changed(slot.path)
             yield old
 
 
@@ -130,6 +134,34 @@ class Views:
 
     def end(self, agent_id: str) -> None:
         self._by_agent.pop(agent_id, None)
+
+
+def bind_to_file(views: Views) -> FindBasis:
+    """Returns what binds a question to the bytes of the file that it shows, and to where that file is.
+
+    The mode bits are no part of it: no diff shows them, and they are kept as they are.
+    """
+
+    async def find_basis(args: dict[str, Any], ctx: ToolContext) -> str:
+        root = views.of(ctx).root.under(ctx.confinement)
+        return await asyncio.to_thread(_find_basis, root, args["path"])
+
+    return find_basis
+
+
+def _find_basis(root: Root, path: str) -> str:
+    try:
+        with root.writing(path, create=False) as slot:
+            return _name_basis(slot.place, slot.read(MAX_FILE))
+    except WorkspaceError as refused:
+        if refused.err.kind is ErrorKind.NOT_FOUND:  # its folder is made with it
+            return _name_basis(root.foresee(path), None)
+        return f"refused: {refused.err}"  # as the tool will be, unless it changes
+
+
+def _name_basis(place: str, old: tuple[bytes, int] | None) -> str:
+    content = digest(old[0]) if old else "-"
+    return digest(f"{content} {place}".encode(errors="surrogateescape"))
 
 
 async def replace(

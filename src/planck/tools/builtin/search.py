@@ -16,9 +16,10 @@ from pathlib import Path
 
 import msgspec
 
+from planck.own_code import is_open
 from planck.records import codec
 from planck.toolkit.tool import ArgumentError
-from planck.workspace.paths import Root, WorkspaceError, is_inside
+from planck.workspace.paths import Root, WorkspaceError
 from planck.workspace.process import Command, allowed, start
 
 SEARCH_TIMEOUT = 20.0
@@ -59,7 +60,7 @@ class Engine:
             return None
         roots, beside = self._root.paths, str(Path(sys.executable).parent / "rg")
         for found in (shutil.which("rg", path=self._environment.get("PATH", "")), beside):
-            if found and os.access(found, os.X_OK) and not is_inside(os.path.realpath(found), roots):
+            if found and os.access(found, os.X_OK) and not is_open(found, roots):
                 return found
         return None
 

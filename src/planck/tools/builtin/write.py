@@ -3,7 +3,7 @@ from typing import Any
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, bind_to_file, diff, prose, replace
 
 _PARAMETERS = schema.arguments({"path": FILE, "content": {"type": "string"}})
 
@@ -13,7 +13,7 @@ def write_tool(views: Views) -> Tool:
         path: str = args["path"]
         view = views.of(ctx)
         with view.root.under(ctx.confinement).writing(path) as slot:
-            async with view.seen.alone(slot) as old:
+            async with view.seen.alone(slot, ctx) as old:
                 content = _with_line_ends_of(old, args["content"])
                 await replace(slot, old, content, view.seen, ctx)
         verb = "Created" if old is None else "Wrote"
@@ -34,6 +34,7 @@ def write_tool(views: Views) -> Tool:
         execute,
         dry_run,
         effect=Effect.FILES,
+        basis=bind_to_file(views),
         max_arguments=MAX_FILE,
     )
 
