@@ -52,8 +52,9 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+# The full counts. Hypothesis marks its own tests.
 soak: $(STAMP)
-	$(BIN)/python -m pytest -q -m "soak" --durations=10
+	$(BIN)/python -m pytest -q -m "soak or hypothesis" --hypothesis-profile soak --durations=10
 
 # The core of the suite on the lowest versions that pyproject.toml allows, none of them byte-compiled.
 floors:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+from planck import own_code
 from tests import fork_server
 
 pytest_plugins = ["tests.leaks", "tests.order"]
@@ -21,6 +23,11 @@ os.environ.update(OLLAMA_HOST="", LLAMA_CPP_HOST="")
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
+
+# Every run tries the same examples; `make soak` tries more of them.
+settings.register_profile("planck", max_examples=50, deadline=None, derandomize=True, database=None)
+settings.register_profile("soak", settings.get_profile("planck"), max_examples=1000)
+settings.load_profile("planck")
 
 fork_server.install()
 
@@ -48,6 +55,18 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--seed"))
+
+
+@pytest.fixture(autouse=True)
+def own_roots() -> Iterator[None]:
+    """A process remembers every workspace for good: one test's workspace, `/` for example, is no other's."""
+    before = own_code._roots.copy()
+    yield
+    if own_code._roots != before:
+        own_code._roots.clear()
+        own_code._roots.update(before)
+        own_code._closed.clear()
+        own_code._own.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,13 @@ ALLOWED = {
 EVERYTHING = {"Exception", "BaseException"}
 
 
-def list_handlers(path: Path) -> Iterator[tuple[int, set[str], bool]]:
-    """Yields the line of each handler, the names that it catches, and whether a failure ends there."""
+@cache
+def list_handlers(path: Path) -> tuple[tuple[int, set[str], bool], ...]:
+    """Returns the line of each handler, the names that it catches, and whether a failure ends there."""
+    return tuple(_find_handlers(path))
+
+
+def _find_handlers(path: Path) -> Iterator[tuple[int, set[str], bool]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ExceptHandler):
             ends = not isinstance(node.body[-1], ast.Raise)

@@ -2,7 +2,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.context.compaction import ModelSummariser, TooBig, WindowCompactor, compact, fits
@@ -226,7 +226,6 @@ def test_a_last_step_too_big_even_for_that_is_told_in_the_digest() -> None:
 STEP = st.tuples(st.integers(0, 4000), st.integers(0, 3), st.sampled_from([USER, "b"]), st.booleans())
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(
     steps=st.lists(STEP, min_size=1, max_size=25),
     window=st.sampled_from([1000, 4000, 16_000]),

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -312,7 +312,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(steps=STEPS, finished=st.integers(0, 5), cut=st.integers(0, 40), image=st.booleans())
 def test_any_history_folds_to_a_sendable_request(
     known: Known, steps: list[Any], finished: int, cut: int, image: bool

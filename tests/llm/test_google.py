@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.llm.gemini_schema import declare
@@ -206,7 +206,6 @@ SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(schema=SCHEMAS)
 def test_whatever_is_declared_is_in_the_subset_or_said_in_full(schema: Any) -> None:
     found = declared(schema)

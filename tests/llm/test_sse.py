@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.llm.provider import ProviderError
@@ -58,7 +58,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(st.lists(PIECES, max_size=30), st.lists(st.integers(0, 100), max_size=6))
 def test_the_cuts_between_chunks_change_nothing(pieces: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(pieces)

@@ -1,6 +1,6 @@
 """Merging lines: each side's own change is kept, and a collision is never guessed."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.session.merge import merge
@@ -9,7 +9,6 @@ line = st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"d\r\n"])
 files = st.lists(line, max_size=12).map(b"".join)
 
 
-@settings(derandomize=True, max_examples=300)
 @given(files, files)
 def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(base: bytes, side: bytes) -> None:
     assert merge(base, base, side) == side
@@ -17,7 +16,6 @@ def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(base: bytes, side
     assert merge(base, side, side) == side
 
 
-@settings(derandomize=True, max_examples=300)
 @given(files, files, files, files, st.integers(1, 5))
 def test_changes_in_different_places_are_both_kept(
     head: bytes, tail: bytes, new_head: bytes, new_tail: bytes, between: int
@@ -27,7 +25,6 @@ def test_changes_in_different_places_are_both_kept(
     assert merged == new_head + middle + new_tail
 
 
-@settings(derandomize=True, max_examples=300)
 @given(files, files, files)
 def test_it_does_not_matter_which_side_is_which(base: bytes, one: bytes, other: bytes) -> None:
     assert merge(base, one, other) == merge(base, other, one)

@@ -12,7 +12,7 @@ from planck.llm.provider import Request
 from planck.permissions.approver import Approvals
 from planck.permissions.gate import AgentGate, Gate
 from planck.permissions.policy import Surroundings
-from planck.permissions.rules import Rule
+from planck.permissions.rules import Rule, SourcedRule
 from planck.records import codec
 from planck.records.approval import Answer, Question
 from planck.records.authority import Authority, Mode
@@ -163,6 +163,9 @@ class NoRules:
 
     def surroundings(self, mode: Mode | None) -> Surroundings:
         return Surroundings()
+
+    def read_now(self) -> tuple[SourcedRule, ...]:
+        return ()
 
     def keep(self, rule: Rule) -> str:
         raise NotImplementedError

@@ -2,7 +2,7 @@ import random
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck import truncate
@@ -79,19 +79,16 @@ def test_invalid_utf8_is_repaired_before_it_is_counted() -> None:
     assert truncate("\ud83d\ude00") == "😀"
 
 
-@settings(derandomize=True, max_examples=400)
 @given(st.lists(st.sampled_from(DIFFICULT), max_size=40).map("".join), st.integers(0, 120))
 def test_difficult_text_is_cut_as_the_contract_says(text: str, max: int) -> None:
     assert truncate(text, max) == oracle(text, max)
 
 
-@settings(derandomize=True, max_examples=300)
 @given(st.text(max_size=60), st.integers(0, 100))
 def test_any_text_is_cut_as_the_contract_says(text: str, max: int) -> None:
     assert truncate(text, max) == oracle(text, max)
 
 
-@settings(derandomize=True, max_examples=300)
 @given(st.binary(max_size=80), st.integers(0, 60))
 def test_any_bytes_give_valid_text_within_the_bound(data: bytes, max: int) -> None:
     cut = truncate(data, max)

@@ -1,6 +1,6 @@
 """Lines out of a byte stream, however it is cut."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.workspace.framing import LineBuffer
@@ -52,7 +52,6 @@ def test_a_long_line_is_searched_once() -> None:
     assert Counted.searched <= 1_000_000
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(TEXT, st.just(b"z" * 500)), max_size=12), st.data())
 def test_lines_that_are_too_long_are_told_of_once_and_skipped(
     lines: list[bytes], data: st.DataObject

@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 from planck.records.authority import Mode
+from planck.workspace.containment import sandbox_program
 from tests.workspace.place import NOBODY, Place
 
 pytestmark = [
-    pytest.mark.skipif(
-        shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
-    ),
+    pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed"),
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
 ]
 

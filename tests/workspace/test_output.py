@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planck.workspace.output import Kept
@@ -13,7 +13,6 @@ CHUNKS = st.lists(st.binary(max_size=60), max_size=30)
 
 
 @given(chunks=CHUNKS, keep=st.integers(2, 80))
-@settings(derandomize=True, deadline=None)
 def test_memory_is_bounded_and_the_ends_are_the_outputs_ends(chunks: list[bytes], keep: int) -> None:
     kept = Kept(keep)
     for chunk in chunks:
@@ -35,7 +34,6 @@ def test_memory_is_bounded_and_the_ends_are_the_outputs_ends(chunks: list[bytes]
     keep=st.integers(8, 40),
     size=st.integers(1, 7),
 )
-@settings(derandomize=True, deadline=None)
 def test_a_cut_never_splits_a_character(text: str, keep: int, size: int) -> None:
     whole = text.encode()
     kept = Kept(keep)
