@@ -375,8 +375,10 @@ class Actions {
 
 	press(event) {
 		const {target, key} = event;
-		const {room, help, keys} = this.state;
-		if (keys === 'off' || help || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.('input, textarea, select')) return;
+		const {room, keys} = this.state;
+		// Not `state.help`: a closed dialog reports it a moment later, and a key pressed meanwhile would be lost.
+		const inDialog = document.querySelector('dialog[open]');
+		if (keys === 'off' || inDialog || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.('input, textarea, select')) return;
 		const base = room && `#/s/${room.id}`;
 		const places = {i: '#/inbox', s: '#/sessions', ...(room && {t: `${base}/team`, c: `${base}/conversation`, d: `${base}/changes`})};
 		const fields = {'/': 'find', m: 'composer'};

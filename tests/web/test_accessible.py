@@ -175,6 +175,22 @@ async def test_keys_lead_from_screen_to_screen_and_esc_leads_back(tmp_path: Path
         assert await tab.list_problems() == []
 
 
+async def test_a_key_right_after_the_help_was_closed_is_not_lost(tmp_path: Path) -> None:
+    async with worked(tmp_path) as (server, id), chromium() as browser:
+        tab = await browser.open(server.page)
+        await show(tab, f"#/s/{id}/team", "main svg")
+        await tab.page.keyboard.press("?")
+        await tab.page.wait_for_selector("dialog[open]")
+        # In one task: the dialog is closed already, and its close event has not been sent yet.
+        await tab.page.evaluate(
+            "() => { document.querySelector('dialog').close(); "
+            "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'i', bubbles: true})); }"
+        )
+        await tab.wait_for("location.hash === given", "#/inbox")
+        await tab.page.wait_for_selector("dialog", state="detached")
+        assert await tab.list_problems() == []
+
+
 async def test_a_visitor_who_speaks_spanish_reads_spanish(tmp_path: Path) -> None:
     async with worked(tmp_path) as (server, id), chromium() as browser:
         tab = await browser.open(server.page, locale="es-ES")
