@@ -59,7 +59,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture(autouse=True)
 def own_roots() -> Iterator[None]:
-    """A process remembers every workspace for good: one test's workspace, `/` for example, is no other's."""
+    """Forgets the workspaces of earlier tests, `/` for example: a process remembers each one for good."""
     before = own_code._roots.copy()
     yield
     if own_code._roots != before:

@@ -1,4 +1,4 @@
-"""A key of a request names one session: whoever uses it again finds that one or is refused, nothing else."""
+"""An idempotency key names one session: a second request with it gets that session, or is refused."""
 
 from pathlib import Path
 from typing import Any

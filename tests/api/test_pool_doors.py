@@ -192,7 +192,9 @@ async def test_no_answer_tells_the_address_of_the_store(tmp_path: Path, database
             assert not any(word in str(answer.body) for word in ("postgres", database.rpartition("/")[2]))
 
 
-async def test_whoever_waits_for_what_no_node_takes_is_told_why(tmp_path: Path, database: str) -> None:
+async def test_a_client_that_waits_for_a_session_no_node_takes_gets_the_reason(
+    tmp_path: Path, database: str
+) -> None:
     why = "permission_denied: node north does not accept it (`node.accept`)"
     async with serving(tmp_path, store=database, joining=NORTH) as server, server.client() as client:
         body = {"repo": "https://git.example/r", "prompt": "x", "name": "refused"}
@@ -205,7 +207,7 @@ async def test_whoever_waits_for_what_no_node_takes_is_told_why(tmp_path: Path, 
             for route, headers in (("result", {}), ("events", stream))
         ]
         run_sql(database, f"UPDATE sessions SET state = 'failed', problem = '{why}'")
-        early, _ = await asyncio.gather(*waiting)  # the stream ends, and says it to whoever comes again
+        early, _ = await asyncio.gather(*waiting)  # the stream ends, and says so to a client that reconnects
         late = [await server.send("GET", f"{at}/{route}", headers=stream) for route in ("result", "events")]
         for answer in (early, *late):
             assert (answer.status, answer.kind) == (410, "target_gone"), answer

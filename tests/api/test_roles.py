@@ -22,12 +22,12 @@ TABLE = {
     "view": "read_me read_document list_sessions read_session read_result read_board explain_wait "
     "read_events export list_agents read_agent read_output list_changes list_approvals follow_inbox "
     "list_models list_teams read_team list_skills search list_notices read_metrics list_nodes",
-    # Files and tools are the server's own: whoever may work in its folder may look at them.
+    # Files and tools are the server's own: a role that may work in its folder may read them.
     "submit": "start_session change_session delete_session open_session close_session send_prompt interrupt "
     "compact rewind fork change_agent plan_undo undo list_files read_content check_team list_tools "
     "submit_work",
     "approve": "answer_approval",
-    # The configuration and the machine are of whoever runs the server.
+    # The configuration and the machine belong to the person who runs the server.
     "admin": "end_cookies test_model run_doctor read_config explain_config set_up drain_node forget_node",
 }
 """A new route is decided here, by its name."""

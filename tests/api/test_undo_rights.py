@@ -1,4 +1,4 @@
-"""An undo over HTTP writes what an agent of the session could write now, whoever wrote it at first."""
+"""An undo over HTTP writes only what an agent of the session could write now, not all that was written."""
 
 from pathlib import Path
 from typing import Any

@@ -32,14 +32,14 @@ UNMASKED = {
     "permissions/gate.py": "says only whether a write is refused, and reads nothing",
     "session/undo.py": "what an agent with rights has written",
     "team/by_id.py": "names a folder, and opens nothing in it",
-    "tools/builtin/catalog.py": "the tools for whoever gives no views: tests, and each call's rights hold",
+    "tools/builtin/catalog.py": "tools of a caller without views; each call has its permissions",
     "tools/external.py": "the folder that a command begins in; its sandbox hides the places",
     "workspace/paths.py": "the others of a root get its rights; the machine is read in mode `full` only",
 }
 """Files that make a `Root` without the masks of private places, and why they may. Others: `open_root`."""
 
 
-def test_whoever_opens_a_root_without_masks_says_why() -> None:
+def test_a_root_that_is_opened_without_masks_has_a_reason() -> None:
     found = set()
     for path in SRC.rglob("*.py"):
         text = path.read_text()

@@ -36,6 +36,6 @@ def find_givers() -> dict[str, set[str]]:
     return found
 
 
-def test_trust_is_handed_on_only_from_whoever_was_asked() -> None:
+def test_trust_is_passed_on_only_from_a_trust_that_was_asked_for() -> None:
     unknown = {file: values - WORDS.get(file, set()) for file, values in find_givers().items()}
     assert {file: values for file, values in unknown.items() if values} == {}

@@ -428,7 +428,7 @@ async def find_trusted(tmp_path: Path, refs: dict[str, str], entry: str, names: 
         try:
             place = await here.prepare(f"s{number}", workspace)
         except PlanckError:
-            continue  # there is no such ref
+            continue  # the ref does not exist
         project = Project(home, place.folder, environ(tmp_path))
         found |= {name} if project.trust.holds else set()
         assert bool(project.config.hooks) is project.trust.holds

@@ -201,7 +201,7 @@ async def test_a_repository_on_this_machine_runs_nothing_that_it_brings(
 
 
 class _Redirecting(SimpleHTTPRequestHandler):
-    """Serves a repository under /other.git and sends whoever asks for another name there."""
+    """Serves a repository under /other.git and redirects requests for other names there."""
 
     status = 302
 

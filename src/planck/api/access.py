@@ -22,7 +22,7 @@ class Caller(NamedTuple):
 
     way: Way
     role: Role
-    """A cookie has them all: its code was given to whoever started the server, and no route makes one."""
+    """A cookie has every role: its code was given to the person who started the server."""
 
 
 class Access:
@@ -63,7 +63,7 @@ class Access:
             self._tell()
 
     async def wait_for_change(self) -> None:
-        """Returns when a token or a cookie may have ended: whoever was let in is looked at again."""
+        """Returns when a token or a cookie may have ended, so that open streams are checked again."""
         now = self._now()
         self._cookies = {key: until for key, until in self._cookies.items() if until > now}
         soonest = min(self._cookies.values(), default=None)

@@ -154,7 +154,7 @@ class App:
         self, answer: Streamed, scope: Scope, operation: Operation, receive: Receive, send: "_Sent"
     ) -> None:
         """Ends with the pieces, with the client, or with what let the client in, whichever is first."""
-        assert operation.role != "anyone", "whoever follows something has a token or a cookie"
+        assert operation.role != "anyone", "a stream needs a token or a cookie"
         connection: Connection = scope["connection"]
         writing = asyncio.ensure_future(self._write(answer, connection, send))
         leaving = asyncio.ensure_future(_wait_until_gone(receive))

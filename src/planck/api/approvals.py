@@ -38,7 +38,7 @@ class ApprovalHandlers:
 
     async def answer_approval(self, call: Call) -> shapes.Health:
         body: shapes.AnswerApproval = call.body
-        if body.scope == "rule":  # it is kept in the configuration of whoever runs the server
+        if body.scope == "rule":  # it is saved in the configuration of the server's user
             check_role(call.role, "admin")
         request = self._requests.read_key(call, call.id)
         refused = self._inbox.answer(

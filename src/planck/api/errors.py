@@ -9,7 +9,7 @@ RETRY_AFTER = 1
 
 
 def hide_store(message: str) -> str:
-    """Returns a message without the address of the store, which is for whoever runs the server."""
+    """Hides the address of the store, which only the person who runs the server may see."""
     if "postgresql://" not in message and "postgres://" not in message:
         return message
     return "the database of this server failed. Try again later; the log of the server has the reason"

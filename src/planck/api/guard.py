@@ -13,8 +13,8 @@ _VISIT = [[b"navigate"], [b"document"]]
 """What a browser says of a page that it opens in a tab; of one in a frame it says something else."""
 
 AS_ROLE = "planck-role"
-"""The role of whoever asked another node, which sends the request on with its own token. It only ever takes
-away, so nobody gains by sending it."""
+"""Header with the role of the original sender, set by a node that forwards a request with its own token. It
+only narrows the role of the token, so a client gains nothing by sending it."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 

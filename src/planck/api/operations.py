@@ -42,8 +42,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of the handler, and of the operation in the document."""
     about: str
     role: _Needed
-    """What a token must be good for. There is no default: whoever adds a route decides it. What changes a
-    session also takes a role that may use a session in that mode, which `Keeper` checks."""
+    """The role that a token needs. It has no default, so that each new route decides it. An operation that
+    changes a session also needs a role that may use the session's mode, which `Keeper` checks."""
     query: type[shapes.Query] | None = None
     body: type[shapes.Body] | None = None
     returns: Any = None
@@ -192,7 +192,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _post(
         "/sessions/{id}/interrupt",
         "interrupt",
-        "Ends every turn in flight, or that of one agent.",
+        "Ends every turn in flight, or the turn of one agent.",
         shapes.Health,
         body=shapes.Interrupt,
         status=202,

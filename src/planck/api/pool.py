@@ -339,7 +339,7 @@ class _Forwarding:
         )
 
     async def _answer_unbegun(self, call: Call, row: QueuedSession) -> Any:
-        """No node has begun with it: there is no log yet, and whoever wants one waits, unless none will."""
+        """Answers for a session that no node has begun; waits for its log, unless no node will take it."""
         match self._operation.name:
             case "read_session":
                 return describe_details(row)

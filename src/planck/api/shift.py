@@ -169,7 +169,7 @@ class Shift:
         except PlanckError as refused:
             if refused.err.kind is ErrorKind.WRITER_CONFLICT:
                 raise
-            if refused.err.kind is ErrorKind.PERMISSION_DENIED:  # whoever left it is not there to be told
+            if refused.err.kind is ErrorKind.PERMISSION_DENIED:  # its sender is not connected any more
                 await kept.session.record(
                     ErrorEvent(kind=refused.err.kind, message=refused.err.message, details={})
                 )

@@ -221,8 +221,8 @@ class AgentGate:
     async def ask(self, call: Call, verdict: Verdict, *, before: int = 0) -> Err | Confinement | Trial:
         """Puts the question; nobody there to answer: no.
 
-        A yes is for what was shown, for however long it holds: where that changed, this call asks again.
-        `before`: how often it did.
+        A yes is for the content in the question, whatever its scope: if that changed, this call asks again.
+        `before`: how often it has asked already.
         """
         tool, ctx, gate = call.tool, call.ctx, self._gate
         if gate.approvals is None:

@@ -19,7 +19,7 @@ _COLOURED = (
     "[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u27bf\u2934\u2935\u2b05-\u2b55"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f|[#*0-9]\ufe0f\u20e3"
 )
-"""Where U+FE0F is no invisible character: it makes a picture of the one before it, or of a key."""
+"""Where U+FE0F is visible: it turns the character or key before it into a picture."""
 _PICTURE = "\u2600-\u27bf\U0001f000-\U0001faff"
 _JOINED = f"(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])"
 _MARKS = "\u0300"

@@ -33,7 +33,7 @@ class ArgumentError(ToolError):
 
 
 class Changed(ToolError):
-    """What a call would change is not what the user was shown; whoever asked may ask again."""
+    """The file is not the one in the question any more: nothing was changed, and the gate may ask again."""
 
     def __init__(self, path: str) -> None:
         super().__init__(

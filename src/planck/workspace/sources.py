@@ -188,7 +188,7 @@ def find_git_folder(folder: str) -> GitFolder | None:
 def check_git_folder(folder: str) -> str:
     """Returns why git might read files elsewhere if it serves this git folder; empty if it reads only here.
 
-    Whoever wrote the repository chose its links and its alternates, and git follows both to any depth.
+    The repository's author chose its links and alternates, and git follows both to any depth.
     """
     if os.path.lexists(os.path.join(folder, "objects", "info", "alternates")):
         return (
@@ -249,7 +249,7 @@ def _split(text: str) -> Source | None:
 
 def _normalise(found: Source, repo: str) -> str:
     """Returns a path of another machine without `.`, `..`, doubled slashes and escapes."""
-    # git decodes the path of a URL once, and sends that of user@host:path as it is.
+    # git decodes the path of a URL once, and sends the path of user@host:path unchanged.
     plain = found.path if found.scheme == _SCP_LIKE else unquote(found.path, errors="surrogateescape")
     unclear = re.search(r"[?#]", found.path) or re.search(r"\\|%[0-9A-Fa-f]{2}", plain)
     if unclear or not plain.isprintable():

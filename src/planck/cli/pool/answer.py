@@ -92,7 +92,7 @@ _BAR = "      | "
 
 
 def _cut(line: str, indent: int) -> list[str]:
-    """Rows that a terminal does not wrap to its left edge; the whole line where there is no terminal."""
+    """Wraps a line for the terminal with an indent; without a terminal, returns the whole line."""
     if not sys.stdout.isatty():
         return [line]
     return wrap(line, max(shutil.get_terminal_size().columns - indent - 1, 20))

@@ -44,7 +44,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def describe_source(repo: str, ref: str) -> dict[str, Any]:
-    """Returns what a session's row says of its workspace; a path that is no repository is a shared folder.
+    """Returns the workspace entry of a session's row; a path that is not a repository is a shared folder.
 
     A path is written down as it was given: each node resolves it by its own links.
     """
@@ -182,7 +182,7 @@ class Places:
             )
         for place in dict.fromkeys((found.common, found.own)):
             self.check_private(place)
-            # The folder of a linked worktree lies in that of its repository, which is compared itself.
+            # A linked worktree's folder lies in its repository's, which is compared itself.
             above = (source.path,) if place == found.common else (source.path, found.common)
             if not is_inside(place, above):
                 owner = os.path.dirname(place) if os.path.basename(place) == ".git" else place
@@ -198,7 +198,7 @@ class Places:
             self._check_apart(source.path)
 
     def check_private(self, path: str) -> None:
-        """Raises for what no session is shown, whoever names it."""
+        """Raises for a private place, no matter who names it."""
         if place := find_private(path, self._home, self._environ, self._sessions_dir, strict=True):
             raise ConfigError(
                 ErrorKind.PERMISSION_DENIED,

@@ -306,8 +306,8 @@ class Pool:
         return self._find_mode(row, self._planck.config.permissions.mode)
 
     def _find_mode(self, row: SessionRow, configured: Mode) -> Mode:
-        """Returns the session's own, else the configured one; never more than this node allows, nor than
-        whoever started it may use."""
+        """Returns the session's own mode, else the configured one; never more than this node allows, nor than
+        the role that started the session."""
         asked, ceiling = row.options.get("mode"), row.options.get("ceiling")
         mode = Mode(asked) if asked else configured
         mode = stricter(mode, Mode(ceiling)) if ceiling else mode

@@ -139,7 +139,7 @@ class Views:
 def bind_to_file(views: Views) -> FindBasis:
     """Returns what binds a question to the bytes of the file that it shows, and to where that file is.
 
-    The mode bits are no part of it: no diff shows them, and they are kept as they are.
+    The mode bits are not included: no diff shows them, and they are kept as they are.
     """
 
     async def find_basis(args: dict[str, Any], ctx: ToolContext) -> str:
