@@ -160,6 +160,8 @@ def keep_out(folders: "Iterable[str]") -> None:
     _roots.update(new)
     for entry in [entry for entry, closed in _closed.items() if not closed]:
         del _closed[entry]
+    for place in (_HOLDER, *filter(os.path.isdir, _list_standard())):
+        _closed.setdefault(place, False)  # `list_own` has it wherever it lies, but looks for more: 5 ms
     if not _Process.is_command:
         if OutsideFinder not in sys.meta_path:
             at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)

@@ -389,6 +389,43 @@ def test_a_command_finds_programs_only_where_no_agent_of_it_may_write(tmp_path: 
     }
 
 
+def test_the_start_of_a_command_lists_no_folder(tmp_path: Path) -> None:
+    """Not one of `PATH`, nor our packages where they lie in the workspace: every command would pay for it."""
+    (tmp_path / "link").symlink_to(REPO)
+    script = (
+        "import sys\n"
+        "from planck.own_code import open_path, start_command\n"
+        "seen = []\n"
+        "sys.addaudithook(lambda event, args: seen.append(args[0]) if event == 'os.scandir' else None)\n"
+        "start_command(['planck', 'run'])\n"
+        "print(seen)\n"
+        "open_path()\n"
+        "print(seen[:1])\n"
+    )
+    done = run(sys.executable, "-c", script, cwd=REPO, PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert done.stdout == f"[]\n[{str(tmp_path)!r}]\n", done.stderr
+
+
+def test_a_site_folder_that_agents_could_make_is_not_imported_from(tmp_path: Path) -> None:
+    """One that is there when the command starts is read-only to them."""
+    (work := tmp_path / "work").mkdir()
+    script = (
+        "import os, site, sys\n"
+        "site.ENABLE_USER_SITE, site.USER_SITE = True, sys.argv[1]\n"
+        "from planck.own_code import import_paths, keep_out, start_command\n"
+        "sys.path.append(site.USER_SITE)\n"
+        "start_command(['planck', 'run'])\n"
+        "print(site.USER_SITE in sys.path)\n"
+        "os.makedirs(site.USER_SITE, exist_ok=True)\n"
+        "sys.path.append(site.USER_SITE)\n"
+        "keep_out(['/nonexistent'])\n"
+        "print(site.USER_SITE in import_paths())\n"
+    )
+    for there in (False, True):
+        done = run(sys.executable, "-c", script, work / "site", cwd=work)
+        assert done.stdout == f"{there}\n{there}\n", done.stderr
+
+
 def test_a_path_is_open_by_any_link_on_its_way(tmp_path: Path) -> None:
     root, out = tmp_path / "root", tmp_path / "out"
     (root / "sub").mkdir(parents=True)
