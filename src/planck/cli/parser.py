@@ -2,7 +2,10 @@
 
 import argparse
 import re
-from typing import NoReturn
+
+TYPE_CHECKING = False  # `typing` itself takes 3 ms
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class Mistake(Exception):
@@ -12,7 +15,7 @@ class Mistake(Exception):
 class Parser(argparse.ArgumentParser):
     """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands."""
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str) -> "NoReturn":
         raise Mistake(f"{_explain(message)}; `{self.prog} --help` shows what there is")
 
 
