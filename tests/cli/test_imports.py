@@ -9,8 +9,11 @@ from tests.llm.raw_server import bundle, server_tls
 from tests.wire import chat
 from tests.wire.server import WireServer
 
-SLOW = {"regex", "jsonschema_rs", "ssl", "rich", "dataclasses", "difflib", "prompt_toolkit", "planck.shell"}
-"""Each costs 2 to 40 ms; one answer over http needs none of them."""
+SLOW = {
+    *("regex", "jsonschema_rs", "ssl", "rich", "dataclasses", "difflib", "prompt_toolkit", "planck.shell"),
+    *("random", "tempfile"),
+}
+"""Each costs 1 to 40 ms; one answer over http needs none of them."""
 OURS = 186
 """Modules of Planck that one answer may load."""
 
