@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
 
 def _explain(message: str) -> str:
     """A word that is none of those there are, with the one that was probably meant; else the same."""
-    found = _CHOICE.fullmatch(message)
+    found = re.fullmatch(_CHOICE, message, re.DOTALL)
     if not found:
         return message
     from planck.records.nearest import did_you_mean
@@ -32,4 +32,4 @@ def _explain(message: str) -> str:
     return f"{option} {word!r}{f'{meant} It is' if meant else '; it is'} one of {', '.join(choices)}"
 
 
-_CHOICE = re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)", re.DOTALL)
+_CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"
