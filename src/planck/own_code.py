@@ -41,7 +41,7 @@ class _Process:
     """Whether the process is the command `planck`, and no program that embeds it."""
     script = ""
     path: str | None = None
-    """The `PATH` that the user gave; None: the process still has it."""
+    """The `PATH` that the user gave; None: the process still has it, as in a program that embeds us."""
     entries: tuple[str, ...] = ()
     """The `sys.path` that Python itself began with, made absolute."""
     loaded: tuple[str, ...] = ()
@@ -160,18 +160,35 @@ def keep_out(folders: "Iterable[str]") -> None:
     _roots.update(new)
     for entry in [entry for entry, closed in _closed.items() if not closed]:
         del _closed[entry]
+    for place in (_HOLDER, *filter(os.path.isdir, _list_standard())):
+        _closed.setdefault(place, False)  # `list_own` has it wherever it lies, but looks for more: 5 ms
     if not _Process.is_command:
         if OutsideFinder not in sys.meta_path:
             at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
             sys.meta_path[at : at + 1] = [OutsideFinder]
         return
     sys.path[:] = [entry for entry in sys.path if not _is_closed(entry)]
-    found = os.environ.get("PATH", "")  # noqa: TID251 - `config` would load modules before this is done
+    found = os.environ.get("PATH")  # noqa: TID251 - `config` would load modules before this is done
     if _Process.path is None:
-        _Process.path = found
-    kept = outside_path(found)
-    if kept != found:
-        os.environ["PATH"] = kept  # noqa: TID251 - what the process itself starts is looked for here
+        _Process.path = found or ""
+    if found is not None:
+        # Only `open_path` looks for links in the other folders: 1 to 3 ms, and few commands need them.
+        _set_path(":".join(place for place in _Process.path.split(":") if place in _SYSTEM))
+
+
+def open_path() -> None:
+    """Lets this process find programs in every folder of the user's `PATH` that no agent may write.
+
+    Called right before a program is looked for by the `PATH` of the process. Until then, and again once an
+    agent gets another folder, it has only folders of the system.
+    """
+    if _Process.path:
+        _set_path(_Process.path)
+
+
+def _set_path(path: str) -> None:
+    # An empty `PATH` would mean the current folder.
+    os.environ["PATH"] = outside_path(path) or os.devnull  # noqa: TID251 - what the process itself starts
 
 
 def user_path() -> dict[str, str]:
@@ -184,19 +201,21 @@ def outside_path(path: str, roots: "Sequence[str]" = ()) -> str:
 
     Nor with a folder that holds a link to there: git and shells look for programs by their names.
     """
-    known = frozenset({*_roots, *roots} - {"/"})
-    kept = (place for place in path.split(":") if os.path.isabs(place))
-    return ":".join(place for place in kept if not is_open(place, known) and not _has_open_link(place, known))
+    known = {*_roots, *roots} - {"/"}
+    return ":".join(place for place in path.split(":") if os.path.isabs(place) and _is_safe(place, known))
 
 
-def _has_open_link(folder: str, roots: frozenset[str]) -> bool:
-    if os.path.realpath(folder) in _SYSTEM:
+def _is_safe(folder: str, roots: set[str]) -> bool:
+    steps = [*follow(folder)]
+    if any(_is_in_reach(step, roots) for step in steps):
         return False
+    if steps[-1] in _SYSTEM:
+        return True
     try:
         with os.scandir(folder) as found:
-            return any(entry.is_symlink() and is_open(entry.path, roots) for entry in found)
+            return not any(entry.is_symlink() and is_open(entry.path, roots) for entry in found)
     except OSError:
-        return False  # nothing can be found in it
+        return True  # nothing can be found in it
 
 
 def import_paths() -> list[str]:
@@ -212,11 +231,12 @@ def is_inside(path: str, roots: "Iterable[str]") -> bool:
 def is_open(path: str, roots: "Collection[str]") -> bool:
     """Whether an agent that may write in the roots could change what is at a path, or where it leads."""
     known = {*roots}
-    for step in follow(path):
-        met = known.intersection(_list_above(step))  # not one root after the other: a node has thousands
-        if met and not is_inside(step, list_own(sorted(met))):
-            return True
-    return False
+    return any(_is_in_reach(step, known) for step in follow(path))
+
+
+def _is_in_reach(step: str, roots: set[str]) -> bool:
+    met = roots.intersection(_list_above(step))  # not one root after the other: a node has thousands
+    return bool(met) and not is_inside(step, list_own(sorted(met)))
 
 
 def _list_above(place: str) -> "Iterator[str]":

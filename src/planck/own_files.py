@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from tempfile import mkstemp
 
 from planck.own_code import REQUIRED, import_paths
 
@@ -31,7 +30,7 @@ _MAX_SHOWN = 200
 def keep_apart() -> str:
     """Copies each shared file of ours to an inode of its own; returns what to do where that fails.
 
-    Looks at one file of a package: an installer links all of them or none.
+    Looks at one file of a package, or of each package in a namespace: an installer links all of them or none.
     """
     return _keep_apart(tuple(import_paths()))
 
@@ -59,26 +58,35 @@ def _list_shared(folders: tuple[str, ...]) -> Iterator[list[str]]:
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         if not any(os.path.isdir(f"{folder}/{name}") for name in ("planck", *REQUIRED)):
             continue
+        there = {*os.listdir(folder)}
         # Python runs the lines of a .pth file at every start.
-        single = [name for name in os.listdir(folder) if name.endswith((".py", ".pth"))]
-        single += [name for name in os.listdir(folder) if name.startswith("_cffi_backend")]
+        single = [
+            name for name in there if name.endswith((".py", ".pth")) or name.startswith("_cffi_backend")
+        ]
         yield [file for name in single if _is_shared(file := f"{folder}/{name}")]
         for name in names:
-            yield _list_package(f"{folder}/{name}")
+            if name.partition("/")[0] in there:
+                yield from _list_packages(f"{folder}/{name}")
     beside = f"{os.path.dirname(sys.executable)}/rg"  # of the extra `search`
     yield [beside] if _is_shared(beside) else []
 
 
-def _list_package(folder: str) -> list[str]:
+def _list_packages(folder: str) -> Iterator[list[str]]:
     first = f"{folder}/__init__.py"
     if os.path.lexists(first):
-        if not _is_shared(first):
-            return []
-    elif not os.path.isdir(folder):
-        return []
-    trees = (found for place in (folder, f"{folder}.libs") for found in os.walk(place))
-    files = (f"{place}/{name}" for place, _, names in trees for name in names)
-    return sorted(filter(_is_shared, files), key=first.__eq__)
+        if _is_shared(first):
+            trees = (found for place in (folder, f"{folder}.libs") for found in os.walk(place))
+            files = (f"{place}/{name}" for place, _, names in trees for name in names)
+            yield sorted(filter(_is_shared, files), key=first.__eq__)
+    elif os.path.isdir(folder):  # a namespace: several distributions have packages in it
+        yield from _list_packages(f"{folder}.libs")
+        entries: list[os.DirEntry[str]] = []
+        with suppress(OSError), os.scandir(folder) as found:
+            entries += found
+        yield [entry.path for entry in entries if _is_shared(entry.path)]
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _list_packages(entry.path)
 
 
 def _is_shared(file: str) -> bool:
@@ -93,6 +101,8 @@ def _is_shared(file: str) -> bool:
 
 
 def _copy(file: str) -> None:
+    from tempfile import mkstemp  # hardly any start copies a file
+
     # With its times: byte code names the time of its source.
     handle, other = mkstemp(prefix=".planck-", dir=os.path.dirname(file))
     os.close(handle)

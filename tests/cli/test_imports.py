@@ -9,8 +9,11 @@ from tests.llm.raw_server import bundle, server_tls
 from tests.wire import chat
 from tests.wire.server import WireServer
 
-SLOW = {"regex", "jsonschema_rs", "ssl", "rich", "dataclasses", "difflib", "prompt_toolkit", "planck.shell"}
-"""Each costs 2 to 40 ms; one answer over http needs none of them."""
+SLOW = {
+    *("regex", "jsonschema_rs", "ssl", "rich", "dataclasses", "difflib", "prompt_toolkit", "planck.shell"),
+    *("random", "tempfile"),
+}
+"""Each costs 1 to 40 ms; one answer over http needs none of them."""
 OURS = 186
 """Modules of Planck that one answer may load."""
 
@@ -41,7 +44,7 @@ async def test_tls_is_loaded_for_a_model_that_is_reached_by_https(tmp_path: Path
 
 async def test_the_help_of_run_is_read_without_the_runtime(tmp_path: Path) -> None:
     loaded = await imports(Bench(tmp_path, "http://127.0.0.1:9"), "run", "--help")
-    assert loaded & {"asyncio", "msgspec", "logging"} == set()
+    assert loaded & {"asyncio", "msgspec", "logging", "typing"} == set()
     assert {name for name in loaded if name.startswith("planck.")} == {
         "planck.cli",
         "planck.cli.main",

@@ -353,6 +353,79 @@ async def test_git_finds_no_program_of_the_users_settings_in_the_workspace(
     assert traps.sprung == []
 
 
+def test_a_command_finds_programs_only_where_no_agent_of_it_may_write(tmp_path: Path) -> None:
+    """Before it asks for the whole `PATH` by those of the system alone, and so again with a new workspace."""
+    work, later = tmp_path / "work", tmp_path / "later"
+    for name in ("work/bin", "later/bin", "linked", "links-later", "fine"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "linked/tool").symlink_to(work / "bin/tool")
+    (tmp_path / "links-later/tool").symlink_to(later / "bin/tool")
+    names = ("work/bin", "later/bin", "linked", "links-later", "fine")
+    script = (
+        "import os\n"
+        "from planck import own_code\n"
+        "def show(): print(os.environ['PATH'])\n"
+        "own_code.start_command(['planck', 'run'])\n"
+        "show(), own_code.open_path(), show()\n"
+        f"own_code.keep_out([{str(later)!r}])\n"
+        "show(), own_code.open_path(), show()\n"
+        "print(own_code.user_path()['PATH'] == os.environ['GIVEN'])\n"
+    )
+    found = {}
+    for system in (":/usr/bin:.:/bin", ""):
+        path = ":".join(str(tmp_path / name) for name in names) + system
+        done = run(sys.executable, "-c", script, cwd=work, PATH=path, GIVEN=path)
+        found[system] = done.stdout.replace(str(tmp_path), "").splitlines()
+    assert found == {
+        ":/usr/bin:.:/bin": [
+            "/usr/bin:/bin",
+            "/later/bin:/links-later:/fine:/usr/bin:/bin",
+            "/usr/bin:/bin",
+            "/fine:/usr/bin:/bin",
+            "True",
+        ],
+        # An empty `PATH` is the current folder: a name that no folder can have.
+        "": ["/dev/null", "/later/bin:/links-later:/fine", "/dev/null", "/fine", "True"],
+    }
+
+
+def test_the_start_of_a_command_lists_no_folder(tmp_path: Path) -> None:
+    """Not one of `PATH`, nor our packages where they lie in the workspace: every command would pay for it."""
+    (tmp_path / "link").symlink_to(REPO)
+    script = (
+        "import sys\n"
+        "from planck.own_code import open_path, start_command\n"
+        "seen = []\n"
+        "sys.addaudithook(lambda event, args: seen.append(args[0]) if event == 'os.scandir' else None)\n"
+        "start_command(['planck', 'run'])\n"
+        "print(seen)\n"
+        "open_path()\n"
+        "print(seen[:1])\n"
+    )
+    done = run(sys.executable, "-c", script, cwd=REPO, PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert done.stdout == f"[]\n[{str(tmp_path)!r}]\n", done.stderr
+
+
+def test_a_site_folder_that_agents_could_make_is_not_imported_from(tmp_path: Path) -> None:
+    """One that is there when the command starts is read-only to them."""
+    (work := tmp_path / "work").mkdir()
+    script = (
+        "import os, site, sys\n"
+        "site.ENABLE_USER_SITE, site.USER_SITE = True, sys.argv[1]\n"
+        "from planck.own_code import import_paths, keep_out, start_command\n"
+        "sys.path.append(site.USER_SITE)\n"
+        "start_command(['planck', 'run'])\n"
+        "print(site.USER_SITE in sys.path)\n"
+        "os.makedirs(site.USER_SITE, exist_ok=True)\n"
+        "sys.path.append(site.USER_SITE)\n"
+        "keep_out(['/nonexistent'])\n"
+        "print(site.USER_SITE in import_paths())\n"
+    )
+    for there in (False, True):
+        done = run(sys.executable, "-c", script, work / "site", cwd=work)
+        assert done.stdout == f"{there}\n{there}\n", done.stderr
+
+
 def test_a_path_is_open_by_any_link_on_its_way(tmp_path: Path) -> None:
     root, out = tmp_path / "root", tmp_path / "out"
     (root / "sub").mkdir(parents=True)
@@ -380,7 +453,7 @@ STARTS = {
     "workspace/containment.py": "programs of the system, by their path",
     "workspace/landlock_exec.py": "a confined command, as it was given",
     "store/postgres/dev.py": "programs of the system and of a package, without the user's PATH",
-    "cli/screen/outside.py": "the user's editor, by the PATH of the process, which has no root in it",
+    "cli/screen/outside.py": "the user's editor, by the PATH of the process",
     "cli/sidecar.py": "our own interpreter becomes the sidecar",
     "cli/browser.py": "the user's browser, by the PATH of the process",
     "cli/serve.py": "the user's browser, by the PATH of the process",
@@ -409,6 +482,12 @@ _START = re.compile(
 
 def test_every_place_that_starts_a_program_says_why_no_agent_wrote_it() -> None:
     assert {file for file, text in TEXTS.items() if _START.search(text)} == {*STARTS}
+    by_path = {file for file, why in STARTS.items() if "by the PATH of the process" in why}
+    assert {file for file, text in TEXTS.items() if "open_path()" in text} == {
+        *by_path,
+        "own_code.py",
+        "store/postgres/dev.py",  # it looks for pg_ctl, and starts it by its path
+    }
     made = re.compile(r"process import .*\bCommand\b|process\.Command\(")
     assert {file for file, text in TEXTS.items() if "Command(" in text and made.search(text)} == {*COMMANDS}
 

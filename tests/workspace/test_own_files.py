@@ -25,6 +25,8 @@ class Linked:
         self.site, self.project = folder / "tool/lib/site-packages", folder / "work"
         self.files = [f"{name}/sub/x.so" for name in names]
         self.files += [f"{name}/__init__.py" for name in names if name != "opentelemetry"]
+        if "opentelemetry" in names:  # a namespace with a package in it
+            self.files += [f"opentelemetry/sub/trace/{name}" for name in ("__init__.py", "x.py", "deep/x.py")]
         self.files += ["typing_extensions.py", "early.pth", "_cffi_backend.so", "regex.libs/libx.so"]
         for name in self.files:
             ours, theirs = self.site / name, self.project / ".venv" / name

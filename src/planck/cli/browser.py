@@ -5,6 +5,7 @@ import sys
 import threading
 
 from planck.headless import read_environment
+from planck.own_code import open_path
 from planck.records.visible import make_plain
 
 
@@ -22,6 +23,7 @@ class Browser:
         if (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")) and not environ.get("SSH_CONNECTION"):
             import webbrowser
 
+            open_path()
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
     async def wait_for_paste(self) -> str:

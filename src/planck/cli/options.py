@@ -3,9 +3,12 @@
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 from planck.cli.parser import Parser
+
+TYPE_CHECKING = False  # `typing` itself takes 3 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 SIDECAR = ".planck/sidecar"
 _SESSIONS = ("list", "show", "export", "verify", "import", "rename", "delete", "fork", "tree", "search")
@@ -69,7 +72,7 @@ def _added(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _subcommand(commands: Any, name: str, help: str, example: str) -> argparse.ArgumentParser:
+def _subcommand(commands: "Any", name: str, help: str, example: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=help, epilog=f"example: {example}")
     return parser
 

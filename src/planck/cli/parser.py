@@ -2,7 +2,10 @@
 
 import argparse
 import re
-from typing import NoReturn
+
+TYPE_CHECKING = False  # `typing` itself takes 3 ms
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class Mistake(Exception):
@@ -12,13 +15,13 @@ class Mistake(Exception):
 class Parser(argparse.ArgumentParser):
     """Raises `Mistake` where argparse would print its usage and exit; so do the parsers of subcommands."""
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str) -> "NoReturn":
         raise Mistake(f"{_explain(message)}; `{self.prog} --help` shows what there is")
 
 
 def _explain(message: str) -> str:
     """A word that is none of those there are, with the one that was probably meant; else the same."""
-    found = _CHOICE.fullmatch(message)
+    found = re.fullmatch(_CHOICE, message, re.DOTALL)
     if not found:
         return message
     from planck.records.nearest import did_you_mean
@@ -29,4 +32,4 @@ def _explain(message: str) -> str:
     return f"{option} {word!r}{f'{meant} It is' if meant else '; it is'} one of {', '.join(choices)}"
 
 
-_CHOICE = re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)", re.DOTALL)
+_CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"

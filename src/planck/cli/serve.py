@@ -18,6 +18,7 @@ from planck.cli.errors import UsageError
 from planck.cli.place import find_place
 from planck.cli.streams import complain
 from planck.headless import Inbox, Joining, Planck
+from planck.own_code import open_path
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
@@ -124,6 +125,7 @@ _LINE = ("url", "token_file", "pid", "page", "store")
 
 def _open_browser(address: str, page: str) -> None:
     opened = False
+    open_path()
     with suppress(webbrowser.Error, OSError):
         opened = webbrowser.open(address)
     if not opened:

@@ -21,7 +21,7 @@ MAX_DESCRIPTION = 1024
 _MAX_RESOURCES = 100
 _SHARE = 50
 _TOKEN_BYTES = 4
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 
 class SkillError(PlanckError):
@@ -168,10 +168,10 @@ def _read_head(place: Place, folder: Path) -> Skill | str:
     fields = parsed[0]
     name = _join_words(fields, "name") or folder.name
     if (
-        not _NAME.fullmatch(name) and "/" not in name
+        not re.fullmatch(_NAME, name) and "/" not in name
     ):  # a display name: the folder's own is the one to load it by
         name = folder.name
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         return f"{folder / 'SKILL.md'}: {name!r} can't be a skill's name; use a-z, 0-9 and '-', at most 64"
     description = _join_words(fields, "description")
     if not description:

@@ -1,6 +1,5 @@
 """Seats for the agents of one session: who answers for a model, at what price, and what makes it fit."""
 
-import random  # noqa: TID251 - jitter is the one use, handed to whoever waits before a retry
 from collections.abc import Sequence
 
 from planck.agent.seat import Seat, bound_output
@@ -81,7 +80,7 @@ class Seats:
         waiting = self.fallback is None or self.fallback == model  # there is another to go on with at once
         retries = RETRIES if waiting else _RETRIES_BEFORE_FALLBACK
         pace = self._providers.find_pace(model)
-        return Retrying(provider, random.random, retries=retries, wait_s=self._wait_s, pace=pace)
+        return Retrying(provider, _jitter, retries=retries, wait_s=self._wait_s, pace=pace)
 
     def _fit(self, provider: Provider, model: ModelSpec, compactor: str) -> Compactor:
         fitting = WindowCompactor(self._summariser(provider, compactor), model.context_window, self._notes)
@@ -92,6 +91,13 @@ class Seats:
             return None
         by_model = ModelSummariser(provider)
         return by_model if name in BUILT_IN else SidecarSummariser(name, self._peers, by_model, self._scribe)
+
+
+def _jitter() -> float:
+    """A part of the time to wait before a retry."""
+    import random  # noqa: TID251 - the one use; few answers need a retry
+
+    return random.random()
 
 
 class Counted:

@@ -175,7 +175,7 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
             )
     if rule.host and (rule.command or not fnmatchcase(WEB, rule.tool)):
         raise RuleError(f"{source}: only web_fetch has a `host`; drop it or the tool {rule.tool!r}")
-    if rule.host and not _HOST.fullmatch(rule.host):
+    if rule.host and not re.fullmatch(_HOST, rule.host):
         raise RuleError(f"{source}: {rule.host!r} is no host; write example.org, or *.example.org")
     if rule.exact and (rule.decision is not Decision.ALLOW or not rule.command):
         raise RuleError(f"{source}: `exact` is for a `command` that is allowed; drop it")
@@ -187,7 +187,7 @@ def _load_rule(entry: Mapping[str, Any], source: str) -> SourcedRule:
     return found
 
 
-_HOST = re.compile(r"(\*\.)?[\w.-]+|[\da-fA-F:.]+")
+_HOST = r"(\*\.)?[\w.-]+|[\da-fA-F:.]+"
 
 
 def _check_examples(one: SourcedRule) -> None:

@@ -1,7 +1,6 @@
 """The directory of the session files: private to its user, one set of files per session."""
 
 import errno
-import glob
 import os
 import sqlite3
 import stat
@@ -71,6 +70,8 @@ def remove_log(path: Path) -> None:
 
 def move_log(path: Path, new: Path) -> None:
     """Gives a log that nobody has open another name; killed at any point, it is whole under one of them."""
+    from glob import escape  # few commands rename a log
+
     lock = WriterLock(companion(path, "lock"))
     try:
         if os.path.lexists(new):  # a rename would take its place without a word
@@ -78,7 +79,7 @@ def move_log(path: Path, new: Path) -> None:
         _empty_wal(path)
         _testify_again(path, new)
         path.rename(new)
-        for beside in path.parent.glob(f"{glob.escape(path.name)}*"):
+        for beside in path.parent.glob(f"{escape(path.name)}*"):
             rest = beside.name.removeprefix(path.name)
             if rest.endswith(".bak"):
                 beside.rename(f"{new}{rest}")

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from planck.headless import read_environment
+from planck.own_code import open_path
 from planck.records.visible import clean_pasted
 
 
@@ -14,7 +15,7 @@ async def edit_in_program(text: str) -> str | None:
     """The text as it was left; None where no editor can be started. The terminal is lent to it."""
     environment = read_environment()
     words = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "vi")
-    # By the `PATH` of this process, which has no folder that agents may write.
+    open_path()  # the `PATH` of this process, which has no folder that agents may write
     editor = shutil.which(words[0]) if words else None
     if editor is None:
         return None

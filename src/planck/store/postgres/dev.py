@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from planck.own_code import open_path
 from planck.records.outcome import ErrorKind
 from planck.store.store import StoreError
 
@@ -31,6 +32,7 @@ def find_binaries() -> Path | None:
     places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
     wheels = [path for place in places for path in sorted(place.glob("pginstall*/bin"), reverse=True)]
     system = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    open_path()
     on_path = shutil.which("pg_ctl")
     for folder in (*wheels, *system, *([Path(on_path).parent] if on_path else [])):
         if (folder / "initdb").exists() and (folder / "pg_ctl").exists():
