@@ -187,8 +187,7 @@ def open_path() -> None:
 
 
 def _set_path(path: str) -> None:
-    # An empty `PATH` would mean the current folder.
-    os.environ["PATH"] = outside_path(path) or os.devnull  # noqa: TID251 - what the process itself starts
+    os.environ["PATH"] = outside_path(path)  # noqa: TID251 - what the process itself starts
 
 
 def user_path() -> dict[str, str]:
@@ -202,7 +201,8 @@ def outside_path(path: str, roots: "Sequence[str]" = ()) -> str:
     Nor with a folder that holds a link to there: git and shells look for programs by their names.
     """
     known = {*_roots, *roots} - {"/"}
-    return ":".join(place for place in path.split(":") if os.path.isabs(place) and _is_safe(place, known))
+    kept = [place for place in path.split(":") if os.path.isabs(place) and _is_safe(place, known)]
+    return ":".join(kept) or os.devnull  # an empty `PATH` would mean the current folder
 
 
 def _is_safe(folder: str, roots: set[str]) -> bool:

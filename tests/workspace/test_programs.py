@@ -1,6 +1,7 @@
 """What runs with the user's rights must not lie where a confined command can write."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -260,7 +261,9 @@ def test_a_variable_that_leads_into_the_workspace_is_an_order(work: Path) -> Non
 def test_no_program_is_looked_for_where_one_could_be_put(work: Path) -> None:
     path = f"{work}/bin::.:bin:/usr/bin:{work.parent}/out/folder:/bin"
     assert outside_path(path, (str(work),)) == "/usr/bin:/bin"
-    assert os.path.isabs(outside_path(path, (str(work),)))
+    nothing_left = outside_path(f"{work}/bin::.", (str(work),))
+    assert shutil.which("tool", path=nothing_left) is None
+    assert os.path.isabs(nothing_left), "an empty PATH is the current folder"
 
 
 def test_a_folder_with_a_link_to_where_agents_write_is_not_searched_for_programs(tmp_path: Path) -> None:
@@ -287,5 +290,5 @@ def test_a_folder_with_a_link_to_where_agents_write_is_not_searched_for_programs
     path = ":".join(str(tmp_path / name) for name in (*ways, "fine", "none"))
     assert outside_path(f"{path}:/usr/bin", (str(root),)) == f"{tmp_path}/fine:{tmp_path}/none:/usr/bin"
     (tmp_path / "fine/new").symlink_to(root / "target/git-lfs")
-    assert outside_path(f"{tmp_path}/fine", (str(root),)) == ""
+    assert outside_path(f"{tmp_path}/fine", (str(root),)) == os.devnull
     assert outside_path(f"{tmp_path}/fine", (str(tmp_path / "elsewhere"),)) == f"{tmp_path}/fine"
