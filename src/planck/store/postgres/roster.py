@@ -29,7 +29,7 @@ WITH me AS (
     FROM nodes WHERE name = $1 AND instance = $2 AND (NOT draining OR $7 <> '')
 ), picked AS (
     SELECT s.id FROM sessions s CROSS JOIN me LEFT JOIN nodes o ON o.name = s.owner
-    WHERE s.id <> ALL($3::text[]) AND s.needs <@ me.labels AND s.version <= $6 AND (
+    WHERE s.id <> ALL($3::text[]) AND s.needs <@ me.labels AND s.version <= $6 AND s.state <> 'making' AND (
         (s.owner = me.name AND $7 = '') OR (s.owner IS NULL AND (s.state = 'queued' OR s.id = $7))
         OR (s.owner IS NOT NULL AND (o.name IS NULL
             OR (me.settled AND o.seen < now() - make_interval(secs => $5))))

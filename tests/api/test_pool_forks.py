@@ -1,0 +1,259 @@
+"""A fork in a pool works where its parent works, and may do no more than its parent or than who made it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planck.headless import Joining
+from planck.records.authority import STRICTNESS
+from planck.records.outcome import ErrorKind
+from planck.store.library import Contents, Origin
+from planck.store.postgres.library import PostgresLibrary
+from planck.store.store import StoreError
+from planck.toolkit.clock import RandomIds
+from tests.api.bench import Answer, Served, serving
+from tests.api.test_roles import ROLES, ask, is_refused
+from tests.command import WAIT
+from tests.postgres import run_sql
+from tests.wire import chat
+from tests.wire.server import WireServer
+
+MODES = tuple(mode.value for mode in STRICTNESS)
+WAYS = (
+    "whole",
+    "at 2",
+    "by key",
+    "of a fork",
+    "of one at rest",
+    "by another node",
+    "at rest by another node",
+)
+"""How a fork is made; each is tried with every role and with a parent in every mode."""
+
+
+@asynccontextmanager
+async def node(
+    folder: Path, database: str, name: str, *, work: int = 0, model: str = "http://127.0.0.1:9"
+) -> AsyncIterator[Served]:
+    """A node whose own mode is `full`: what narrows a session is nothing else."""
+    folder.mkdir(exist_ok=True)
+    config = {
+        "providers": {"local": {"type": "openai", "base_url": model}},
+        "permissions": {"mode": "full"},
+        "node": {"accept": [f"{folder.parent}/*"]},
+    }
+    joining = Joining(name=name, work=work)
+    async with serving(folder, config=config, store=database, joining=joining) as server:
+        yield server
+
+
+@asynccontextmanager
+async def two_nodes(tmp_path: Path, database: str) -> AsyncIterator[tuple[Served, Served]]:
+    async with (
+        node(tmp_path / "north", database, "north") as north,
+        node(tmp_path / "south", database, "south") as south,
+    ):
+        yield north, south
+
+
+async def start(server: Served, **body: Any) -> str:
+    answer = await ask(server, "admin", "POST", "/sessions", body)
+    assert answer.status == 201, answer
+    return str(answer.json["id"])
+
+
+async def act(server: Served, id: str, what: str, body: Any = None, role: str = "admin") -> dict[str, Any]:
+    answer = await ask(server, role, "POST", f"/sessions/{id}/{what}", body or {})
+    assert answer.status in (200, 201, 202), answer
+    done: dict[str, Any] = answer.json
+    return done
+
+
+async def change_mode(server: Served, id: str, mode: str) -> None:
+    answer = await ask(server, "admin", "PATCH", f"/sessions/{id}", {"mode": mode})
+    assert (answer.status, answer.json.get("mode")) == (200, mode), answer
+
+
+async def fork(server: Served, role: str, id: str, **body: Any) -> Answer:
+    key = {"idempotency-key": body.pop("key")} if "key" in body else {}
+    return await ask(server, role, "POST", f"/sessions/{id}/fork", body, **key)
+
+
+async def read_log(server: Served, id: str) -> list[dict[str, Any]]:
+    answer = await ask(server, "view", "GET", f"/sessions/{id}/events?limit=1000")
+    return [json.loads(line) for line in answer.body.splitlines()]
+
+
+async def wait_for_end(server: Served, id: str) -> None:
+    async with asyncio.timeout(WAIT):
+        while (await ask(server, "view", "GET", f"/sessions/{id}/result")).status != 200:
+            pass  # the server itself waits
+
+
+def read_row(database: str, id: str) -> tuple[Any, ...]:
+    """Returns what nodes go by: where the session is worked on, by whom, and at most how."""
+    sql = "SELECT project, workspace, needs, version, pooled, options FROM sessions WHERE id = "
+    ((project, workspace, needs, version, pooled, options),) = run_sql(database, f"{sql}'{id}'")
+    return project, json.loads(str(workspace)), needs, version, pooled, json.loads(str(options))
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_fork_has_the_workspace_and_the_mode_of_its_parent_and_the_ceiling_of_its_maker(
+    tmp_path: Path, database: str, way: str
+) -> None:
+    async with two_nodes(tmp_path, database) as (north, south):
+        asked = south if "another node" in way else north
+        for mode in MODES:
+            parent = await start(north, mode=mode)
+            if way == "of a fork":
+                parent = (await fork(north, "admin", parent)).json["id"]
+                await act(north, parent, "open")
+            if "at rest" in way:
+                await act(north, parent, "close")
+            *place, options = read_row(database, parent)
+            assert place[1]["path"] == str(tmp_path / "north" / "work")
+            for role in ROLES:
+                key = {"key": f"{mode}-{role}"} if way == "by key" else {}
+                made = await fork(asked, role, parent, **({"at": 2} if way == "at 2" else {}), **key)
+                case = (way, mode, role, made)
+                if role == "view" or (role == "submit" and mode == "full"):
+                    assert is_refused(made), case
+                    continue
+                assert made.status == 201, case
+                id = made.json["id"]
+                ceiling = {"ceiling": "workspace"} if role == "submit" else {}
+                assert read_row(database, id) == (*place, {**options, **ceiling}), case
+                if key:
+                    assert (await fork(asked, role, parent, **key)).json["id"] == id, case
+                opened = await ask(north, role, "POST", f"/sessions/{id}/open", {})
+                assert (opened.status, opened.json.get("mode")) == (200, mode), (*case, opened)
+                await act(north, id, "close")
+        assert run_sql(database, "SELECT id FROM sessions WHERE NOT pooled OR state = 'making'") == []
+
+
+async def test_a_prompt_for_a_fork_at_rest_is_taken_by_the_node_that_has_its_workspace(
+    tmp_path: Path, database: str
+) -> None:
+    async with (
+        WireServer([chat.text("well")]) as model,
+        node(tmp_path / "north", database, "north", work=4, model=model.url) as north,
+        node(tmp_path / "south", database, "south", work=4, model=model.url) as south,
+    ):
+        parent = await start(north, mode="workspace")
+        for asked in (north, south):
+            id = (await fork(asked, "submit", parent)).json["id"]
+            await act(asked, id, "prompts", {"text": "go on"}, role="submit")
+            await wait_for_end(north, id)
+            ended = [event["data"] for event in await read_log(north, id) if event["type"] == "turn_end"]
+            assert [(end["status"], end["text"]) for end in ended] == [("completed", "well")]
+            opened = [
+                event["data"] for event in await read_log(north, id) if event["type"] == "session_resumed"
+            ]
+            assert [one["options"]["mode"] for one in opened] == ["workspace"]
+
+
+async def start_narrowed(server: Served, database: str) -> str:
+    """Returns a session that was begun in `full` and made read-only, in a folder that every node may use."""
+    id = await start(server, mode="full")
+    await change_mode(server, id, "read-only")
+    where = "workspace = jsonb_set(workspace, '{kind}', '\"shared\"'), needs = '{}'"
+    run_sql(database, f"UPDATE sessions SET {where} WHERE id = '{id}'")
+    return id
+
+
+async def test_a_fork_of_a_narrowed_session_stays_narrowed_on_every_node(
+    tmp_path: Path, database: str
+) -> None:
+    """Its first events are those of a session in mode `full`."""
+    async with two_nodes(tmp_path, database) as (north, south):
+        parent = await start_narrowed(north, database)
+        for role in ("submit", "approve", "admin"):
+            for body in ({}, {"at": 2}):
+                made = await fork(north, role, parent, **body)
+                assert (made.status, made.json.get("mode")) == (201, "read-only"), (role, body, made)
+                id = made.json["id"]
+                again = (await fork(south, role, id, at=2)).json
+                for one in (id, again["id"]):
+                    for server in (south, north, south):
+                        row = await act(server, one, "open", role=role)
+                        assert row["mode"] == "read-only", (role, body, row)
+                        await act(server, one, "close", role=role)
+                # Somebody may widen it, but not beyond who made it once it is opened again.
+                await change_mode(south, id, "full")
+                await act(south, id, "close")
+                wide = "workspace" if role == "submit" else "full"
+                assert (await act(north, id, "open"))["mode"] == wide, role
+                await act(north, id, "close")
+
+
+async def test_a_fork_by_a_server_without_a_pool_stays_narrowed_too(tmp_path: Path) -> None:
+    config = {"permissions": {"mode": "full"}}
+    async with serving(tmp_path, config=config) as server:
+        parent = await start(server, mode="full")
+        await change_mode(server, parent, "ask")
+        for role in ("submit", "approve", "admin"):
+            for body in ({}, {"at": 2}):
+                id = (await fork(server, role, parent, **body)).json["id"]
+                for _ in range(2):
+                    assert (await act(server, id, "open", role=role))["mode"] == "ask", (role, body)
+                    await act(server, id, "close", role=role)
+
+
+async def test_a_key_gives_nobody_a_fork_that_the_role_may_not_use(tmp_path: Path, database: str) -> None:
+    async with node(tmp_path / "north", database, "north") as north:
+        parent = await start(north, mode="ask")
+        id = (await fork(north, "admin", parent, key="k")).json["id"]
+        await change_mode(north, id, "full")
+        assert is_refused(await fork(north, "submit", parent, key="k"))
+        assert (await fork(north, "approve", parent, key="k")).json["id"] == id
+
+
+async def test_a_rename_keeps_place_options_and_the_prompt_that_waits(tmp_path: Path, database: str) -> None:
+    async with node(tmp_path / "north", database, "north") as north:
+        parent = await start(north, mode="workspace")
+        id = (await fork(north, "submit", parent)).json["id"]
+        before = read_row(database, id)
+        await act(north, id, "prompts", {"text": "go on"})
+        renamed = await ask(north, "submit", "PATCH", f"/sessions/{id}", {"name": "owl"})
+        assert renamed.json["name"] == "owl"
+        assert read_row(database, id) == before
+        assert run_sql(database, f"SELECT state, waiting FROM sessions WHERE id = '{id}'") == [["queued", 1]]
+
+
+async def test_rewind_and_undo_leave_place_and_options_as_they_are(tmp_path: Path, database: str) -> None:
+    async with node(tmp_path / "north", database, "north") as north:
+        parent = await start(north, mode="full")
+        await change_mode(north, parent, "read-only")
+        before = read_row(database, parent)
+        head = (await ask(north, "view", "GET", f"/sessions/{parent}")).json["head"]
+        for _ in range(2):
+            assert (await act(north, parent, "rewind", {"to": 1}))["mode"] == "read-only"
+            await ask(north, "admin", "POST", f"/sessions/{parent}/undo/plan", {})
+            await act(north, parent, "close")
+            assert (await act(north, parent, "open"))["mode"] == "read-only"
+        assert (await ask(north, "view", "GET", f"/sessions/{parent}")).json["head"] > head
+        assert read_row(database, parent) == before
+
+
+async def test_a_fork_that_was_cut_short_is_not_there(tmp_path: Path, database: str) -> None:
+    """What narrows it comes last in its log: until then nobody may open it."""
+    async with node(tmp_path / "north", database, "north") as north:
+        parent = await start(north, mode="full")
+        log = run_sql(database, f"SELECT bytes FROM events WHERE session = '{parent}' ORDER BY seq")
+        what = Contents([bytes(row[0]) for row in log], ())  # type: ignore[call-overload]  # a column of bytes
+        other = PostgresLibrary(database, tmp_path / "copies", None, owner="gone")
+        half = await other.copy("half", "half", RandomIds(), {"created": "2026"}, what, Origin(parent))
+        half.abandon(StoreError(ErrorKind.INTERRUPTED, "killed"))  # nothing more is said to the database
+        await half.aclose()
+        await other.aclose()
+        await other.engine.close()
+        assert run_sql(database, "SELECT head FROM sessions WHERE id = 'half'") == [[len(log)]]
+        for method, path in (("POST", "/open"), ("GET", ""), ("POST", "/fork"), ("DELETE", "")):
+            body: dict[str, str] | None = {} if method == "POST" else None
+            answer = await ask(north, "admin", method, f"/sessions/half{path}", body)
+            assert answer.status == 404, (path, answer)
