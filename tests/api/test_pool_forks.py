@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from planck.headless import Joining
+from planck.headless import Joining, Planck
 from planck.records.authority import STRICTNESS
 from planck.records.outcome import ErrorKind
 from planck.store.library import Contents, Origin
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.store import StoreError
+from planck.testing import ScriptedProvider
 from planck.toolkit.clock import RandomIds
 from tests.api.bench import Answer, Served, serving
 from tests.api.test_roles import ROLES, ask, is_refused
@@ -238,6 +239,35 @@ async def test_rewind_and_undo_leave_place_and_options_as_they_are(tmp_path: Pat
             assert (await act(north, parent, "open"))["mode"] == "read-only"
         assert (await ask(north, "view", "GET", f"/sessions/{parent}")).json["head"] > head
         assert read_row(database, parent) == before
+
+
+async def test_a_session_that_no_pool_made_is_refused_in_words(tmp_path: Path, database: str) -> None:
+    """An import, and what `planck run` kept in the database: nobody knows on which machine its files are."""
+    async with node(tmp_path / "north", database, "north") as north:
+        (tmp_path / "alone").mkdir()
+        async with Planck(
+            tmp_path / "user",
+            tmp_path / "alone",
+            environ={},
+            flags={"store": database},
+            providers={"local": ScriptedProvider(["well"])},
+        ) as planck:
+            session = await planck.start(model="local/m", name="own")
+            await session.run("x")
+            await session.aclose()
+            file = tmp_path / "export"
+            file.write_bytes(b"".join(planck.archive.events("own")))
+            await asyncio.to_thread(planck.archive.delete, "own")
+            imported = (await planck.archive.import_session(file)).id
+            again = await planck.start(model="local/m", name="other")
+            await again.aclose()
+        forked = (await fork(north, "admin", imported)).json["id"]
+        for id in (imported, again.id, forked):
+            for what, body in (("open", {}), ("prompts", {"text": "x"}), ("interrupt", {"agent": "a"})):
+                answer = await ask(north, "admin", "POST", f"/sessions/{id}/{what}", body)
+                assert (answer.status, answer.kind) == (404, "not_found"), (what, answer)
+                assert "planck --resume" in answer.json["error"]["message"], answer
+        assert run_sql(database, "SELECT count(*) FROM commands") == [[0]]
 
 
 async def test_a_fork_that_was_cut_short_is_not_there(tmp_path: Path, database: str) -> None:
