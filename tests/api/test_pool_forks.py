@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from planck.config.private import CLONES
 from planck.headless import Joining, Planck
 from planck.records.authority import STRICTNESS
 from planck.records.outcome import ErrorKind
@@ -19,9 +20,10 @@ from planck.toolkit.clock import RandomIds
 from tests.api.bench import Answer, Served, serving
 from tests.api.test_roles import ROLES, ask, is_refused
 from tests.command import WAIT
+from tests.pool.nodes import make_repository
 from tests.postgres import run_sql
 from tests.wire import chat
-from tests.wire.server import WireServer
+from tests.wire.server import Asked, Reply, WireServer
 
 MODES = tuple(mode.value for mode in STRICTNESS)
 WAYS = (
@@ -162,11 +164,43 @@ async def test_a_prompt_for_a_fork_at_rest_is_taken_by_the_node_that_has_its_wor
             assert [one["options"]["mode"] for one in opened] == ["workspace"]
 
 
+def writes_then_says(asked: Asked) -> Reply:
+    if asked.json["messages"][-1]["role"] == "tool":
+        return chat.text("it is done")
+    return chat.calls(("write", {"path": "note.txt", "content": "by an agent\n"}))
+
+
+async def test_a_fork_of_work_in_a_clone_begins_with_the_files_that_its_parent_has_on_record(
+    tmp_path: Path, database: str
+) -> None:
+    repo = make_repository(tmp_path / "repo")
+    async with (
+        WireServer(writes_then_says) as model,
+        node(tmp_path / "north", database, "north", work=4, model=model.url) as north,
+        node(tmp_path / "south", database, "south", model=model.url) as south,
+    ):
+        body = {"prompt": "do it", "repo": str(repo), "mode": "full"}
+        parent = (await ask(north, "admin", "POST", "/submissions", body)).json["id"]
+        async with asyncio.timeout(WAIT):
+            while "snapshot" not in {event["type"] for event in await read_log(north, parent)}:
+                pass
+        first = (await fork(north, "admin", parent)).json["id"]  # which nobody opens before it is forked
+        second = (await fork(south, "admin", first)).json["id"]
+        rows = read_rows(database)
+        assert {rows[id][0] for id in (parent, first, second)} == {str(repo)}
+        for id in (second, first):
+            await act(south, id, "open")
+            clone = tmp_path / "south" / "home" / CLONES / id
+            assert (clone / "note.txt").read_text() == "by an agent\n"
+            assert (clone / "prices.py").exists()
+            await act(south, id, "close")
+
+
 async def start_narrowed(server: Served, database: str) -> str:
     """Returns a session that was begun in `full` and made read-only, in a folder that every node may use."""
     id = await start(server, mode="full")
     await change_mode(server, id, "read-only")
-    where = "workspace = jsonb_set(workspace, '{kind}', '\"shared\"'), needs = '{}'"
+    where = "workspace = jsonb_set(workspace, '{kind}', '\"shared\"'), needs = '{}', project = 'https://git.example/r'"
     run_sql(database, f"UPDATE sessions SET {where} WHERE id = '{id}'")
     return id
 
@@ -183,6 +217,7 @@ async def test_a_fork_of_a_narrowed_session_stays_narrowed_on_every_node(
                 assert (made.status, made.json.get("mode")) == (201, "read-only"), (role, body, made)
                 id = made.json["id"]
                 again = (await fork(south, role, id, at=2)).json
+                assert read_rows(database)[id][0] == "https://git.example/r"
                 for one in (id, again["id"]):
                     for server in (south, north, south):
                         row = await act(server, one, "open", role=role)

@@ -71,9 +71,16 @@ async def read_place(database: Database, origin: Origin) -> Place:
             if ceiling in (options.get("ceiling"), origin.ceiling):
                 options["ceiling"] = ceiling
                 break
-        written = codec.encode(options).decode()
-        return Place(row["project"], tuple(row["needs"]), row["workspace"], written, row["version"])
+        workspace = codec.decode_as(row["workspace"].encode(), dict[str, Any])
+        if workspace.get("kind") == "git":  # a clone of its own: it begins with what these have on record
+            workspace["origins"] = [origin.id, *workspace.get("origins", ())]
+        needs, version = tuple(row["needs"]), row["version"]
+        return Place(row["project"], needs, _write(workspace), _write(options), version)
     return Place()
+
+
+def _write(value: dict[str, Any]) -> str:
+    return codec.encode(value).decode()
 
 
 def _read(row: Any) -> LogRow:
