@@ -10,6 +10,8 @@ from typing import Any
 
 from planck.config.private import CLONES
 from planck.headless import Joining, Planck
+from planck.headless.requests import name_session
+from planck.headless.store import find_copies
 from planck.records.authority import STRICTNESS
 from planck.records.outcome import ErrorKind
 from planck.store.library import Contents, Origin
@@ -309,20 +311,34 @@ async def test_a_session_that_no_pool_made_is_refused_in_words(tmp_path: Path, d
         assert run_sql(database, "SELECT count(*) FROM commands") == [[0]]
 
 
-async def test_a_fork_that_was_cut_short_is_not_there(tmp_path: Path, database: str) -> None:
+async def leave_half(database: str, folder: Path, owner: str, id: str, parent: str) -> None:
+    """Leaves what a process leaves that is killed while it makes a fork."""
+    log = run_sql(database, f"SELECT bytes FROM events WHERE session = '{parent}' ORDER BY seq")
+    what = Contents([bytes(row[0]) for row in log], ())  # type: ignore[call-overload]  # a column of bytes
+    library = PostgresLibrary(database, folder, None, owner=owner)
+    half = await library.copy(id, f"half-{id}", RandomIds(), {"created": "2026"}, what, Origin(parent))
+    half.abandon(StoreError(ErrorKind.INTERRUPTED, "killed"))  # nothing more is said to the database
+    await half.aclose()
+    await library.aclose()
+    await library.engine.close()
+    assert run_sql(database, f"SELECT head FROM sessions WHERE id = '{id}'") == [[len(log)]]
+
+
+async def test_a_fork_that_was_cut_short_is_not_there_and_its_key_makes_it_anew(
+    tmp_path: Path, database: str
+) -> None:
     """What narrows it comes last in its log: until then nobody may open it."""
     async with node(tmp_path / "north", database, "north") as north:
         parent = await start(north, mode="full")
-        log = run_sql(database, f"SELECT bytes FROM events WHERE session = '{parent}' ORDER BY seq")
-        what = Contents([bytes(row[0]) for row in log], ())  # type: ignore[call-overload]  # a column of bytes
-        other = PostgresLibrary(database, tmp_path / "copies", None, owner="gone")
-        half = await other.copy("half", "half", RandomIds(), {"created": "2026"}, what, Origin(parent))
-        half.abandon(StoreError(ErrorKind.INTERRUPTED, "killed"))  # nothing more is said to the database
-        await half.aclose()
-        await other.aclose()
-        await other.engine.close()
-        assert run_sql(database, "SELECT head FROM sessions WHERE id = 'half'") == [[len(log)]]
-        for method, path in (("POST", "/open"), ("GET", ""), ("POST", "/fork"), ("DELETE", "")):
-            body: dict[str, str] | None = {} if method == "POST" else None
-            answer = await ask(north, "admin", method, f"/sessions/half{path}", body)
-            assert answer.status == 404, (path, answer)
+        for owner in ("gone", "north"):  # another node, and an earlier start of this one
+            id = name_session(tmp_path / "north" / "work", parent, owner)
+            copies = find_copies(database, tmp_path / "north" / "home") / "north"
+            await leave_half(database, copies, owner, id, parent)
+            for method, path in (("POST", "/open"), ("GET", ""), ("POST", "/fork"), ("DELETE", "")):
+                body: dict[str, str] | None = {} if method == "POST" else None
+                answer = await ask(north, "admin", method, f"/sessions/{id}{path}", body)
+                assert answer.status == 404, (path, answer)
+            made = await fork(north, "admin", parent, key=owner)
+            assert (made.status, made.json.get("id")) == (201, id), made
+            assert (await act(north, id, "open"))["mode"] == "full"
+            assert [event["type"] for event in await read_log(north, id)].count("forked") == 1

@@ -101,6 +101,8 @@ class PostgresLibrary:
         row = await rows.read_row(self.engine.queries, id)
         if row and row.owner == self.owner and row.head == 0 and row.pooled and id not in self._open:
             return await self._open_row(row, claimed=True)  # submitted, and claimed by this node
+        if row and row.state == "making" and id not in self._open:
+            await self._clear_unfinished(id)
         place = await rows.read_place(self.engine.queries, origin) if origin else Place()
         if place.project:  # of a pool it may be the address of a repository
             meta = {**meta, "workspace": place.project}
@@ -112,6 +114,12 @@ class PostgresLibrary:
             ):
                 return await self._open_new(id, {**meta, "id": id, "name": name})
         raise refuse_taken(wanted)
+
+    async def _clear_unfinished(self, id: str) -> None:
+        """Removes a copy whose process was killed before it was whole: its key asks for it again."""
+        cleared = await rows.clear_unfinished(self.engine.queries, id, self.owner, self._lease)
+        if cleared and (path := find_file(self.folder, id)):
+            await finish_blocking(remove_log, path)
 
     async def _open_new(self, id: str, meta: Mapping[str, str]) -> PostgresStore:
         self._open.add(id)

@@ -233,6 +233,17 @@ async def find_removed(database: Database, ids: list[str]) -> list[str]:
     return [row["id"] for row in await database.read(f"{sql}(SELECT FROM sessions s WHERE s.id = r.id)", ids)]
 
 
+async def clear_unfinished(database: Database, id: str, owner: str, lease: float) -> bool:
+    """Removes a copy that was never finished, of this owner's earlier start or of one that is gone."""
+    sql = (
+        "WITH gone AS (DELETE FROM sessions s WHERE s.id = $1 AND s.state = 'making' AND "
+        f"(s.owner = $2 OR NOT {_ALIVE.format('$3')}) RETURNING s.id), "
+        "e AS (DELETE FROM events x USING gone WHERE x.session = gone.id), "
+        "b AS (DELETE FROM blobs x USING gone WHERE x.session = gone.id) SELECT id FROM gone"
+    )
+    return bool(await database.read(sql, id, owner, lease))
+
+
 async def discard_row(database: Database, id: str, epoch: int) -> None:
     """Removes what its own writer could not begin."""
     await database.read(
