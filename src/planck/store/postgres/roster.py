@@ -221,7 +221,7 @@ class PostgresRoster:
         await self._change(_DROP, [one.session for one in commands], [one.id for one in commands])
 
     async def find(self, id_or_name: str) -> SessionRow | None:
-        sql = f"SELECT {_ROW} FROM sessions s WHERE s.id = $1 OR s.name = $1"
+        sql = f"SELECT {_ROW} FROM sessions s WHERE (s.id = $1 OR s.name = $1) AND s.state <> 'making'"
         rows = await self._read(
             f"{sql} ORDER BY s.id = $1 DESC, s.updated DESC LIMIT $2", id_or_name, CANDIDATES
         )
