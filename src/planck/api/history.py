@@ -13,6 +13,7 @@ from planck.api.exchange import NDJSON, Call, Reply, Streamed
 from planck.api.keeper import Keeper
 from planck.api.operations import PREFIX
 from planck.api.requests import Requests
+from planck.api.rights import find_ceiling
 from planck.api.sessions import SessionHandlers
 from planck.headless import Plan, Selection, is_spilled
 from planck.records import codec
@@ -107,9 +108,16 @@ class HistoryHandlers:
         await self._keeper.check(call.id, call.role)
         async with self._requests.once(call, call.id) as request:
             id = request.id
-            if not request.done:
+            if request.done:
+                await self._keeper.check(id, call.role)
+            else:
                 made = await self._keeper.archive.fork(
-                    call.id, at=body.at, name=body.name, id=id, request=request.recorded
+                    call.id,
+                    at=body.at,
+                    name=body.name,
+                    id=id,
+                    request=request.recorded,
+                    ceiling=find_ceiling(call.role),
                 )
                 id = made.id
             row = await self._sessions.describe(id)

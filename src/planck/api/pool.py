@@ -257,6 +257,7 @@ class Elsewhere:
             row = await self.find_row(call.id)
             if row is None:
                 raise ApiError(404, ErrorKind.NOT_FOUND, f"no session {call.id!r} in this pool")
+            self._pool.check_place(row)  # no node would ever take it
             id = call.header("idempotency-key") or os.urandom(8).hex()
             data = {"text": body.text, "agent": body.agent}
             kind: Literal["steer", "prompt"] = "steer" if body.steer else "prompt"

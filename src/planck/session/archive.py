@@ -10,8 +10,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from planck.llm.redact import Redactor
+from planck.records.authority import STRICTNESS, Mode
 from planck.records.board import Board
-from planck.records.events import Event, Forked, Renamed, RequestKey, TurnEnd, TurnStatus, UsageSpent, view
+from planck.records.events import (
+    Event,
+    Forked,
+    ModeChanged,
+    Renamed,
+    RequestKey,
+    SessionResumed,
+    SessionStarted,
+    TurnEnd,
+    TurnStatus,
+    UsageSpent,
+    View,
+    view,
+)
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.rows import AgentRow
 from planck.records.usage import Spent, Usage
@@ -268,23 +282,30 @@ class Archive:
         name: str = "",
         id: str = "",
         request: RequestKey | None = None,
+        ceiling: Mode | None = None,
     ) -> SessionInfo:
         """Makes a session that begins with the first `at` events of one (default: all that are sound).
 
-        `id` is the new one's, where a client's `request` decides it.
+        Its mode is never wider than the one that the other session has now, nor than `ceiling`. `id` is the
+        new one's, where a client's `request` decides it.
         """
         from planck.session import transfer
+        from planck.store.library import Origin
 
         with await run_blocking(self._reading, id_or_name) as source:
             id, at = id or self._ids.new(), _count_sound(source) if at is None else at
             origin = source.meta.get("id", "")
             begun = transfer.begin_fork(source, at, self._library.list_aside(origin))
             meta = {**source.meta, "created": self._clock.now(), "parent": origin, "forked_at": str(at)}
-            store = await self._library.copy(id, name, self._ids, meta, begun)
+            narrowed = await run_blocking(_narrow_mode, source, at, ceiling)
+            store = await self._library.copy(
+                id, name, self._ids, meta, begun, Origin(origin, ceiling.value if ceiling else "")
+            )
         name = store.meta["name"]
         try:
             forked = Forked(session_id=origin, at=at, request=request)
-            await SessionJournal(store, Bus(), self._clock).record(None, 0, forked, barrier=True)
+            facts: tuple[View, ...] = (forked, narrowed) if narrowed else (forked,)
+            await SessionJournal(store, Bus(), self._clock).record(None, 0, *facts, barrier=True)
         except BaseException:
             await self._library.discard(store)
             raise
@@ -416,6 +437,22 @@ def _describe_agent(row: AgentRow, board: Board, alive: bool) -> AgentInfo:
         turns=row.turn,
         usage=row.usage,
     )
+
+
+def _narrow_mode(store: SqliteReader, at: int, ceiling: Mode | None) -> ModeChanged | None:
+    """Returns what takes a fork at that event to the mode of its parent, where that is stricter by now."""
+    then = now = ""
+    with suppress(StoreError):  # as far as it is sound
+        for event in store.read():
+            if event.type in (SessionStarted.type, SessionResumed.type, ModeChanged.type):
+                match view(event):
+                    case SessionStarted(options=options) | SessionResumed(options=options) if options:
+                        now = options.mode
+                    case ModeChanged(mode=mode):
+                        now = mode
+            then = now if (event.seq or 0) <= at else then
+    widest = next((mode for mode in STRICTNESS if mode in (then, now, ceiling)), None)
+    return ModeChanged(mode=widest, before=then) if widest and then and widest != then else None
 
 
 def _count_sound(store: SqliteReader) -> int:

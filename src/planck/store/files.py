@@ -36,7 +36,7 @@ from planck.store.store import SessionError, Store, StoreError
 from planck.store.threads import finish_blocking, hand_over
 
 if TYPE_CHECKING:
-    from planck.store.library import Contents, Entry, Shelf
+    from planck.store.library import Contents, Entry, Origin, Shelf
 
 log = logging.getLogger(__name__)
 
@@ -186,7 +186,13 @@ class FileLibrary:
             raise
 
     async def copy(
-        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: "Contents"
+        self,
+        id: str,
+        wanted: str,
+        ids: Ids,
+        meta: Mapping[str, str],
+        what: "Contents",
+        origin: "Origin | None" = None,
     ) -> SqliteStore:
         store = await self.create(id, wanted, ids, meta)
         try:

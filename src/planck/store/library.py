@@ -29,6 +29,13 @@ class Contents(NamedTuple):
     blobs: Iterable[bytes]
 
 
+class Origin(NamedTuple):
+    """The session that another one is a copy of, and the widest mode that the copy may have in a pool."""
+
+    id: str
+    ceiling: str = ""
+
+
 class Library(Protocol):
     """The sessions of one workspace, and by their ids those of others.
 
@@ -99,8 +106,19 @@ class Shelf(Library, Protocol):
     def remove(self, id_or_name: str) -> None:
         """Removes a session that nobody has open, for good."""
 
-    async def copy(self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: Contents) -> Store:
-        """As `create`, but the log begins with these events, byte for byte; all of them, or there is none."""
+    async def copy(
+        self,
+        id: str,
+        wanted: str,
+        ids: Ids,
+        meta: Mapping[str, str],
+        what: Contents,
+        origin: Origin | None = None,
+    ) -> Store:
+        """As `create`, but the log begins with these events, byte for byte; all of them, or there is none.
+
+        In a pool the copy gets the workspace and the options of its `origin`.
+        """
 
     async def take_in(self, id: str, meta: Mapping[str, str], what: Contents) -> Path:
         """Keeps a whole log that was made elsewhere, under the name in its `meta`."""

@@ -67,9 +67,18 @@ class Checkout(msgspec.Struct, frozen=True):
 class Clone:
     """One folder, the repository that it comes from, and the ref that it is put on record under."""
 
-    def __init__(self, folder: Path, repo: str, id: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        repo: str,
+        id: str,
+        environment: Mapping[str, str],
+        origins: Sequence[str] = (),
+    ) -> None:
+        """`origins`: the ids of what this session was forked from, the nearest first."""
         self.folder = folder
         self.ref = f"refs/planck/{id}"
+        self._origins = [f"refs/planck/{origin}" for origin in origins]
         self._repo = repo
         self._address = _find_address(repo)
         self._environment = {
@@ -82,6 +91,8 @@ class Clone:
 
     async def prepare(self, at: str = "", on_checkout: "Callable[[Checkout], None] | None" = None) -> str:
         """Makes the folder, as it was on record last, else at a branch, tag or commit; returns the commit.
+
+        A fork that has nothing on record yet begins with what the session has that it was forked from.
 
         A folder that is there is this node's own from before, and is taken as it is, unless it is of another
         repository or ref, or another node has put something on record since: then it is moved aside, because
@@ -112,7 +123,7 @@ class Clone:
             await self._check_out(unfinished, at)
         if on_checkout:
             on_checkout(Checkout(unfinished, await self._list_refs(unfinished)))
-        found = await self._fetch_record(unfinished)
+        found = await self._fetch_record(unfinished) or await self._fetch_origin(unfinished)
         if found:
             await self._git("reset", "--quiet", "--hard", found, cwd=unfinished)
             await self._git("reset", "--quiet", f"{found}^", cwd=unfinished)
@@ -172,6 +183,18 @@ class Clone:
             return ""
         await self._git("fetch", "--quiet", self._address, f"+{self.ref}:{self.ref}", cwd=folder)
         return _last_line(await self._git("rev-parse", self.ref, cwd=folder))
+
+    async def _fetch_origin(self, folder: Path) -> str:
+        """Returns the commit of the nearest origin that has one on record, fetched but under no ref."""
+        if not self._origins:
+            return ""
+        listed = await self._git("ls-remote", "--quiet", self._address, *self._origins, cwd=folder)
+        there = {line.split()[-1] for line in listed.output.splitlines() if line}
+        for ref in self._origins:
+            if ref in there:
+                await self._git("fetch", "--quiet", self._address, ref, cwd=folder)
+                return _last_line(await self._git("rev-parse", "FETCH_HEAD", cwd=folder))
+        return ""
 
     async def _find_record(self) -> str:
         found = await self._run("rev-parse", "--verify", "--quiet", self.ref)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import compress
@@ -119,7 +119,9 @@ class Places:
     async def prepare(self, session: str, workspace: Mapping[str, Any]) -> Place:
         """Makes the folder ready, or raises why this node does not work there."""
         if workspace.get("kind") == "git":
-            return await self._prepare_clone(session, str(workspace["repo"]), str(workspace.get("ref") or ""))
+            origins = [str(id) for id in workspace.get("origins") or ()]
+            repo, ref = str(workspace["repo"]), str(workspace.get("ref") or "")
+            return await self._prepare_clone(session, repo, ref, origins)
         found = os.path.realpath(str(workspace["path"]))
         if workspace.get("kind") == "host" and found == self._own:
             return Place(Path(str(workspace["path"])), own=True)
@@ -140,14 +142,14 @@ class Places:
             )
         return Place(Path(found))
 
-    async def _prepare_clone(self, session: str, repo: str, ref: str) -> Place:
+    async def _prepare_clone(self, session: str, repo: str, ref: str, origins: Sequence[str]) -> Place:
         source = read_source(repo, ref)
         if not source.scheme:
             source, address = await asyncio.to_thread(self._find_repository, source.path)
         else:
             self._check_accepted(source)
             address = source.address
-        clone = Clone(self._folder / session, address, session, self._environ)
+        clone = Clone(self._folder / session, address, session, self._environ, origins)
         trusted = self._list_trusted(source)
         trust = Trust(self._home, clone.folder, environ=self._environ)
         if not trusted:

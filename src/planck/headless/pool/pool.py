@@ -212,6 +212,8 @@ class Pool:
             raise
 
     async def _claim(self, id: str) -> SessionRow:
+        if found := await self.find_row(id):
+            self.check_place(found)
         lease = self._planck.config.cluster.lease_s
         rows = await self.roster.claim(self.me, held=(), limit=1, lease_s=lease, version=VERSION, only=id)
         if not rows:
@@ -273,6 +275,15 @@ class Pool:
         library.releases = True
         self._libraries[row.id] = library
         return opened
+
+    def check_place(self, row: SessionRow) -> None:
+        """Raises where the row has no workspace: the session was not started in a pool, but imported, say."""
+        if not row.workspace:
+            raise PoolError(
+                ErrorKind.NOT_FOUND,
+                f"{row.name} was not started in a pool, so no node knows its workspace. Resume it in its own "
+                f"folder: planck --resume {row.name}",
+            )
 
     def keep_hold(self) -> None:
         """What is closed from now on is not at rest: it was cut short, and goes on, here or elsewhere."""

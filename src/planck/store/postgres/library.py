@@ -18,7 +18,7 @@ from planck.records.ports import Ids
 from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
 from planck.store.database import Durability
 from planck.store.directory import move_log, remove_log
-from planck.store.library import Contents, Entry, Shelf
+from planck.store.library import Contents, Entry, Origin, Shelf
 from planck.store.names import check_name, name_in, new_names, refuse_taken, refuse_unknown
 from planck.store.postgres import rows
 from planck.store.postgres.connection import Database
@@ -26,7 +26,7 @@ from planck.store.postgres.engine import Engine
 from planck.store.postgres.heartbeat import Heartbeat
 from planck.store.postgres.line import Line
 from planck.store.postgres.mirror import PAGE, Mirror, fetch_mirror, find_file, name_file, open_mirror
-from planck.store.postgres.rows import LogRow
+from planck.store.postgres.rows import LogRow, Place
 from planck.store.postgres.store import PostgresStore
 from planck.store.sqlite import SqliteStore
 from planck.store.store import SessionError, Store, StoreError
@@ -87,7 +87,13 @@ class PostgresLibrary:
         return await self._create(id, wanted, ids, meta, "running")
 
     async def _create(
-        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], state: str
+        self,
+        id: str,
+        wanted: str,
+        ids: Ids,
+        meta: Mapping[str, str],
+        state: str,
+        origin: Origin | None = None,
     ) -> PostgresStore:
         if wanted:
             check_name(wanted)
@@ -95,12 +101,25 @@ class PostgresLibrary:
         row = await rows.read_row(self.engine.queries, id)
         if row and row.owner == self.owner and row.head == 0 and row.pooled and id not in self._open:
             return await self._open_row(row, claimed=True)  # submitted, and claimed by this node
-        meta = {**meta, "workspace": os.path.realpath(meta["workspace"])} if "workspace" in meta else meta
+        if row and row.state == "making" and id not in self._open:
+            await self._clear_unfinished(id)
+        place = await rows.read_place(self.engine.queries, origin) if origin else Place()
+        if place.project:  # of a pool it may be the address of a repository
+            meta = {**meta, "workspace": place.project}
+        elif "workspace" in meta:
+            meta = {**meta, "workspace": os.path.realpath(meta["workspace"])}
         for name in (wanted,) if wanted else new_names(ids):
-            made = await rows.create_row(self.engine.queries, id, name, meta, self.owner, self._lease, state)
-            if made:
+            if await rows.create_row(
+                self.engine.queries, id, name, meta, self.owner, self._lease, state, place
+            ):
                 return await self._open_new(id, {**meta, "id": id, "name": name})
         raise refuse_taken(wanted)
+
+    async def _clear_unfinished(self, id: str) -> None:
+        """Removes a copy whose process was killed before it was whole: its key asks for it again."""
+        cleared = await rows.clear_unfinished(self.engine.queries, id, self.owner, self._lease)
+        if cleared and (path := find_file(self.folder, id)):
+            await finish_blocking(remove_log, path)
 
     async def _open_new(self, id: str, meta: Mapping[str, str]) -> PostgresStore:
         self._open.add(id)
@@ -194,12 +213,18 @@ class PostgresLibrary:
         await finish_blocking(remove_log, store.path)
 
     async def copy(
-        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], what: Contents
+        self,
+        id: str,
+        wanted: str,
+        ids: Ids,
+        meta: Mapping[str, str],
+        what: Contents,
+        origin: Origin | None = None,
     ) -> PostgresStore:
-        store = await self._create(id, wanted, ids, meta, "making")
+        # Until it is closed the row says `making`: nobody opens a copy without what is recorded after this.
+        store = await self._create(id, wanted, ids, meta, "making", origin)
         try:
             await self._fill(store, what)
-            await self.engine.queries.read("UPDATE sessions SET state = 'running' WHERE id = $1", id)
         except BaseException:
             await self.discard(store)
             raise
@@ -243,7 +268,8 @@ class PostgresLibrary:
 
     async def _fetch_own(self, database: Database, id: str) -> Path:
         row = await rows.read_row(database, id)
-        if row is None or self._place not in (None, row.project) or not row.head:
+        begun = row is not None and row.head > 0 and row.state != "making"
+        if row is None or not begun or self._place not in (None, row.project):
             raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
         return await self._fetch_row(database, row)
 

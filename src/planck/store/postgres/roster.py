@@ -29,7 +29,7 @@ WITH me AS (
     FROM nodes WHERE name = $1 AND instance = $2 AND (NOT draining OR $7 <> '')
 ), picked AS (
     SELECT s.id FROM sessions s CROSS JOIN me LEFT JOIN nodes o ON o.name = s.owner
-    WHERE s.id <> ALL($3::text[]) AND s.needs <@ me.labels AND s.version <= $6 AND (
+    WHERE s.id <> ALL($3::text[]) AND s.needs <@ me.labels AND s.version <= $6 AND s.state <> 'making' AND (
         (s.owner = me.name AND $7 = '') OR (s.owner IS NULL AND (s.state = 'queued' OR s.id = $7))
         OR (s.owner IS NOT NULL AND (o.name IS NULL
             OR (me.settled AND o.seen < now() - make_interval(secs => $5))))
@@ -221,7 +221,7 @@ class PostgresRoster:
         await self._change(_DROP, [one.session for one in commands], [one.id for one in commands])
 
     async def find(self, id_or_name: str) -> SessionRow | None:
-        sql = f"SELECT {_ROW} FROM sessions s WHERE s.id = $1 OR s.name = $1"
+        sql = f"SELECT {_ROW} FROM sessions s WHERE (s.id = $1 OR s.name = $1) AND s.state <> 'making'"
         rows = await self._read(
             f"{sql} ORDER BY s.id = $1 DESC, s.updated DESC LIMIT $2", id_or_name, CANDIDATES
         )

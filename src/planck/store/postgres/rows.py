@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from planck.records import codec
+from planck.records.authority import STRICTNESS
 from planck.records.outcome import ErrorKind
 from planck.store.chain import find_digest
-from planck.store.library import Entry
+from planck.store.library import Entry, Origin
 from planck.store.names import (
     BEGINNING,
     CANDIDATES,
@@ -43,6 +44,43 @@ class LogRow(NamedTuple):
     @property
     def entry(self) -> Entry:
         return Entry(self.id, self.name, self.project, self.created)
+
+
+class Place(NamedTuple):
+    """What nodes go by: where a session is worked on, by which of them, and at most how."""
+
+    project: str = ""
+    needs: tuple[str, ...] = ()
+    workspace: str = "{}"
+    """JSON; of a session that no pool works on, nothing is in it."""
+    options: str = "{}"
+    version: int = 0
+
+
+_OF_ITS_REQUEST = ("digest", "request")
+"""Options that name the request which made a session: that of its copy is another."""
+
+
+async def read_place(database: Database, origin: Origin) -> Place:
+    """Returns the place of a copy: that of its origin, with the stricter of both ceilings."""
+    sql = "SELECT s.project, s.needs, s.workspace, s.options, s.version FROM sessions s WHERE s.id = $1"
+    for row in await database.read(sql, origin.id):
+        options = codec.decode_as(row["options"].encode(), dict[str, Any])
+        options = {name: value for name, value in options.items() if name not in _OF_ITS_REQUEST}
+        for ceiling in STRICTNESS:
+            if ceiling in (options.get("ceiling"), origin.ceiling):
+                options["ceiling"] = ceiling
+                break
+        workspace = codec.decode_as(row["workspace"].encode(), dict[str, Any])
+        if workspace.get("kind") == "git":  # a clone of its own: it begins with what these have on record
+            workspace["origins"] = [origin.id, *workspace.get("origins", ())]
+        needs, version = tuple(row["needs"]), row["version"]
+        return Place(row["project"], needs, _write(workspace), _write(options), version)
+    return Place()
+
+
+def _write(value: dict[str, Any]) -> str:
+    return codec.encode(value).decode()
 
 
 def _read(row: Any) -> LogRow:
@@ -101,18 +139,30 @@ _CREATE = f"""
 WITH cleared AS (
     DELETE FROM sessions s WHERE s.project = $2 AND s.name = $3 AND s.id <> $1 AND {_LEFT_BEHIND.format("$7")}
 )
-INSERT INTO sessions (id, project, name, created, meta, owner, epoch, state)
-    VALUES ($1, $2, $3, $4, $5, $6, 1, $8) ON CONFLICT DO NOTHING RETURNING id
+INSERT INTO sessions
+    (id, project, name, created, meta, owner, epoch, state, needs, workspace, options, version)
+    VALUES ($1, $2, $3, $4, $5, $6, 1, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING RETURNING id
 """
 
 
 async def create_row(
-    database: Database, id: str, name: str, meta: Mapping[str, str], owner: str, lease: float, state: str
+    database: Database,
+    id: str,
+    name: str,
+    meta: Mapping[str, str],
+    owner: str,
+    lease: float,
+    state: str,
+    place: Place,
 ) -> bool:
-    """Makes a session of this owner in its first epoch; False where the name is taken."""
+    """Makes a session of this owner in its first epoch; False where the name is taken.
+
+    Nodes leave it alone until its owner has closed it, also where it has a workspace of the pool.
+    """
     check_name(name)
     project, created = meta.get("workspace", ""), meta.get("created", "")
-    values = (id, project, name, created, codec.encode(dict(meta)).decode(), owner, lease, state)
+    own = (id, project, name, created, codec.encode(dict(meta)).decode(), owner, lease, state)
+    values = (*own, [*place.needs], place.workspace, place.options, place.version)
     for _ in range(2):  # what was cleared in the first is gone only after it
         if await database.read(_CREATE, *values):
             return True
@@ -181,6 +231,17 @@ async def find_removed(database: Database, ids: list[str]) -> list[str]:
     """Returns those that were removed for good; a database that was lost says so of none."""
     sql = "SELECT r.id FROM removed r WHERE r.id = ANY($1::text[]) AND NOT EXISTS "
     return [row["id"] for row in await database.read(f"{sql}(SELECT FROM sessions s WHERE s.id = r.id)", ids)]
+
+
+async def clear_unfinished(database: Database, id: str, owner: str, lease: float) -> bool:
+    """Removes a copy that was never finished, of this owner's earlier start or of one that is gone."""
+    sql = (
+        "WITH gone AS (DELETE FROM sessions s WHERE s.id = $1 AND s.state = 'making' AND "
+        f"(s.owner = $2 OR NOT {_ALIVE.format('$3')}) RETURNING s.id), "
+        "e AS (DELETE FROM events x USING gone WHERE x.session = gone.id), "
+        "b AS (DELETE FROM blobs x USING gone WHERE x.session = gone.id) SELECT id FROM gone"
+    )
+    return bool(await database.read(sql, id, owner, lease))
 
 
 async def discard_row(database: Database, id: str, epoch: int) -> None:

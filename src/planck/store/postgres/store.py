@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from planck.store.postgres.engine import Writer
 
 
+_LET_GO = """
+UPDATE sessions SET owner = NULL, pooled = pooled OR workspace <> '{}', state = CASE
+    WHEN state NOT IN ('running', 'making') THEN state WHEN waiting > 0 THEN 'queued' ELSE 'idle' END
+WHERE id = $1 AND epoch = $2
+"""
+"""From here on nodes may take a copy of a session of theirs, and go on with commands that wait."""
+
+
 class PostgresStore:
     """The one writer of a log in its epoch; a later epoch refuses all that comes after."""
 
@@ -191,12 +199,7 @@ class PostgresStore:
             await finish_blocking(self._mirror.file.close)
         finally:
             if not self._refusal and not self._claimed:
-                await self._engine.queries.read(
-                    "UPDATE sessions SET owner = NULL, state = CASE state WHEN 'running' THEN 'idle' "
-                    "ELSE state END WHERE id = $1 AND epoch = $2",
-                    self.id,
-                    self.epoch,
-                )
+                await self._engine.queries.read(_LET_GO, self.id, self.epoch)
 
     def _check_writable(self) -> None:
         if self._refusal:
