@@ -175,7 +175,8 @@ async def test_keys_lead_from_screen_to_screen_and_esc_leads_back(tmp_path: Path
         assert await tab.list_problems() == []
 
 
-async def test_a_key_right_after_the_help_was_closed_is_not_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("close", ["dialog.close()", "dialog.querySelector('button').click()"])
+async def test_a_key_right_after_the_help_was_closed_is_not_lost(tmp_path: Path, close: str) -> None:
     async with worked(tmp_path) as (server, id), chromium() as browser:
         tab = await browser.open(server.page)
         await show(tab, f"#/s/{id}/team", "main svg")
@@ -183,7 +184,7 @@ async def test_a_key_right_after_the_help_was_closed_is_not_lost(tmp_path: Path)
         await tab.page.wait_for_selector("dialog[open]")
         # In one task: the dialog is closed already, and its close event has not been sent yet.
         await tab.page.evaluate(
-            "() => { document.querySelector('dialog').close(); "
+            f"() => {{ const dialog = document.querySelector('dialog'); {close}; "
             "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'i', bubbles: true})); }"
         )
         await tab.wait_for("location.hash === given", "#/inbox")
