@@ -14,27 +14,44 @@ SOON = 15.0
 """Seconds, half of what a request for a result waits: only a server that does not end it needs them."""
 
 
-async def ask(server: Served, path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+LAST = b"\r\n0\r\n\r\n"
+"""How a stream ends that was not cut."""
+
+
+@asynccontextmanager
+async def waiting(
+    server: Served, id: str
+) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamReader], None]:
+    """Gives the answers to a request for a result and to one for a stream, which both wait at the server."""
+    async with (
+        ask(server, f"/sessions/{id}/result") as result,
+        ask(server, f"/sessions/{id}/events") as events,
+    ):
+        async with asyncio.timeout(SOON):
+            # The other request was sent before this one, and both look into the same database first.
+            assert b" 200 " in await events.readuntil(b"event: live")
+        yield result, events
+
+
+@asynccontextmanager
+async def ask(server: Served, path: str) -> AsyncGenerator[asyncio.StreamReader, None]:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(
-        f"GET {PREFIX}{path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n"
-        f"Authorization: Bearer {server.token}\r\nAccept: text/event-stream\r\n\r\n".encode()
-    )
-    return reader, writer
+    try:
+        writer.write(
+            f"GET {PREFIX}{path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n"
+            f"Authorization: Bearer {server.token}\r\nAccept: text/event-stream\r\n\r\n".encode()
+        )
+        yield reader
+    finally:
+        writer.close()
 
 
 async def check_stop(server: Served, id: str) -> None:
-    """Stops the newest server of this process while a request for a result and a stream wait there."""
-    result, first = await ask(server, f"/sessions/{id}/result")
-    stream, second = await ask(server, f"/sessions/{id}/events")
-    async with asyncio.timeout(SOON):
-        # The request for a result was sent before this one, and both look into the same database first.
-        assert b" 200 " in await stream.readuntil(b"event: live")
+    """Stops the newest server of this process while requests wait there."""
+    async with waiting(server, id) as (result, events), asyncio.timeout(SOON):
         signal.raise_signal(signal.SIGTERM)
-        assert (await stream.read()).endswith(b"\r\n0\r\n\r\n")  # to its end, not cut
+        assert (await events.read()).endswith(LAST)
         assert parse(await result.read()).status == 204
-    for writer in (first, second):
-        writer.close()
 
 
 @asynccontextmanager
