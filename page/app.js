@@ -115,6 +115,7 @@ class Actions {
 	constructor(store) {
 		this.store = store;
 		this.announced = new Set();
+		this.asked = {};
 	}
 
 	get state() { return this.store.state; }
@@ -205,7 +206,10 @@ class Actions {
 
 	// Lists
 	async load(name, path = `/${name}`, before = []) {
-		const set = (changes) => this.store.set({[name]: {...this.state[name], ...changes}});
+		const asked = {};
+		this.asked[name] = asked;
+		// Of two questions the answers may come in the other order: the newest question counts.
+		const set = (changes) => { if (this.asked[name] === asked) this.store.set({[name]: {...this.state[name], ...changes}}); };
 		if (this.state[name].status === 'error') set({status: 'loading'});
 		try {
 			const {items, next} = await get(path);

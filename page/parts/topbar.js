@@ -51,6 +51,7 @@ const KEYS = {'?': 'keys.help', t: 'nav.team', c: 'nav.conversation', d: 'nav.ch
 export function Help({close}) {
 	const box = useRef(null);
 	useEffect(() => box.current.showModal(), []);
-	return html`<dialog class="help" ref=${box} onClose=${close} aria-labelledby="help-title"><header class="row"><h2 id="help-title" class="grow">${t('help')}</h2><${Close} act=${close} /></header>
+	// Closed at once, and drawn no more at the next frame: a key pressed in between is for the page.
+	return html`<dialog class="help" ref=${box} onClose=${close} aria-labelledby="help-title"><header class="row"><h2 id="help-title" class="grow">${t('help')}</h2><${Close} act=${() => box.current.close()} /></header>
 		<${Facts} rows=${Object.entries(KEYS).map(([key, word]) => [html`<kbd>${key}</kbd>`, t(word)])} /></dialog>`;
 }

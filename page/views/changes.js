@@ -1,6 +1,6 @@
 // What was done to files, by whom; and taking some of it back, after a look at what that would do.
 
-import {html, useEffect, useState} from '../vendor/preact.js';
+import {html, useEffect, useRef, useState} from '../vendor/preact.js';
 import {get, post} from '../api.js';
 import {brief, seen, t} from '../words.js';
 import {Diff, countFiles, readDiff} from '../diff.js';
@@ -20,7 +20,13 @@ export function ChangesView({room, act, params: {agent, call}}) {
 	const [done, setDone] = useState(null);
 	const [busy, run] = useBusy();
 	const place = `/sessions/${room.id}`;
-	const load = () => get(`${place}/changes`).then(({items}) => setList({status: 'ready', items}), (problem) => setList({status: 'error', items: [], problem}));
+	const newest = useRef(0);
+	const load = () => {
+		newest.current += 1;
+		const mine = newest.current;
+		const set = (found) => { if (mine === newest.current) setList(found); }; // answers may come in another order
+		return get(`${place}/changes`).then(({items}) => set({status: 'ready', items}), (problem) => set({status: 'error', items: [], problem}));
+	};
 	useEffect(() => { load(); }, [room, room.board.counts.file_changes]);
 	const {items} = list;
 	if (list.status !== 'ready') return html`<${Pending} of=${list} retry=${load} />`;

@@ -17,9 +17,10 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.store.names import is_valid_name
 from planck.store.postgres.library import PostgresLibrary
 from planck.testing import ScriptedProvider
-from tests.api.bench import serving
+from tests.api.bench import parse, serving
+from tests.api.test_pool_stopping import LAST, waiting
 from tests.api.test_reopening import read_options
-from tests.command import Bench
+from tests.command import WAIT, Bench
 from tests.postgres import run_sql
 
 _NUL = "a%00b"
@@ -192,9 +193,7 @@ async def test_no_answer_tells_the_address_of_the_store(tmp_path: Path, database
             assert not any(word in str(answer.body) for word in ("postgres", database.rpartition("/")[2]))
 
 
-async def test_a_client_that_waits_for_a_session_no_node_takes_gets_the_reason(
-    tmp_path: Path, database: str
-) -> None:
+async def test_a_client_that_waits_for_what_no_node_takes_is_told_why(tmp_path: Path, database: str) -> None:
     why = "permission_denied: node north does not accept it (`node.accept`)"
     async with serving(tmp_path, store=database, joining=NORTH) as server, server.client() as client:
         body = {"repo": "https://git.example/r", "prompt": "x", "name": "refused"}
@@ -202,12 +201,10 @@ async def test_a_client_that_waits_for_a_session_no_node_takes_gets_the_reason(
         at = f"{PREFIX}/sessions/{id}"
         assert await find_session(client, "refused") == id
         stream = {"Accept": "text/event-stream"}
-        waiting = [
-            asyncio.ensure_future(server.send("GET", f"{at}/{route}", headers=headers))
-            for route, headers in (("result", {}), ("events", stream))
-        ]
-        run_sql(database, f"UPDATE sessions SET state = 'failed', problem = '{why}'")
-        early, _ = await asyncio.gather(*waiting)  # the stream ends, and says so to a client that reconnects
+        async with waiting(server, id) as (result, events), asyncio.timeout(WAIT):
+            run_sql(database, f"UPDATE sessions SET state = 'failed', problem = '{why}'")
+            early = parse(await result.read())
+            assert (await events.read()).endswith(LAST)  # a client that comes again is told why
         late = [await server.send("GET", f"{at}/{route}", headers=stream) for route in ("result", "events")]
         for answer in (early, *late):
             assert (answer.status, answer.kind) == (410, "target_gone"), answer

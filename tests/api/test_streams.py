@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import struct
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -332,6 +333,20 @@ async def test_h7_a_request_that_never_ends_is_told_so(tmp_path: Path) -> None:
         answer = parse(await server.raw(b"\x16\x03\x01 this is no HTTP\r\n\r\n"))
         assert (answer.status, answer.kind) == (400, "invalid_args")
         assert (await server.send("GET", "/api/v1/me")).status == 200
+
+
+async def test_a_connection_that_the_client_resets_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A process that ends with an answer unread resets its connection; tests/leaks.py sees what stays."""
+    async with serving(tmp_path) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(f"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        async with asyncio.timeout(WAIT):
+            assert b" 200 " in await reader.readline()
+        reset = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        writer.close()
+        await writer.wait_closed()
+        assert (await server.send("GET", "/api/v1/me")).status == 200  # the reset was heard before
 
 
 async def test_a_session_that_a_key_starts_anew_is_streamed_through_a_sleep(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """What a person does on the page: go back, fork, take back, find, look at an earlier moment, set up."""
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.async_api import Route
 
 from planck.client import Client
 from tests.api.bench import served
@@ -116,6 +118,58 @@ async def test_a_sentence_that_is_found_is_jumped_to(tmp_path: Path) -> None:
         assert f"#/s/{session.id}/conversation/" in tab.page.url
 
 
+async def hold_first(tab: Tab, path: str) -> Callable[[], Awaitable[None]]:
+    """Holds the first request that has the path back; returns what answers it, with an empty list."""
+    held: asyncio.Future[Route] = asyncio.get_running_loop().create_future()
+
+    async def decide(route: Route) -> None:
+        if held.done():
+            await route.continue_()
+        else:
+            held.set_result(route)
+
+    async def release() -> None:
+        async with asyncio.timeout(WAIT):
+            route = await held
+        async with tab.page.expect_response(lambda answer: answer.request == route.request) as coming:
+            await route.fulfill(json={"items": [], "next": None})
+        await (await coming.value).finished()
+        # The page has read it after one task, and drawn it after one frame.
+        await tab.page.evaluate(
+            "new Promise((done) => setTimeout(() => requestAnimationFrame(() => done())))"
+        )
+        await tab.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+    await tab.page.route(path, decide)
+    return release
+
+
+async def test_an_answer_that_comes_late_does_not_replace_a_newer_list_of_sessions(tmp_path: Path) -> None:
+    async with worked(tmp_path) as (tab, _, _, _):
+        await tab.go("#/settings")
+        await tab.page.wait_for_selector("main .settings")
+        release = await hold_first(tab, "**/api/v1/sessions?*")
+        await tab.go("#/sessions")
+        async with tab.page.expect_response(lambda answer: "/sessions?q=quick" in answer.url) as newer:
+            await tab.page.locator("#find").fill("quick")
+        await (await newer.value).finished()
+        await release()
+        assert "quick-fox" in await tab.find_text(".session-main")
+
+
+async def test_an_answer_that_comes_late_does_not_replace_a_newer_list_of_changes(tmp_path: Path) -> None:
+    async with worked(tmp_path) as (tab, _, session, _):
+        await tab.go(f"#/s/{session.id}/team")
+        await tab.page.wait_for_selector("main .team svg")
+        release = await hold_first(tab, "**/changes")
+        await tab.go(f"#/s/{session.id}/changes")
+        await tab.page.wait_for_selector("main .skeleton", state="attached")
+        await session.run("write them again", timeout=WAIT)
+        await tab.page.wait_for_selector("main .changes .change")
+        await release()
+        assert "prices.py" in await tab.find_text("main .changes")
+
+
 async def test_the_slider_shows_an_earlier_moment_and_leads_back_to_now(tmp_path: Path) -> None:
     async with worked(tmp_path) as (tab, _, session, _):
         await tab.go(f"#/s/{session.id}/team")
@@ -125,7 +179,7 @@ async def test_the_slider_shows_an_earlier_moment_and_leads_back_to_now(tmp_path
         await tab.page.get_by_role("button", name="live").click()
         await tab.wait_for("document.querySelector('main').innerText.includes('I remember')")
         await tab.page.locator(".lane-name").click()
-        counted = (await tab.find_text(".card .facts")).split()
+        counted = (await tab.page.locator(".card .facts").inner_text()).split()
         assert {"fresh", "output"} <= {*counted}
 
 

@@ -111,7 +111,7 @@ async def test_no_string_acts_on_any_screen(bench: Bench) -> None:
         await look_through(tab)
         for screen in ("conversation", "team", "changes"):
             await tab.go(f"#/s/{ID}/{screen}")
-            await tab.wait_for("document.querySelector('main').innerText.includes('alert(1)')")
+            await tab.wait_for(f"document.querySelector('main .{screen}')?.innerText.includes('alert(1)')")
             await look_through(tab)
         for seq in range(1, 2400, 60):  # every part of the conversation, by its number
             await tab.go(f"#/s/{ID}/conversation/{seq}")
@@ -132,6 +132,6 @@ async def test_no_string_acts_in_a_file(bench: Bench, tmp_path: Path) -> None:
         await tab.wait_for("document.querySelector('main').innerText.includes('alert(1)')")
         await look_through(tab)
         await tab.page.get_by_role("button", name="Conversation").click()
-        await tab.wait_for("document.querySelector('main').innerText.includes('alert(1)')")
+        await tab.wait_for("document.querySelector('main .conversation')?.innerText.includes('alert(1)')")
         await look_through(tab)
         assert await tab.list_problems() == []

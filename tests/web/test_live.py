@@ -40,7 +40,7 @@ async def test_the_demo_team_is_seen_at_work_to_its_end(tmp_path: Path) -> None:
                 (row,) = [row async for row in client.sessions()]
                 assert tab.page.url.endswith(f"#/s/{row['id']}/team")
                 await tab.go(f"#/s/{row['id']}/conversation")
-                await tab.wait_for("document.querySelector('main').innerText.includes('Mended.')")
+                await tab.wait_for("document.querySelector('.conversation')?.innerText.includes('Mended.')")
             text = await tab.find_text()
             assert "One fails: test_discount_is_in_percent got 190 and expects 180." in text
             await tab.wait_for("document.body.innerText.includes('done')")
@@ -138,6 +138,9 @@ async def test_after_a_cut_the_page_is_what_a_fresh_one_is(tmp_path: Path, secon
             assert "answer 5." not in await tab.find_text()
             line.mend()
             await tab.wait_for("document.querySelector('main').innerText.includes('answer 5.')")
+            await tab.wait_for(
+                "document.querySelectorAll('main .turn-end').length === 5"
+            )  # the answer is not last
             context = tab.page.context
             fresh = await open_tab(context, page.partition("#")[0])
             assert await read_state(tab, session.id) == await read_state(fresh, session.id)

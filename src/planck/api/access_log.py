@@ -22,6 +22,7 @@ class AccessLog:
         self._clock = clock
         self._lines: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -29,11 +30,15 @@ class AccessLog:
     def __exit__(
         self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed = True
         if self._timer:
             self._timer.cancel()
         self._write()
 
     def note(self, what: str, status: int) -> None:
+        """Ignores what ends after the log was closed: the folder may be another server's by then."""
+        if self._closed:
+            return
         self._lines.append(f"{self._clock.now()} {what} {status}\n")
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._write)

@@ -270,6 +270,11 @@ class Keeper:
         while self.changes == seen:
             await self._changed.wait()
 
+    async def wait_until_closed(self) -> None:
+        """Returns once the server stops, and its sessions are closed."""
+        while not self.closed:
+            await self.wait_for_change(self.changes)
+
     @asynccontextmanager
     async def _taking_place(self) -> AsyncIterator[None]:
         if self.closed:

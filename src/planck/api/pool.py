@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -25,6 +25,8 @@ from planck.headless import SessionRow as QueuedSession
 from planck.records import codec
 from planck.records.board import Board
 from planck.records.outcome import ErrorKind, PlanckError
+
+T = TypeVar("T")
 
 _FORWARDED = "planck-forwarded"
 """A request that another node sent on: it is answered here or refused, never sent on again."""
@@ -166,6 +168,11 @@ class Elsewhere:
         items: list[dict[str, Any]] = codec.decode(reply.body)["items"]
         return items
 
+    @property
+    def closed(self) -> bool:
+        """Whether this server stops: it waits for nothing more."""
+        return self._keeper.closed
+
     def has(self, id: str) -> bool:
         return self._keeper.find(id) is not None
 
@@ -208,10 +215,10 @@ class Elsewhere:
             await asyncio.sleep(0.05)
 
     async def wait_for_beginning(self, id: str, seconds: float) -> bool:
-        """Returns whether a node has begun with it by then."""
+        """Returns whether a node has begun with it by then; False at once where this server stops."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        while loop.time() < until:
+        while loop.time() < until and not self._keeper.closed:
             row = await self.find_row(id)
             if row is None or row.head or row.state == "failed":
                 return row is not None and bool(row.head)
@@ -227,11 +234,18 @@ class Elsewhere:
         for name in ("accept", "content-type", "idempotency-key", "last-event-id", "if-none-match"):
             if said := call.headers(name):
                 headers[name] = b", ".join(said).decode("latin-1")
-        async with asyncio.timeout(_PATIENCE if operation.name == "read_result" else _GLANCE):
-            response = await client.send(operation.method, path, headers, call.raw, call.query_string)
+        sending = client.send(operation.method, path, headers, call.raw, call.query_string)
+        if operation.name == "read_result":
+            async with asyncio.timeout(_PATIENCE):
+                response = await self._wait_unless_closed(sending)
+            if response is None:
+                return Reply(204)
+        else:
+            async with asyncio.timeout(_GLANCE):
+                response = await sending
         kind = response.headers.get("content-type", "")
         if kind.startswith(EVENTS) and response.status == 200:
-            return Streamed(_pass_on(response), EVENTS)
+            return Streamed(self._pass_on(response), EVENTS)
         async with asyncio.timeout(_PATIENCE):
             body = await client.read(response)
         kept = {
@@ -240,6 +254,27 @@ class Elsewhere:
             if name in ("location", "link", "retry-after")
         }
         return Reply(response.status, body, kind, kept)
+
+    async def _pass_on(self, response: Any) -> AsyncGenerator[bytes, None]:
+        """Ends with the other node's stream, or once this server stops: it would never stop otherwise."""
+        chunks = response.chunks()
+        try:
+            while (chunk := await self._wait_unless_closed(anext(chunks, None))) is not None:
+                yield chunk
+        finally:
+            await response.aclose()
+
+    async def _wait_unless_closed(self, work: Awaitable[T]) -> T | None:
+        """Returns what comes of it, or None once this server stops."""
+        working, closed = asyncio.ensure_future(work), asyncio.ensure_future(self._keeper.wait_until_closed())
+        tasks: tuple[asyncio.Future[Any], ...] = (working, closed)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return working.result() if working.done() else None
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _reach(self, node: NodeRow) -> Client:
         if node.url not in self._clients:
@@ -365,7 +400,7 @@ class _Forwarding:
         yield b"event: live\ndata: {}\n\n"
         while not await self._elsewhere.wait_for_beginning(id, PING_SECONDS):
             row = await self._elsewhere.find_row(id)
-            if row is None or row.state == "failed":
+            if row is None or row.state == "failed" or self._elsewhere.closed:
                 return
             yield PING
 
@@ -425,11 +460,3 @@ class _AnyQuestion:
             if isinstance(reply, Reply) and reply.status != 404:
                 return reply
         raise unknown
-
-
-async def _pass_on(response: Any) -> AsyncGenerator[bytes, None]:
-    try:
-        async for chunk in response.chunks():
-            yield chunk
-    finally:
-        await response.aclose()

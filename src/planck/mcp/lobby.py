@@ -88,6 +88,9 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._lobby.lose(self)
         super().connection_lost(exc)
+        # uvicorn leaves it running where the other side reset the connection.
+        if self.timeout_keep_alive_task:
+            self.timeout_keep_alive_task.cancel()
 
     def data_received(self, data: bytes) -> None:
         if not self.transport.is_closing():  # what follows a refusal is of no interest
