@@ -38,6 +38,15 @@ def check_mode(role: Role, mode: Mode | str) -> None:
         raise _refuse(f"this token may {role!r}, a session in mode {known.value!r} takes {needed!r}")
 
 
+def check_widening(role: Role, now: Mode, mode: Mode) -> None:
+    """Raises where the role may only narrow a session, and the mode allows more than the session has now."""
+    if find_ceiling(role) is not None and STRICTNESS.index(mode) > STRICTNESS.index(now):
+        raise _refuse(
+            f"this token may {role!r}, to change a session from mode {now.value!r} to {mode.value!r} takes "
+            "'approve'"
+        )
+
+
 def find_ceiling(role: Role) -> Mode | None:
     """Returns the widest mode of a session that the role may start or use; None: any."""
     return None if _WIDEST[role] is Mode.FULL else _WIDEST[role]

@@ -110,13 +110,13 @@ class SessionHandlers:
         # All of it or nothing: a name may be taken, and after that nothing is refused any more.
         if body.name is not None and body.mode is not None:
             async with self._keeper.using(call.id, call.role) as kept:
-                await kept.check_mode_change(Mode(body.mode))
+                await kept.check_mode_change(Mode(body.mode), call.role)
         if body.name is not None:
             await self._keeper.rename(call.id, body.name, call.role)
         if body.mode is not None or body.model is not None:
             async with self._keeper.using(call.id, call.role) as kept:
                 if body.mode is not None:
-                    await kept.change_mode(Mode(body.mode))
+                    await kept.change_mode(Mode(body.mode), call.role)
                 if body.model is not None:
                     await kept.session.change_model(body.model)
         return await self.describe(call.id)
