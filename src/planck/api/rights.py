@@ -18,6 +18,8 @@ _WIDEST: Mapping[Role, Mode] = {
     "admin": Mode.FULL,
 }
 """Mode `full` asks nobody: only a role that may answer questions may answer them all at once."""
+EVERYWHERE: Role = "admin"
+"""What the sessions of other workspaces take: they are private to the user who runs the server."""
 _WAY_OUT = "get another token: planck store token add"
 
 

@@ -15,7 +15,7 @@ from planck.api.keeper import Keeper
 from planck.api.kept import Kept
 from planck.api.operations import PREFIX
 from planck.api.requests import Requests
-from planck.api.rights import Role, find_ceiling
+from planck.api.rights import EVERYWHERE, Role, check_role, find_ceiling
 from planck.api.streams import Filter, Streams
 from planck.api.workspace import find_team
 from planck.headless import Pool, RunResult, SessionInfo
@@ -40,6 +40,8 @@ class SessionHandlers:
 
     async def list_sessions(self, call: Call) -> shapes.SessionPage:
         query: shapes.ListSessions = call.query
+        if query.all:
+            check_role(call.role, EVERYWHERE)
         narrowed = bool(query.cursor or query.q)
         found = await asyncio.to_thread(
             self._keeper.archive.sessions,
