@@ -1,9 +1,10 @@
 """What each role may do: by every route, and to a session in every mode."""
 
 import asyncio
+import itertools
 import json
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.api.bench import Answer, Served, parse, serving
 from tests.api.test_refusals import redeem
 from tests.command import WAIT
 
+MODES = ("read-only", "plan", "ask", "workspace", "full")
 ROLES = ("view", "submit", "approve", "admin")
 
 TABLE = {
@@ -145,6 +147,40 @@ async def test_nobody_gets_by_a_default_a_key_or_a_header_what_the_role_may_not(
             assert is_refused(answer) is (ROLES.index(role) < ROLES.index(least)), (scope, role, answer)
     for role in ("", "root", "ADMIN", "view, admin"):  # what is sent along only takes away
         assert is_refused(await ask(server, role, "GET", "/config")), role
+
+
+async def test_a_role_that_answers_no_questions_only_narrows_a_session(server: Served) -> None:
+    await check_mode_changes(server)
+
+
+async def check_mode_changes(server: Served, modes: Sequence[str] = MODES) -> None:
+    """From every mode to every mode, by every role, in a session that `admin` started."""
+    for now in modes:
+        path = f"/sessions/{(await ask(server, 'admin', 'POST', '/sessions', {'mode': now})).json['id']}"
+        for mode, role in itertools.product(modes, ROLES):
+            answer = await ask(server, role, "PATCH", path, {"mode": mode})
+            widens = MODES.index(mode) > MODES.index(now)
+            may = role in ("approve", "admin") or (role == "submit" and now != "full" and not widens)
+            assert is_refused(answer) is not may, (now, mode, role, answer)
+            if may:
+                assert answer.json["mode"] == mode, (now, mode, role)
+                await ask(server, "admin", "PATCH", path, {"mode": now})
+            elif role == "submit":
+                assert (await ask(server, "view", "GET", path)).json["mode"] == now, (mode, role)
+
+
+async def test_a_session_at_rest_is_not_widened_either_and_no_part_of_the_request_holds(
+    server: Served,
+) -> None:
+    row = (await ask(server, "admin", "POST", "/sessions", {"mode": "read-only", "name": "fox"})).json
+    path = f"/sessions/{row['id']}"
+    for body in ({"mode": "workspace"}, {"mode": "plan", "name": "owl"}, {"mode": "ask", "model": "local/m"}):
+        await ask(server, "admin", "POST", f"{path}/close", {})
+        assert is_refused(await ask(server, "submit", "PATCH", path, body)), body
+        now = (await ask(server, "view", "GET", path)).json
+        assert (now["mode"], now["name"]) == ("read-only", "fox")
+    fork = (await ask(server, "submit", "POST", f"{path}/fork", {})).json
+    assert is_refused(await ask(server, "submit", "PATCH", f"/sessions/{fork['id']}", {"mode": "workspace"}))
 
 
 async def test_what_a_role_asked_for_is_not_given_a_mode_that_it_may_not_use(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ UNMASKED = {
     "team/by_id.py": "names a folder, and opens nothing in it",
     "tools/builtin/catalog.py": "tools of a caller without views; each call has its permissions",
     "tools/external.py": "the folder that a command begins in; its sandbox hides the places",
+    "workspace/output_file.py": "names the folder of one file that the user chose, and opens nothing in it",
     "workspace/paths.py": "the others of a root get its rights; the machine is read in mode `full` only",
 }
 """Files that make a `Root` without the masks of private places, and why they may. Others: `open_root`."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
 
 from planck.api.errors import ApiError
-from planck.api.rights import Role, check_mode, find_ceiling
+from planck.api.rights import Role, check_mode, check_widening, find_ceiling
 from planck.api.shapes import Holder, SessionRow
 from planck.api.tally import Tally
 from planck.headless import Archive, OpenSession, Summary
@@ -93,13 +93,18 @@ class Kept:
         if self._settling is None or self._settling.done():
             self._settling = asyncio.ensure_future(self._settle())
 
-    async def change_mode(self, mode: Mode) -> None:
+    async def change_mode(self, mode: Mode, role: Role) -> None:
         """Gives it another mode; raises as `check_mode_change` does."""
-        await self.check_mode_change(mode)
+        await self.check_mode_change(mode, role)
         await self.session.change_mode(mode)  # which holds before anything is awaited
 
-    async def check_mode_change(self, mode: Mode) -> None:
-        """Raises for `full` while somebody who may not use it has work under way: it would run in it."""
+    async def check_mode_change(self, mode: Mode, role: Role) -> None:
+        """Raises for a mode wider than the session's own, unless the role may answer questions.
+
+        Also for `full` while somebody who may not use it has work under way: it would run in it.
+        """
+        # Nothing is awaited from here to the change, but for `full`, which such a role never gives.
+        check_widening(role, Mode(self.session.mode), mode)
         if mode is not Mode.FULL:
             return
         if self._for_guest and self._settling:

@@ -18,6 +18,8 @@ _WIDEST: Mapping[Role, Mode] = {
     "admin": Mode.FULL,
 }
 """Mode `full` asks nobody: only a role that may answer questions may answer them all at once."""
+EVERYWHERE: Role = "admin"
+"""What the sessions of other workspaces take: they are private to the user who runs the server."""
 _WAY_OUT = "get another token: planck store token add"
 
 
@@ -36,6 +38,15 @@ def check_mode(role: Role, mode: Mode | str) -> None:
     if STRICTNESS.index(known) > STRICTNESS.index(_WIDEST[role]):
         needed = next(one for one in ROLES if STRICTNESS.index(_WIDEST[one]) >= STRICTNESS.index(known))
         raise _refuse(f"this token may {role!r}, a session in mode {known.value!r} takes {needed!r}")
+
+
+def check_widening(role: Role, now: Mode, mode: Mode) -> None:
+    """Raises where the role may only narrow a session, and the mode allows more than the session has now."""
+    if find_ceiling(role) is not None and STRICTNESS.index(mode) > STRICTNESS.index(now):
+        raise _refuse(
+            f"this token may {role!r}, to change a session from mode {now.value!r} to {mode.value!r} takes "
+            "'approve'"
+        )
 
 
 def find_ceiling(role: Role) -> Mode | None:

@@ -190,7 +190,7 @@ class Server:
             sessions,
             HistoryHandlers(self._keeper, sessions, requests),
             ApprovalHandlers(inbox, self._keeper, streams, requests),
-            WorkspaceHandlers(planck),
+            WorkspaceHandlers(planck, pool),
             MetricHandlers(self._metrics, self._keeper, inbox),
             NodeHandlers(pool),
         )

@@ -15,7 +15,7 @@ from planck.api.keeper import Keeper
 from planck.api.kept import Kept
 from planck.api.operations import PREFIX
 from planck.api.requests import Requests
-from planck.api.rights import Role, find_ceiling
+from planck.api.rights import EVERYWHERE, Role, check_role, find_ceiling
 from planck.api.streams import Filter, Streams
 from planck.api.workspace import find_team
 from planck.headless import Pool, RunResult, SessionInfo
@@ -40,6 +40,8 @@ class SessionHandlers:
 
     async def list_sessions(self, call: Call) -> shapes.SessionPage:
         query: shapes.ListSessions = call.query
+        if query.all:
+            check_role(call.role, EVERYWHERE)
         narrowed = bool(query.cursor or query.q)
         found = await asyncio.to_thread(
             self._keeper.archive.sessions,
@@ -110,13 +112,13 @@ class SessionHandlers:
         # All of it or nothing: a name may be taken, and after that nothing is refused any more.
         if body.name is not None and body.mode is not None:
             async with self._keeper.using(call.id, call.role) as kept:
-                await kept.check_mode_change(Mode(body.mode))
+                await kept.check_mode_change(Mode(body.mode), call.role)
         if body.name is not None:
             await self._keeper.rename(call.id, body.name, call.role)
         if body.mode is not None or body.model is not None:
             async with self._keeper.using(call.id, call.role) as kept:
                 if body.mode is not None:
-                    await kept.change_mode(Mode(body.mode))
+                    await kept.change_mode(Mode(body.mode), call.role)
                 if body.model is not None:
                     await kept.session.change_model(body.model)
         return await self.describe(call.id)

@@ -134,7 +134,7 @@ class ListSessions(Query, frozen=True, kw_only=True):
     limit: Limit = 50
     cursor: Word = ""
     all: bool = False
-    """Those of other workspaces too."""
+    """Those of other workspaces too, which takes the role `admin`."""
     q: Word = ""
     """Only those whose name or first prompt has it."""
 
@@ -454,4 +454,5 @@ class Doctor(Shape, frozen=True, kw_only=True):
 class Search(Query, frozen=True, kw_only=True):
     q: Annotated[str, Meta(min_length=1, max_length=256)]
     all: bool = False
+    """Sessions of other workspaces too, which takes the role `admin`."""
     limit: Limit = 50

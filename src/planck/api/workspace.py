@@ -10,6 +10,7 @@ import msgspec
 from planck.api import shapes
 from planck.api.errors import ApiError
 from planck.api.exchange import Call
+from planck.api.rights import EVERYWHERE, check_role
 from planck.headless import (
     Candidate,
     Planck,
@@ -30,8 +31,10 @@ VENDORS = ("anthropic", "openai", "google")
 
 
 class WorkspaceHandlers:
-    def __init__(self, planck: Planck) -> None:
+    def __init__(self, planck: Planck, pool: Pool | None = None) -> None:
+        """`pool`: whose sessions are searched; those on the disk of its nodes are their users' own."""
         self._planck = planck
+        self._searched = pool or planck
         self._files = WorkspaceFiles(planck.project)
 
     async def list_files(self, call: Call) -> shapes.FilePage:
@@ -93,10 +96,12 @@ class WorkspaceHandlers:
 
     async def search(self, call: Call) -> shapes.AnyPage:
         query: shapes.Search = call.query
+        if query.all:
+            check_role(call.role, EVERYWHERE)
         return shapes.AnyPage(items=await asyncio.to_thread(self._search, query))
 
     def _search(self, query: shapes.Search) -> tuple[dict[str, object], ...]:
-        hits = self._planck.archive.search(query.q, everywhere=query.all, limit=query.limit)
+        hits = self._searched.archive.search(query.q, everywhere=query.all, limit=query.limit)
         return tuple(msgspec.to_builtins(hit) for hit in hits)
 
     async def run_doctor(self, call: Call) -> shapes.Doctor:

@@ -14,7 +14,7 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import make_plain
 
 if TYPE_CHECKING:
-    from planck.headless import AnswerSchema, Planck, RunResult
+    from planck.headless import AnswerSchema, Planck, Project, RunResult
 
 _COMMAND = re.compile(r"/([A-Za-z0-9][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
 _AS_IT_IS = ("agent", "append_system_prompt", "effort", "fallback_model")
@@ -50,29 +50,47 @@ def read_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def check_output(options: argparse.Namespace) -> None:
-    """Raises for a schema that is none and a file that can't be written: before anything costs something."""
-    options.schema = None
+    """Raises for an invalid schema and a file that can't be written: before anything costs something.
+
+    The file of `-o` is resolved here, before an agent runs: what agents put at its name leads nowhere else.
+    """
+    options.schema = options.target = None
     if options.output_schema:
         from planck.headless import AnswerSchema
 
         options.schema = AnswerSchema.read(Path(options.output_schema))
     if options.output:
-        target = Path(options.output)
-        folder = target.parent
-        if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise UsageError(ErrorKind.WRITE_FAILED, f"-o {options.output!r} can't be written; name a file")
+        from planck.headless import OutputFile
+
+        try:
+            options.target = OutputFile(options.output)
+        except PlanckError as failure:
+            raise UsageError(failure.err.kind, f"-o {failure.err.message}") from None
+
+
+def check_target(options: argparse.Namespace, project: "Project") -> None:
+    """Raises where `-o` names what agents in its folders may not write, or may have redirected.
+
+    Only `--permission-mode full` on the command line allows it: a resumed session may have a stricter mode
+    than the configuration.
+    """
+    if options.target and options.permission_mode != "full":
+        try:
+            options.target.check(project.open_root())
+        except PlanckError as failure:
+            raise UsageError(failure.err.kind, f"-o {failure.err.message}") from None
 
 
 def write_output(options: argparse.Namespace, result: "RunResult") -> None:
-    if not options.output or not result.text:
+    if not options.target or not result.text:
         return
     if options.schema and result.exit_code:
         return  # whoever reads it there reads what fits, or nothing
     text = result.text if result.text.endswith("\n") else f"{result.text}\n"
     try:
-        Path(options.output).write_text(text, "utf-8", errors="replace")
-    except OSError as failure:
-        print(f"planck: write_failed: -o {options.output!r}: {failure.strerror}", file=sys.stderr)
+        options.target.write(text.encode("utf-8", "replace"))
+    except PlanckError as failure:
+        print(f"planck: {failure.err.kind}: -o {make_plain(failure.err.message)}", file=sys.stderr)
 
 
 async def make_input(planck_: "Planck", options: argparse.Namespace, prompt: str) -> str | UserMessage:

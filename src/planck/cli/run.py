@@ -14,7 +14,7 @@ import msgspec
 
 import planck
 from planck.cli.errors import UsageError, exit_code
-from planck.cli.manner import check_output, make_input, read_flags, read_settings, write_output
+from planck.cli.manner import check_output, check_target, make_input, read_flags, read_settings, write_output
 from planck.cli.options import PICK
 from planck.cli.place import find_place, name_place
 from planck.cli.streams import complain, decode_input
@@ -113,6 +113,7 @@ async def _run(options: argparse.Namespace, prompt: str) -> int:
 
         person = find_person(options, stops.listen)
     async with open_planck(options, person.approver if person else None) as planck_:
+        check_target(options, planck_.project)
         choose_session(planck_, options)
         streamed = options.input_format == "stream-json"
         if not prompt and not streamed:
@@ -362,7 +363,7 @@ def _init(session: OpenSession, planck_: Planck) -> dict[str, Any]:
 
 def _report(options: argparse.Namespace, result: RunResult, *, answered: bool = False) -> int:
     """Print the answer or the result in the chosen format, and every error as one line."""
-    if getattr(options, "output", None):
+    if getattr(options, "target", None):
         write_output(options, result)
     match options.output_format:
         case "json":

@@ -20,6 +20,7 @@ from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec
+from planck.workspace.output_file import create_file
 from planck.workspace.paths import place_root
 from planck.workspace.regular import read_regular
 
@@ -421,14 +422,14 @@ def create_team(folder: Path, alias: str, model: ModelSpec | None = None) -> Pat
         raise TeamFileError(ErrorKind.NOT_UNIQUE, f"{target} already exists; choose another alias")
     (target / "prompts").mkdir(parents=True)
     for name, text in _PROMPTS.items():
-        (target / "prompts" / f"{name}.md").write_text(text)
+        create_file(target / "prompts" / f"{name}.md", text)
     common = {"provider": model.provider, "model_id": model.id or model.model} if model else {}
     members = [
         {"type": name, "description": text, **common, "system_prompt": f"prompts/{name}.md", "tools": tools}
         for name, text, tools in _MEMBERS
     ]
     file = {"name": alias, "description": "A lead, a builder and a tester.", "members": members}
-    (target / "TEAM.json").write_text(json.dumps(file, indent=2) + "\n")
+    create_file(target / "TEAM.json", json.dumps(file, indent=2) + "\n")
     return target / "TEAM.json"
 
 

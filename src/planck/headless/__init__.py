@@ -83,6 +83,7 @@ _NAMES = {
     "planck.tools.builtin.search_worker": "walk",
     "planck.tools.results": "is_spilled",
     "planck.workspace.duplex": "Duplex",
+    "planck.workspace.output_file": "OutputFile",
     "planck.workspace.process": "kill_children",
 }
 """By module: classes and functions, none of them named like a module of this package.

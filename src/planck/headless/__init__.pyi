@@ -176,4 +176,5 @@ from planck.toolkit.images import foreign_image as foreign_image
 from planck.tools.builtin.search_worker import walk as walk
 from planck.tools.results import is_spilled as is_spilled
 from planck.workspace.duplex import Duplex as Duplex
+from planck.workspace.output_file import OutputFile as OutputFile
 from planck.workspace.process import kill_children as kill_children

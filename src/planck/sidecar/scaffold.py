@@ -1,9 +1,11 @@
 """A new sidecar that works, with its test."""
 
+import os
 from pathlib import Path
 
 from planck.config.load import ConfigError
 from planck.records.outcome import ErrorKind
+from planck.workspace.output_file import create_file
 
 FILES = {
     "sidecar.py": '''"""Tools of this project. Saved changes are taken over between two calls.
@@ -60,12 +62,12 @@ def test_words_are_counted() -> None:
 
 def create_sidecar(folder: Path) -> list[Path]:
     """The files written; a folder that has a sidecar is left as it is."""
-    taken = [folder / name for name in (*FILES, "pyproject.toml") if (folder / name).exists()]
+    taken = [folder / name for name in (*FILES, "pyproject.toml") if os.path.lexists(folder / name)]
     if taken:
         raise ConfigError(
             ErrorKind.NOT_UNIQUE, f"{str(taken[0])!r} exists; choose another folder or edit that sidecar"
         )
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():
-        (folder / name).write_text(text)
+        create_file(folder / name, text)
     return [folder / name for name in FILES]

@@ -392,6 +392,16 @@ class Slot:
         finally:
             _remove(temporary, self._folder)
 
+    def overwrite(self, content: bytes, mode: int | None) -> None:
+        """Replaces what has the name now, be it a link, by a new file; atomic as `replace`."""
+        temporary = self._stage(content, mode)
+        try:
+            os.rename(temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        except OSError as problem:
+            raise self._write_error(problem) from None
+        finally:
+            _remove(temporary, self._folder)
+
     def remove(self) -> None:
         """Take away what `read` found, and nothing that came since."""
         with _REPLACING:

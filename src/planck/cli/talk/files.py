@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,9 @@ from planck.cli.talk.past import list_calls_after
 from planck.cli.talk.stage import say
 from planck.cli.talk.styled import Line, make_line
 from planck.cli.undo import list_obstacles, report, selection_of
-from planck.headless import FileDiff, Selection, UndoError
-from planck.records.outcome import ErrorKind, PlanckError
+from planck.headless import FileDiff, OutputFile, Project, Selection, UndoError
+from planck.records.authority import Mode
+from planck.records.outcome import PlanckError
 
 if TYPE_CHECKING:
     from planck.cli.talk.talk import Talk
@@ -127,18 +129,19 @@ async def take_back_after(talk: "Talk", seq: int) -> None:
 async def export(talk: "Talk", rest: str) -> None:
     file = talk.planck.project.here / Path(rest or f"{talk.session.name}.md").expanduser()
     text = "".join(talk.planck.archive.render_markdown(talk.session.id))
-    await asyncio.to_thread(_write_new, file, text)
+    project = None if talk.session.mode is Mode.FULL else talk.planck.project
+    await asyncio.to_thread(_write_new, file, text, project)
     say(talk.stage, f"written to {file}")
 
 
-def _write_new(file: Path, text: str) -> None:
+def _write_new(file: Path, text: str, project: Project | None) -> None:
     try:
-        with open(file, "x", encoding="utf-8", errors="replace") as out:
-            out.write(text)
-    except OSError as problem:
-        raise PlanckError(
-            ErrorKind.WRITE_FAILED, f"{str(file)!r}: {problem.strerror}; name another file: /export FILE"
-        ) from problem
+        with closing(OutputFile(file)) as target:
+            if project:
+                target.check(project.open_root())
+            target.create(text.encode("utf-8", "replace"))
+    except PlanckError as failure:
+        raise PlanckError(failure.err.kind, f"{failure.err.message}: /export FILE") from None
 
 
 async def copy(talk: "Talk", rest: str) -> None:

@@ -1,7 +1,9 @@
 """The database of a pool: its roster, its sessions, and the one engine through which this node writes."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planck.config.load import ConfigError
 from planck.config.project import Project
@@ -16,6 +18,9 @@ from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.roster import PostgresRoster
 from planck.store.roster import SessionRow
 from planck.store.store import StoreError
+
+if TYPE_CHECKING:
+    from planck.session.search import Hit
 
 
 class PoolDatabase:
@@ -68,6 +73,9 @@ class PoolArchive(Archive):
 
     def sessions(self, *, everywhere: bool = False, limit: int | None = None) -> list[SessionInfo]:
         return super().sessions(everywhere=True, limit=limit)
+
+    def search(self, text: str, *, everywhere: bool = False, limit: int = 50) -> Iterator["Hit"]:
+        return super().search(text, everywhere=True, limit=limit)
 
 
 async def find_address(project: Project, store: str) -> str:
