@@ -17,7 +17,7 @@ export function readDiff(text) {
 		if (hunk) {
 			[before, left, after, right] = hunk.slice(1).map((one) => Number(one ?? 1));
 			rows.push({kind: 'hunk', text: line});
-		} else if (sign === '\\') rows.push({kind: 'hunk', text: line});
+		} else if (sign === '\\' || sign === '[') rows.push({kind: 'hunk', text: line}); // notes: no line of a hunk begins with these
 		else if (left <= 0 && right <= 0) {
 			if (/^(---|\+\+\+) [^/]/.test(line)) path = line.slice(6); // a removed file has no name after it, a new one none before
 			if (line.startsWith('+++')) rows.push({kind: 'file', text: path});
@@ -65,5 +65,6 @@ export function Diff({rows, all = false}) {
 	const number = (value) => numbered && html`<td class="ln" aria-hidden="true">${value || ''}</td>`;
 	return html`<div class="diff-box"><div class="diff" tabindex="0" role="group" aria-label=${t('diff')}><table><tbody>${useful.slice(0, open ? MOST_ROWS : SHOWN).map(({kind, ...row}, at) => html`<tr class=${kind} key=${at}>
 		${number(row.old)}${number(row.new)}<td class="sign">${SIGNS[kind]?.[0]}${SIGNS[kind] && html`<span class="hidden">${t(SIGNS[kind][1])} </span>`}</td><td>${plain(row.text)}</td></tr>`)}</tbody></table></div>
-		${useful.length > SHOWN && !open && html`<button class="link" onClick=${() => setOpen(true)}>${t('showAll', {n: useful.length})}</button>`}</div>`;
+		${useful.length > SHOWN && !open && html`<button class="link" onClick=${() => setOpen(true)}>${t('showAll', {n: useful.length})}</button>`}
+		${open && useful.length > MOST_ROWS && html`<p class="strong">${t('diff.hidden', {n: useful.length - MOST_ROWS})}</p>`}</div>`;
 }

@@ -30,6 +30,7 @@ function Question({one, now, act, session}) {
 		<${Output} label=${t('inbox.call')}>${seen(one.text)}<//>
 		${/^@@ /m.test(one.preview) ? html`<${Diff} rows=${readDiff(plain(one.preview).replace(/^[^]*?(?=^(?:---|@@) )/m, ''))} />`
 			: one.preview && html`<${Fold} title=${t('inbox.shown')}><${Output}>${plain(one.preview)}<//><//>`}
+		${one.hidden_lines > 0 && html`<p class="strong">${t('inbox.hidden', {n: one.hidden_lines})}</p>`}
 		<${Facts} rows=${[[t('inbox.adds'), seen(one.adds) || t('inbox.none')], [t('inbox.why'), seen(one.reason)], left > 0 && [t('inbox.expires'), t('inbox.in', {span: span(left)}), {class: 'num'}]]} />
 		${problem && html`<p class="error" role="alert">${problem.kind === 'writer_conflict' ? t('inbox.late') : seen(problem.message)}</p>`}
 		<div class="answers">${big(t('deny'), false, reason ? {reason} : {})}${big(t('allowOnce'), true, {scope: 'once'}, {class: 'big primary'})}</div>

@@ -1,7 +1,6 @@
 """One turn of another agent: what it says and does becomes facts of ours, as its updates come in."""
 
 import asyncio
-import difflib
 import hashlib
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +21,7 @@ from planck.acp.schema import (
     UsageUpdate,
 )
 from planck.records import codec
+from planck.records.diffs import diff_texts, name_path
 from planck.records.events import (
     AssistantSaid,
     ErrorData,
@@ -46,7 +46,6 @@ _MAX_TITLE = 1_000
 _MAX_INPUT = 16_000
 _MAX_THINKING = 64_000
 _MAX_FILE = 8 << 20
-_MAX_PREVIEW = 64_000
 _CHANGES = ("edit", "delete", "move")
 _OVER = ("completed", "failed")
 
@@ -97,7 +96,7 @@ class ForeignCall:
     @property
     def preview(self) -> str:
         """Returns what it would change, as a unified diff."""
-        return "\n".join(_diff_lines(self.diffs.values()))[:_MAX_PREVIEW]
+        return "\n".join(_diff_lines(self.diffs.values()))
 
     @property
     def output(self) -> str:
@@ -311,9 +310,8 @@ def _is_what_was(before: Before, diff: Diff, after: Before) -> bool:
 
 def _diff_lines(diffs: Any) -> Iterator[str]:
     for diff in diffs:
-        source = "/dev/null" if diff.old_text is None else f"a/{diff.path}"
-        old, new = (diff.old_text or "").splitlines(), diff.new_text.splitlines()
-        if len(old) + len(new) > 20_000:
-            yield f"{diff.path}: {len(old)} lines become {len(new)}"
+        old, new = ((text or "").count("\n") for text in (diff.old_text, diff.new_text))
+        if old + new > 20_000:
+            yield f"{name_path(diff.path)}: {old} lines become {new}"
             continue
-        yield from difflib.unified_diff(old, new, source, f"b/{diff.path}", lineterm="", n=2)
+        yield from diff_texts(diff.old_text, diff.new_text, diff.path)

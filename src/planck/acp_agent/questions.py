@@ -17,7 +17,7 @@ from planck.headless import (
 )
 from planck.records.approval import Answer, Question, Scope
 from planck.records.outcome import Err, PlanckError
-from planck.records.visible import fit_line
+from planck.records.visible import fit_line, spell_out
 
 _MAX_RULE = 120
 _SCOPES = {"once": Scope.ONCE, "session": Scope.SESSION, "rule": Scope.RULE}
@@ -57,11 +57,13 @@ class Asker:
         content: list[Content | Diff] = []
         if tool in _FILES and isinstance(args, dict) and isinstance(path := args.get("path"), str):
             diff = make_diff(make_absolute(workspace, path), tool, args, self._read(path))
-            content += [diff] if diff else []
+            content += [diff] if diff and _is_readable(diff) else []
         facts = [question.text, question.adds and f"adds: {question.adds}", f"why: {question.reason}"]
         content.append(show_text("\n".join(filter(None, facts))))
         if question.preview and not isinstance(content[0], Diff):
             content.append(show_text(question.preview))
+            if question.hidden_lines:
+                content.append(show_text(f"hidden: {question.hidden_lines:,} lines of the preview"))
         return CallDetails(
             tool_call_id=question.call_id or question.id,
             title=f"{worker}: {title}" if worker else title,
@@ -84,10 +86,21 @@ class Asker:
                 part = self.files.read(path, offset)
                 data += part.data
                 if part.next is None or len(data) > 1 << 20:
-                    return data.decode("utf-8", "replace")
+                    return data.decode("utf-8", "surrogateescape")
                 offset = part.next
         except PlanckError:
             return None
+
+
+def _is_readable(diff: Diff) -> bool:
+    """Whether an editor shows it as it is.
+
+    Each splits lines by rules of its own, and draws nothing for what is invisible: then ours is shown.
+    """
+    texts = [text for text in (diff.old_text, diff.new_text) if text]
+    if all(0 < text.count("\n") == text.count("\r\n") for text in texts):
+        texts = [text.replace("\r\n", "\n") for text in texts]
+    return all(text == spell_out(text) for text in texts)
 
 
 def list_options(question: Question) -> tuple[PermissionOption, ...]:

@@ -156,16 +156,15 @@ class TerminalApprover:
             self.take(self._hand.judge(text, more=more or number < len(lines) or bool(self._typed)))
 
 
-_CUT = "[the rest is not shown]"
-"""How a preview ends that is not whole."""
-
-
 def _call_text(question: Question) -> str:
-    """The whole call: a change of a file as its diff, where all of that is known."""
-    from planck.cli.talk.diffs import find_diff  # few are asked by lines
+    """The whole call: a change of a file as its diff; where lines are left out of that, the call below it."""
+    from planck.cli.talk.box import count_hidden  # few are asked by lines
+    from planck.cli.talk.diffs import find_diff
 
-    diff = "" if question.preview.endswith(_CUT) else find_diff(question.preview)
+    diff = find_diff(question.preview)
     shown = diff.rstrip("\n") or question.text
+    if diff and question.hidden_lines:
+        shown = f"{shown}\n[{count_hidden(question.hidden_lines)}; the whole call:]\n{question.text}"
     if question.preview.startswith("["):  # ours, of the dry run itself: that the call would fail
         shown = f"{shown}\n{question.preview}"
     call = "\n".join(f"    {line}" for line in shown.split("\n"))

@@ -9,6 +9,7 @@ from planck.cli.errors import UsageError
 from planck.cli.place import find_place, say_place
 from planck.cli.typed import ask
 from planck.headless import Exit, Plan, Planck, Selection
+from planck.records.diffs import name_path
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -64,9 +65,9 @@ def list_obstacles(plan: Plan) -> list[str]:
     lines = []
     for step in plan.steps:
         if step.conflict:
-            lines.append(f"{step.path} stays as it is: {step.conflict}  (written by {step.by})")
+            lines.append(f"{name_path(step.path)} stays as it is: {step.conflict}  (written by {step.by})")
         elif step.now == step.then:
-            lines.append(f"{step.path} is already as it was  (written by {step.by})")
+            lines.append(f"{name_path(step.path)} is already as it was  (written by {step.by})")
     return [*lines, *(f"not undoable: {command}" for command in plan.commands)]
 
 
@@ -77,5 +78,5 @@ def report(plan: Plan, back: str) -> str:
         return "Nothing was changed."
     again = all(call.startswith("undo-") for step in done for call in step.calls)
     files = "1 file" if len(done) == 1 else f"{len(done)} files"
-    names = ", ".join(step.path for step in done)
+    names = ", ".join(name_path(step.path) for step in done)
     return make_plain(f"{'Redone' if again else 'Undone'} in {files}: {names}. Take that back with: {back}")

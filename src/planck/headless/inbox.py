@@ -28,6 +28,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     rule: str
     preview: str
+    hidden_lines: int = 0
+    """Lines left out of the middle of `preview`; `text` is whole."""
     asked: str
     """When it was put: so long somebody waits."""
     deadline: str

@@ -17,7 +17,14 @@ from planck.permissions.policy import (
     find_trial,
     judge,
 )
-from planck.permissions.question import ToolChange, ask_for_call, ask_for_tools, hide_keys, request_fact
+from planck.permissions.question import (
+    ToolChange,
+    ask_for_call,
+    ask_for_tools,
+    cut_preview,
+    hide_keys,
+    request_fact,
+)
 from planck.permissions.rules import Decision, Rule, SourcedRule, apply_rules, load
 from planck.records import codec
 from planck.records.approval import Answer, Question, Scope
@@ -274,7 +281,8 @@ class AgentGate:
             preview=spell_out(preview),
             deadline=approvals.find_deadline(),
         )
-        question = hide_keys(question, ctx.keys)
+        # Keys first: half of one, at the edge of what is left out, would not be recognized.
+        question = cut_preview(hide_keys(question, ctx.keys))
         await self._scribe.record(request_fact(question), barrier=True)
         return question, verdict.confinement
 

@@ -11,10 +11,14 @@ from planck.permissions.rules import WEB
 from planck.records import codec
 from planck.records.approval import Question
 from planck.records.authority import Confinement, Mode
+from planck.records.diffs import cut_middle
 from planck.records.events import PermissionRequest
 from planck.records.ports import Keys, KnownKeys
 from planck.records.visible import spell_out
 from planck.toolkit.tool import Effect, Tool
+
+_MAX_PREVIEW = 64 * 1024
+"""Characters of a dry run that the user is shown, and the log keeps."""
 
 
 class ToolChange(msgspec.Struct, frozen=True):
@@ -84,6 +88,12 @@ def hide_keys(question: Question, keys: KnownKeys | None) -> Question:
     return msgspec.structs.replace(
         question, **{field: _hide(known, getattr(question, field)) for field in shown}
     )
+
+
+def cut_preview(question: Question) -> Question:
+    """The one place where a preview is cut, so that every frontend is told of it by a field."""
+    preview, hidden_lines = cut_middle(question.preview, _MAX_PREVIEW)
+    return msgspec.structs.replace(question, preview=preview, hidden_lines=hidden_lines)
 
 
 def _hide(known: Keys, text: str) -> str:

@@ -42,6 +42,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The call that waits; empty: none does."""
     preview: str = ""
     """What the tool's dry run says; of `edit` and `write` a diff."""
+    hidden_lines: int = 0
+    """Lines left out of the middle of `preview`, because it is long; `text` is whole."""
     asked: str = ""
     """When it was put."""
     deadline: str = ""

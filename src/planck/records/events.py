@@ -310,6 +310,8 @@ class PermissionRequest(View, frozen=True, kw_only=True, omit_defaults=False):
     """What an answer for longer than once would allow; empty: there is none."""
     preview: str = ""
     """The tool's dry run, bounded: of `edit` and `write` the path and a unified diff."""
+    hidden_lines: int = 0
+    """Lines left out of the middle of `preview`, because it is long; `text` is whole."""
     deadline: str = ""
     """When the answer is no."""
     digest: str

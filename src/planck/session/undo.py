@@ -1,6 +1,5 @@
 """Taking back what agents wrote: from the log's before-images, around later edits, and itself undoable."""
 
-import difflib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,6 +8,7 @@ from typing import Any
 import msgspec
 
 from planck.llm.redact import Redactor
+from planck.records.diffs import diff_bytes
 from planck.records.events import (
     USER,
     AgentStarted,
@@ -76,7 +76,7 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def diff(self) -> str:
-        return "\n".join(_diff(self.path, self.now, self.then))
+        return "\n".join(diff_bytes(self.now, self.then, self.path))
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -291,7 +291,7 @@ class _Story:
 
 def _describe_change(change: Change, story: _Story, redactor: Redactor) -> FileDiff:
     fact = change.fact
-    lines = _diff(fact.path, fact.before, change.after) if change.known else []
+    lines = diff_bytes(fact.before, change.after, fact.path) if change.known else []
     text = redactor("\n".join(lines).encode(errors="replace")).decode(errors="replace")
     return FileDiff(
         path=fact.path,
@@ -304,13 +304,6 @@ def _describe_change(change: Change, story: _Story, redactor: Redactor) -> FileD
         undone=story.is_undone(change),
         undoes=fact.undoes,
     )
-
-
-def _diff(path: str, before: bytes | None, after: bytes | None) -> list[str]:
-    old, new = ((content or b"").decode(errors="replace").splitlines() for content in (before, after))
-    one = f"a/{path}" if before is not None else "/dev/null"
-    other = f"b/{path}" if after is not None else "/dev/null"
-    return list(difflib.unified_diff(old, new, one, other, lineterm="", n=2))
 
 
 def _restore_keys(fact: FileChanged, redactor: Redactor) -> FileChanged:

@@ -36,8 +36,6 @@ _MAX_LEFT_BEHIND = 64
 _KEPT_PROGRESS = 64
 _REHEARSAL = 5.0
 """Seconds that a dry run may take while somebody is about to be asked."""
-_MAX_PREVIEW = 64 * 1024
-"""Characters of it that the user is shown, and the log keeps."""
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -156,9 +154,8 @@ class Executor:
             return f"[its dry run did not finish within {_REHEARSAL:g} s]"
         outcome = task.result()
         if isinstance(outcome, Err):
-            return f"[it would fail: {outcome}]"[:_MAX_PREVIEW]
-        text = str(outcome.value.get("output", "")) if isinstance(outcome, Ok) else ""
-        return text if len(text) <= _MAX_PREVIEW else f"{text[:_MAX_PREVIEW]}\n[the rest is not shown]"
+            return f"[it would fail: {outcome}]"
+        return str(outcome.value.get("output", "")) if isinstance(outcome, Ok) else ""
 
     async def _call(self, read: ReadCall, slots: asyncio.Semaphore) -> Finished:
         call, begun = read.call, self._clock.monotonic()

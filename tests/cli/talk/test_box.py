@@ -19,6 +19,7 @@ class Asked(msgspec.Struct):
     rule: str = "bash make test"
     place: str = "/home/me/.planck/config.json"
     preview: str = ""
+    hidden_lines: int = 0
 
 
 def rows(question: Asked, width: int = 100, at: int = 1, count: int = 1) -> list[str]:

@@ -65,6 +65,8 @@ class _Answer:
                 _print_field("    rule: ", f"{one['rule']} (--scope session or rule)")
             _print_text("    call:", one["text"])
             _print_text("    preview:", one.get("preview", ""))
+            if hidden := one.get("hidden_lines", 0):
+                _print_field("    hidden: ", f"{hidden:,} lines of the preview; the call above is whole")
         id = open_ones[0]["id"] if len(open_ones) == 1 else "QUESTION"
         command = f"planck answer {fit_line(self._options.id)} --question {id}"
         print(f"answer with: {command} --allow, or --deny --reason TEXT")

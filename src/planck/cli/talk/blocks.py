@@ -195,6 +195,6 @@ def _count_lines(output: str) -> str:
 def _compare_files(name: str, args: Any, before: bytes | None) -> str:
     if name not in ("edit", "write") or not isinstance(args, dict):
         return ""
-    old = before.decode(errors="replace").replace("\r\n", "\n") if before is not None else None
+    old = before.decode(errors="surrogateescape") if before is not None else None
     after = find_after(args, old)
     return compare(old, after, str(args.get("path", ""))) if after is not None else ""

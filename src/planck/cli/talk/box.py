@@ -36,6 +36,8 @@ class Asked(Protocol):
     def place(self) -> str: ...
     @property
     def preview(self) -> str: ...
+    @property
+    def hidden_lines(self) -> int: ...
 
 
 class Box(msgspec.Struct, frozen=True):
@@ -53,11 +55,13 @@ def draw_box(question: Asked, width: int, at: int = 1, count: int = 1) -> Box:
     left = LINES - 2 - len(facts)
     whole = len(body) <= left
     if not whole:
-        more = make_line("… there is more of it: o shows all", "bold")
+        hidden = f" ({count_hidden(question.hidden_lines)})" if question.hidden_lines else ""
+        more = make_line(f"… there is more of it{hidden}: o shows all", "bold")
         body = [*body[: left - 1], cut(more, room)]
     told = _fit_facts(facts, room, LINES - 2 - len(body))
-    # A diff can be taken back, a command can't: only of the second must nothing be hidden.
-    seen = whole or bool(find_diff(question.preview))
+    # A diff can be taken back, a command can't: only of the second must nothing be hidden. One with lines
+    # left out can't be looked through by anybody, so the whole call is shown before a yes counts.
+    seen = whole or (bool(find_diff(question.preview)) and not question.hidden_lines)
     return Box((head, *_put_bar(body), *_put_bar(told), draw_keys(question, width)), seen)
 
 
@@ -95,6 +99,11 @@ def list_keys(question: Asked) -> str:
     return "ysaneo" if question.rule else "yneo"
 
 
+def count_hidden(lines: int) -> str:
+    """Says how much a diff leaves out."""
+    return f"{lines:,} {'line is' if lines == 1 else 'lines are'} not in this diff"
+
+
 def describe_subject(question: Asked) -> str:
     """`edit prices.py +1 -1`, or the tool's name: what it is about, in a few words."""
     diff = find_diff(question.preview)
@@ -122,6 +131,9 @@ def _draw_head(question: Asked, at: int, count: int) -> Line:
 def _draw_body(question: Asked, width: int) -> Iterator[Line]:
     if diff := find_diff(question.preview):
         lines = draw_diff(diff, most=len(diff), indent="")
+        if question.hidden_lines:
+            lines.append(make_line(f"{count_hidden(question.hidden_lines)}; the whole call:", "bold"))
+            lines += make_lines(question.text)
     else:
         lines = make_lines(question.text, "bold")
         if question.preview.startswith("["):  # ours, of the dry run itself: that the call would fail

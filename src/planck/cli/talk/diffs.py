@@ -3,13 +3,13 @@
 from typing import Any
 
 from planck.cli.talk.styled import INDENT, Line
+from planck.records.diffs import diff_texts
 from planck.records.visible import make_plain
 
 FOLDED = 12
 """Lines of a diff that are shown without being asked for."""
 _MAX_TEXT = 400_000
 """Characters of a file, each before and after, that are compared while somebody waits."""
-_CONTEXT = 2
 
 
 def draw_diff(text: str, most: int = FOLDED, indent: str = INDENT) -> list[Line]:
@@ -45,36 +45,32 @@ def compare(before: str | None, after: str, path: str) -> str:
     old = before or ""
     if old == after or max(len(old), len(after)) > _MAX_TEXT:
         return ""
-    import difflib  # few sessions show one before an answer is there
-
-    one, other = old.splitlines(), after.splitlines()
-    # What is the same at both ends is most of a file, and nothing that has to be searched.
-    head = _count_same(one, other)
-    tail = _count_same(one[head:][::-1], other[head:][::-1])
-    start = max(head - _CONTEXT, 0)
-    ends = [len(rows) - max(tail - _CONTEXT, 0) for rows in (one, other)]
-    name = f"a/{path}" if before is not None else "/dev/null"
-    rows = list(
-        difflib.unified_diff(
-            one[start : ends[0]], other[start : ends[1]], name, f"b/{path}", lineterm="", n=_CONTEXT
-        )
-    )
-    return "\n".join(_shift(row, start) for row in rows)
+    return "\n".join(diff_texts(before, after, path))
 
 
 def find_after(args: Any, before: str | None) -> str | None:
     """What a call of `edit` or `write` makes of a file; None where its arguments do not tell."""
     if not isinstance(args, dict):
         return None
+    text = before or ""
     if isinstance(content := args.get("content"), str):
-        return content
+        return _with_line_ends_of(text, content)
     old, new = args.get("old_string"), args.get("new_string")
     if not isinstance(old, str) or not isinstance(new, str):
         return None
-    text = (before or "").replace("\r\n", "\n")
     if not old:
         return new if not text else None
+    if old not in text and "\r\n" in text:
+        old, new = (one.replace("\r\n", "\n").replace("\n", "\r\n") for one in (old, new))
+    new = _with_line_ends_of(text, new)
     return text.replace(old, new) if args.get("replace_all") else text.replace(old, new, 1)
+
+
+def _with_line_ends_of(before: str, text: str) -> str:
+    """The tools keep CR LF in a file whose every line has it, unless the new text has its own."""
+    if "\r" in text or not 0 < before.count("\n") == before.count("\r\n"):
+        return text
+    return text.replace("\n", "\r\n")
 
 
 def _drop_names(rows: list[str]) -> list[str]:
@@ -106,24 +102,3 @@ def _count_rows(head: str) -> tuple[int, int]:
 
 def _choose_style(row: str) -> str:
     return {"+": "green", "-": "red"}.get(row[:1], "dim")
-
-
-def _count_same(one: list[str], other: list[str]) -> int:
-    count = 0
-    for mine, theirs in zip(one, other, strict=False):
-        if mine != theirs:
-            break
-        count += 1
-    return count
-
-
-def _shift(row: str, by: int) -> str:
-    """Line numbers of the whole file instead of the part that was compared."""
-    if not by or not row.startswith("@@ "):
-        return row
-    import re
-
-    def add(found: "re.Match[str]") -> str:
-        return f"{found[1]}{int(found[2]) + by}"
-
-    return re.sub(r"([-+])(\d+)", add, row)

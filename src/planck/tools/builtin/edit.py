@@ -1,10 +1,11 @@
 import asyncio
 from typing import Any
 
+from planck.records.diffs import name_path
 from planck.records.outcome import ErrorKind, Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContext, ToolError, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, bind_to_file, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, Views, bind_to_file, diff, prose, replace
 
 _MAX_COMPARED = 20_000
 """Lines looked at for the nearest one."""
@@ -28,9 +29,9 @@ def edit_tool(views: Views) -> Tool:
     def dry_run(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         old = views.of(ctx).root.under(ctx.confinement).peek(args["path"], MAX_FILE)
         content, count = _apply_edit(old, args)
-        change = diff(old[0] if old else b"", content, args["path"], limit=PLANNED)
-        plan = f"Would edit {args['path']} ({_times(count)}).\n{change}".rstrip()
-        return describe_plan("edit", args, plan)
+        change = diff(old[0] if old else None, content, args["path"])
+        said = f"Would edit {name_path(args['path'])} ({_times(count)})."
+        return describe_plan("edit", args, f"{said}\n{change}" if change else said)
 
     return Tool(
         "edit",

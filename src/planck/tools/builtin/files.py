@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from planck.records.diffs import cut_middle, diff_bytes
 from planck.records.events import FileChanged
 from planck.records.outcome import ErrorKind
 from planck.toolkit import schema
@@ -23,8 +24,6 @@ MAX_FILE = 8 << 20
 """Bytes of a file that is written or edited as a whole."""
 _MAX_REMEMBERED = 32 << 20
 _MAX_DIFF = 8_000
-PLANNED = 60_000
-"""Characters of a diff that a dry run shows: somebody may decide by it."""
 
 
 class Contents:
@@ -85,7 +84,7 @@ class Seen:
         raise ToolError(
             ErrorKind.EDIT_CONFLICT,
             f"{slot.path!r} changed since you last read it; read it again, then change what is there now",
-            {"diff": diff(self._contents.recall(last), now, slot.path)},
+            {"diff": _describe_change(self._contents.recall(last), now, slot.path)},
         )
 
     @asynccontextmanager
@@ -182,18 +181,19 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def diff(
-    before: bytes | None, after: bytes, path: str, *, created: bool = False, limit: int = _MAX_DIFF
-) -> str:
-    """Unified, bounded; empty where the old content is forgotten or the files are too long to compare."""
-    if before is None or max(len(before), len(after)) > 1 << 20:
-        return ""
-    old, new = (content.decode(errors="replace").splitlines() for content in (before, after))
-    import difflib
+def diff(before: bytes | None, after: bytes, path: str) -> str:
+    """Returns the whole unified diff; empty where the files are too long to compare.
 
-    source = "/dev/null" if created else f"a/{path}"
-    text = "\n".join(difflib.unified_diff(old, new, source, f"b/{path}", lineterm="", n=2))
-    return text if len(text) <= limit else text[:limit] + "\n…"
+    It is not cut here: somebody may decide by it, and only the question says how much of it is not shown.
+    """
+    if max(len(before or b""), len(after)) > 1 << 20:
+        return ""
+    return "\n".join(diff_bytes(before, after, path))
+
+
+def _describe_change(before: bytes | None, after: bytes, path: str) -> str:
+    """Returns what a model is told of a change; empty where the old content is forgotten."""
+    return cut_middle(diff(before, after, path), _MAX_DIFF)[0] if before is not None else ""
 
 
 FetchOutput = Callable[[str], "Path | None"]

@@ -1,9 +1,10 @@
 from typing import Any
 
+from planck.records.diffs import name_path
 from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
-from planck.tools.builtin.files import FILE, MAX_FILE, PLANNED, Views, bind_to_file, diff, prose, replace
+from planck.tools.builtin.files import FILE, MAX_FILE, Views, bind_to_file, diff, prose, replace
 
 _PARAMETERS = schema.arguments({"path": FILE, "content": {"type": "string"}})
 
@@ -24,8 +25,9 @@ def write_tool(views: Views) -> Tool:
         old = views.of(ctx).root.under(ctx.confinement).peek(path, MAX_FILE)
         content = _with_line_ends_of(old, args["content"])
         verb = "create" if old is None else "write"
-        change = diff(old[0] if old else b"", content, path, created=old is None, limit=PLANNED)
-        return describe_plan("write", args, f"Would {verb} {path} ({len(content)} bytes).\n{change}".rstrip())
+        change = diff(old[0] if old else None, content, path)
+        said = f"Would {verb} {name_path(path)} ({len(content)} bytes)."
+        return describe_plan("write", args, f"{said}\n{change}" if change else said)
 
     return Tool(
         "write",
