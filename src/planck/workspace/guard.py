@@ -8,12 +8,12 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from planck.own_code import is_early
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths import is_inside
+from planck.workspace.remains import open_anyway, put_away
 from planck.workspace.repository import has_git, is_git_folder, places_of
 from planck.workspace.sandbox import SandboxError
 from planck.workspace.stubs import Stubs, is_stub
@@ -35,7 +35,7 @@ class Guard:
         """Read-only with everything in them: what they hold can't be protected one by one."""
         self._plain: list[str] = []
         """Roots that are no repositories."""
-        self._early: dict[str, tuple[Collection[str], set[str]]] = {}
+        self._early: dict[str, tuple[Collection[str], dict[str, _Identity]]] = {}
         """Folders with the modules that may not be made in them, and what of these is there already."""
         self._pinned: list[str] = []
         self._too_full: list[str] = []
@@ -101,7 +101,8 @@ class Guard:
 
     def protect_early(self, folder: str, modules: Collection[str]) -> None:
         """Protects the modules that Python would take from a folder before Planck's first line."""
-        there = {name for name in _list(folder) if is_early(name, modules)}
+        names = [name for name in _list(folder) if is_early(name, modules)]
+        there = {name: found for name in names if (found := _identify(f"{folder}/{name}"))}
         self._early[folder] = modules, there
         for name in there:
             self.protect_nested(f"{os.path.realpath(folder)}/{name}")
@@ -110,26 +111,29 @@ class Guard:
         """A root that was no repository is none after the command: git takes any folder with `HEAD`,
         `objects` and `refs` for one, and a stub in their place would be seen by every `ls`.
         The same holds for modules that Python would take before us."""
-        for folder, (modules, there) in self._early.items():
-            self._put_away(folder, modules, there)
-        for root in self._plain:
-            if is_git_folder(root) and not has_git(root):
-                with suppress(OSError):
-                    os.rename(f"{root}/HEAD", f"{root}/HEAD.of-no-repository")
-        self._stubs.release()
+        try:
+            for folder, (modules, there) in self._early.items():
+                self._put_away_early(folder, modules, there)
+            for root in self._plain:
+                self._put_away_head(root)
+        finally:
+            self._stubs.release()
 
-    def _put_away(self, folder: str, modules: Collection[str], there: Collection[str]) -> None:
-        with suppress(OSError):
-            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                if not is_inside(os.readlink(f"/proc/self/fd/{held}"), self._roots):
-                    return  # a link to where no agent writes
-                for name in {name for name in os.listdir(held) if is_early(name, modules)}.difference(there):
-                    with suppress(OSError):
-                        away = f"{name}.of-no-agent"
-                        os.rename(name, away, src_dir_fd=held, dst_dir_fd=held)
-            finally:
-                os.close(held)
+    def _put_away_early(
+        self, folder: str, modules: Collection[str], there: Mapping[str, "_Identity"]
+    ) -> None:
+        def is_new(held: int, name: str) -> bool:
+            # Not by name alone: another command's file goes with that command, and the name is free again.
+            return is_early(name, modules) and there.get(name, ()) != _identify(name, held)
+
+        put_away(folder, self._roots, is_new, "of-no-agent")
+
+    def _put_away_head(self, root: str) -> None:
+        held = open_anyway(root, (root,))  # else a command closes its root, and nothing is seen in it
+        if held is not None:
+            os.close(held)
+        if is_git_folder(root) and not has_git(root):
+            put_away(root, (root,), lambda _, name: name == "HEAD", "of-no-repository")
 
     def close(self, folder: str) -> None:
         """Makes it read-only with everything in it, because there is too much in it, and says so."""
@@ -219,6 +223,18 @@ class Guard:
                 (mount for mount in mounts if is_inside(path, (mount[1],))), key=lambda mount: len(mount[1])
             )
             yield place, f"{source.rstrip('/')}{path[len(point.rstrip('/')) :]}"
+
+
+_Identity = tuple[int, int]
+"""Device and inode."""
+
+
+def _identify(path: str, folder: int | None = None) -> _Identity | None:
+    try:
+        found = os.stat(path, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _list(folder: str) -> list[str]:
