@@ -303,6 +303,11 @@ def list_early(roots: "Sequence[str]") -> dict[str, set[str]]:
     return early
 
 
+def list_sites(roots: "Sequence[str]") -> set[str]:
+    """Returns the site folders in the roots, absent or not: a `.pth` file in one runs at the next start."""
+    return {place for site in _list_standard() for place in _find_in(site, roots)}
+
+
 def is_early(name: str, modules: "Collection[str]") -> bool:
     """Whether a file or folder of this name is one of the modules, in any form that Python takes."""
     module, _, form = name.partition(".")

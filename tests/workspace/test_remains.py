@@ -1,11 +1,14 @@
 """What a command leaves where Python or git would obey it is taken away, whatever it puts in the way."""
 
+import asyncio
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -13,10 +16,12 @@ from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
 from planck.workspace.process import Command, allowed, run, shell
 from planck.workspace.sandbox import SandboxError
-from tests.command import Bench
+from tests.command import PLAIN, Bench, Done, finish
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
 
+SRC = Path(__file__).parents[2] / "src"
+SITE = Path(pytest.__file__).parents[1]
 BOUND = (
     ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner")
     if os.geteuid() == 0 and shutil.which("setpriv")
@@ -125,6 +130,76 @@ async def test_no_obstacle_keeps_a_module_or_a_repository_in_its_place(tmp_path:
     assert len([name for name in kept if name.endswith(".of-no-agent")]) >= len(site.folders) * len(FORMS)
     assert "planck" in await site.start("--version")
     assert not site.mark.exists()
+
+
+ENTRIES = {
+    "lib/sub": "mkdir lib; cp made.zip lib/sub",
+    "lib2/sub": "cp made.zip lib2",
+    "there": "mv there was; cp made.zip there",
+    "linked": "ln -s made.zip linked",
+    "dangling": "ln -s later.zip dangling",
+    "absent.zip": "cp made.zip absent.zip",
+    "absent.egg/sub": "cp made.zip absent.egg",
+    "present.zip": "cp made.zip present.zip; rm present.zip; mv present.zip x; cp made.zip present.zip",
+    "kept/present": "mv kept x; mkdir kept; cp made.zip kept/present",
+}
+"""Places in the workspace that `PYTHONPATH` names, and how a command makes a zip file of each."""
+USER_SITE = "user/lib/python{}.{}/site-packages".format(*sys.version_info)
+
+
+async def test_nobody_makes_an_archive_or_a_site_folder_that_python_looks_in(tmp_path: Path) -> None:
+    """With commands and with file tools; other files can still be made in an absent folder."""
+    mark = tmp_path / "mark"
+    evil = f"open({str(mark)!r}, 'a').write(__file__ + chr(10))\n"
+    script = [
+        *ENTRIES.values(),
+        f"mkdir -p {USER_SITE}; cp evil.pth {USER_SITE}/",
+        "mkdir new; echo 1 > new/a.py",
+    ]
+    written = [*ENTRIES, "lib2", "absent.egg", f"{USER_SITE}/evil.pth"]
+    asked = [("write", {"path": path, "content": "PK"}) for path in written]
+    asked += [("bash", {"command": "; ".join(script)}), ("bash", {"command": "ls"})]
+
+    def answer(request: Asked) -> Reply:
+        return chat.text("done") if len(server.asked) > 1 else chat.calls(*asked, size=4000)
+
+    async with WireServer(answer) as server:
+        bench = Bench(tmp_path, server.url)
+        work = bench.work
+        for name in ("there", "kept"):
+            (work / name).mkdir()
+        for path in ("present.zip", "kept/present", "made.zip"):
+            with ZipFile(work / path, "w") as archive:
+                archive.writestr("sitecustomize.py", evil if path == "made.zip" else "")
+        before = (work / "present.zip").read_bytes(), (work / "kept/present").read_bytes()
+        (work / "evil.pth").write_text(f"import sys; {evil.replace('__file__', 'sys.path[0]')}")
+        entries = [*map(str, (SRC, SITE)), *(str(work / entry) for entry in ENTRIES), str(work / "new")]
+        env = {"PYTHONPATH": ":".join(entries), "PYTHONUSERBASE": str(work / "user"), "HOME": str(tmp_path)}
+        # Not that of an environment, which knows no folder of the user.
+        python = os.path.realpath(sys.executable)
+
+        async def start(*words: str) -> Done:
+            return await finish(
+                await asyncio.create_subprocess_exec(
+                    *(python, "-m", "planck", *words),
+                    cwd=work,
+                    env={**PLAIN, "PLANCK_HOME": str(bench.home), **env},
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                )
+            )
+
+        done = await start("run", "go", "--permission-mode", "workspace")
+    assert done.out == "done\n", done.err
+    said = [message["content"] for message in server.asked[1].json["messages"] if message["role"] == "tool"]
+    assert [text.partition(":")[0] for text in said[: len(written)]] == ["protected_path"] * len(written)
+    (work / "later.zip").write_bytes((work / "made.zip").read_bytes())
+    again = await start("--version")
+    assert (again.out[:6], mark.exists() and mark.read_text()) == ("planck", False), again.err
+    assert before == ((work / "present.zip").read_bytes(), (work / "kept/present").read_bytes())
+    assert (work / "new/a.py").read_text() == "1\n"
+    assert not [name for name in ("absent.zip", "absent.egg", "user") if (work / name).exists()]
 
 
 async def test_what_another_command_had_made_can_not_be_made_again(tmp_path: Path) -> None:
