@@ -14,7 +14,7 @@ import sys
 
 TYPE_CHECKING = False  # `typing` itself could be an agent's
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec, PathFinder
     from types import FrameType, ModuleType
 else:
@@ -194,6 +194,15 @@ def _set_path(path: str) -> None:
 def user_path() -> dict[str, str]:
     """Returns the `PATH` that the user gave, as a variable for commands of the user and of agents."""
     return {"PATH": _Process.path} if _Process.path else {}
+
+
+def safe_path(environment: "Mapping[str, str]") -> dict[str, str]:
+    """Returns an environment for a program that runs with the user's permissions.
+
+    It looks for other programs by its `PATH`: `#!/usr/bin/env python3` is enough.
+    """
+    # An empty `PATH` would mean the current folder.
+    return {**environment, "PATH": outside_path(environment.get("PATH", os.defpath)) or os.devnull}
 
 
 def outside_path(path: str, roots: "Sequence[str]" = ()) -> str:
