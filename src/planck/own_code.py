@@ -14,7 +14,7 @@ import sys
 
 TYPE_CHECKING = False  # `typing` itself could be an agent's
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec, PathFinder
     from types import FrameType, ModuleType
 else:
@@ -195,6 +195,15 @@ def user_path() -> dict[str, str]:
     return {"PATH": _Process.path} if _Process.path else {}
 
 
+def safe_path(environment: "Mapping[str, str]") -> dict[str, str]:
+    """Returns an environment for a program that runs with the user's permissions.
+
+    It looks for other programs by its `PATH`: `#!/usr/bin/env python3` is enough.
+    """
+    # An empty `PATH` would mean the current folder.
+    return {**environment, "PATH": outside_path(environment.get("PATH", os.defpath)) or os.devnull}
+
+
 def outside_path(path: str, roots: "Sequence[str]" = ()) -> str:
     """Returns a `PATH` without folders that agents may write: in the roots, or in any that is known.
 
@@ -301,6 +310,11 @@ def list_early(roots: "Sequence[str]") -> dict[str, set[str]]:
             if is_inside(step, roots):
                 early[step] = early.get(step, set()) | names
     return early
+
+
+def list_sites(roots: "Sequence[str]") -> set[str]:
+    """Returns the site folders in the roots, absent or not: a `.pth` file in one runs at the next start."""
+    return {place for site in _list_standard() for place in _find_in(site, roots)}
 
 
 def is_early(name: str, modules: "Collection[str]") -> bool:

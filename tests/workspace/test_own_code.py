@@ -389,6 +389,35 @@ def test_a_command_finds_programs_only_where_no_agent_of_it_may_write(tmp_path: 
     }
 
 
+def test_a_program_of_the_user_finds_no_other_program_in_the_workspace(tmp_path: Path, traps: Traps) -> None:
+    """A script outside that asks for its interpreter by name, as the editor, the browser and ripgrep."""
+    work, tools = tmp_path / "work", tmp_path / "tools"
+    programs = traps.add_programs(work / "bin")
+    tools.mkdir()
+    for name in ("tool", "rg"):
+        (tools / name).write_text(f"#!/usr/bin/env sh\necho {name} >> {tmp_path}/ran\n")
+        (tools / name).chmod(0o755)
+    script = (
+        "from planck.own_code import start_command\n"
+        "start_command(['planck', 'run'])\n"
+        "import asyncio, pathlib\n"
+        "from planck.cli.screen.outside import edit_in_program\n"
+        "from planck.cli.serve import _open_browser\n"
+        "from planck.headless import read_environment\n"
+        "from planck.tools.builtin.search import Engine\n"
+        "from planck.workspace.paths import Root\n"
+        "asyncio.run(edit_in_program('text'))\n"
+        "_open_browser('http://127.0.0.1:9', '')\n"
+        "engine = Engine(Root(pathlib.Path.cwd()), read_environment())\n"
+        "asyncio.run(engine.files('.', lambda name: True, 10))\n"
+        "print(read_environment()['PATH'])\n"
+    )
+    path = f"{programs}:{tools}:/usr/bin:/bin"
+    done = run(sys.executable, "-c", script, cwd=work, PATH=path, EDITOR="tool", BROWSER="tool", DISPLAY=":9")
+    assert (traps.sprung, done.stdout) == ([], f"{path}\n"), done.stderr
+    assert (tmp_path / "ran").read_text().split() == ["tool", "tool", "rg"]
+
+
 def test_the_start_of_a_command_lists_no_folder(tmp_path: Path) -> None:
     """Not one of `PATH`, nor our packages where they lie in the workspace: every command would pay for it."""
     (tmp_path / "link").symlink_to(REPO)
@@ -453,8 +482,8 @@ STARTS = {
     "workspace/containment.py": "programs of the system, by their path",
     "workspace/landlock_exec.py": "a confined command, as it was given",
     "store/postgres/dev.py": "programs of the system and of a package, without the user's PATH",
-    "cli/screen/outside.py": "the user's editor, by the PATH of the process",
-    "cli/sidecar.py": "our own interpreter becomes the sidecar",
+    "cli/screen/outside.py": "the user's editor, with a safe PATH",
+    "cli/sidecar.py": "our own interpreter becomes the sidecar, with a safe PATH",
     "cli/browser.py": "the user's browser, by the PATH of the process",
     "cli/serve.py": "the user's browser, by the PATH of the process",
 }
@@ -468,8 +497,8 @@ COMMANDS = {
     "acp/client.py": "confined, or in mode full",
     "tools/builtin/bash.py": "an agent's command, with the rights of its call",
     "tools/external.py": "an agent's command, with the rights of its call",
-    "tools/builtin/search.py": "ripgrep outside the roots, or our own worker without site packages",
-    "sidecar/build.py": "our own interpreter with our own paths, or uv outside the roots",
+    "tools/builtin/search.py": "ripgrep, or our own worker without site folders; a PATH outside the roots",
+    "sidecar/build.py": "our own interpreter with our own paths, or uv, with a safe PATH",
     "mcp/transport.py": "confined, or looked at by its caller",
 }
 """Files that make a command for `workspace/process`."""
@@ -488,6 +517,10 @@ def test_every_place_that_starts_a_program_says_why_no_agent_wrote_it() -> None:
         "own_code.py",
         "store/postgres/dev.py",  # it looks for pg_ctl, and starts it by its path
     }
+    by_door = {"a safe PATH": "safe_path(", "a PATH outside the roots": "outside_path("}
+    for words, door in by_door.items():
+        named = {file for file, why in (STARTS | COMMANDS).items() if words in why}
+        assert [file for file in named if door not in TEXTS[file]] == []
     made = re.compile(r"process import .*\bCommand\b|process\.Command\(")
     assert {file for file, text in TEXTS.items() if "Command(" in text and made.search(text)} == {*COMMANDS}
 

@@ -11,6 +11,7 @@ from planck.cli.mcp import check_extra, open_with_notices, show_reports, try_pee
 from planck.cli.options import SIDECAR
 from planck.cli.streams import complain
 from planck.headless import Project
+from planck.own_code import safe_path
 from planck.records.outcome import ErrorKind
 from planck.records.visible import make_plain
 
@@ -57,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     argv = asyncio.run(prepare_sidecar(_find_folder(options.path).absolute(), progress, *more))
     sys.stderr.flush()
-    os.execve(argv[0], argv, {**read_environment()})
+    os.execve(argv[0], argv, safe_path(read_environment()))
     raise AssertionError
 
 

@@ -4,14 +4,13 @@ import asyncio
 import fcntl
 import hashlib
 import importlib.util
-import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
-from planck.own_code import import_paths, outside_path
+from planck.own_code import import_paths, safe_path
 from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.sidecar.discovery import SidecarError
@@ -77,7 +76,7 @@ async def _build(
     kept = {
         key: value for key, value in environment.items() if key.startswith(_INSTALLERS) or key in _PROXIES
     }
-    env = {**allowed(environment), **kept}
+    env = safe_path({**allowed(environment), **kept})  # to build a package, compilers are started
     progress(f"making an environment for {', '.join(project.requirements)}")
     await _run_step([*_run_module("venv"), "--without-pip", str(folder)], env, progress)
     python = folder / "bin" / "python"
@@ -90,7 +89,7 @@ def _installer(environment: Mapping[str, str], python: Path) -> list[str]:
     if importlib.util.find_spec("pip") is not None:
         quiet = ["--no-input", "--disable-pip-version-check", "--quiet"]
         return [*_run_module("pip"), "--python", str(python), "install", *quiet]
-    uv = shutil.which("uv", path=outside_path(environment.get("PATH", os.defpath)))
+    uv = shutil.which("uv", path=environment["PATH"])
     if uv is None:
         raise SidecarError(
             ErrorKind.PEER_FAILED,

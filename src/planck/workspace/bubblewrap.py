@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from planck.own_code import list_early, list_own
+from planck.own_code import list_early, list_own, list_sites
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind
 from planck.workspace.closed import find_unsound
@@ -109,6 +109,8 @@ class Bubblewrap:
                     guard.protect_nested(place)
             for place in list_own(writable):
                 guard.protect_nested(place)
+            for place in list_sites(writable):
+                guard.protect_way(place)
             for folder, modules in list_early(writable).items():
                 if not is_inside(folder, list_own(writable)):
                     guard.protect_early(folder, modules)

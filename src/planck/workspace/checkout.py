@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from planck.own_code import outside_path
+from planck.records.outcome import PlanckError
 from planck.workspace.containment import Containment, system_program
 from planck.workspace.paths import has_entry
 from planck.workspace.regular import read_regular
@@ -86,7 +87,7 @@ async def _is_dirty(top: Path, git: Path, environment: Mapping[str, str], patien
     program = system_program("git")
     if program is None or not _is_harmless(git):
         return None
-    from planck.workspace.process import Command, ProcessError, allowed, run
+    from planck.workspace.process import Command, allowed, run
 
     environment = allowed(environment)
     # A filter of the user's own configuration, like git-lfs, is a program that git looks for by its name.
@@ -96,7 +97,7 @@ async def _is_dirty(top: Path, git: Path, environment: Mapping[str, str], patien
     command = Command((program, *_ASK), top, {**environment, **safe}, level=Containment.PROCESS_GROUP)
     try:
         done = await run(command, patience)
-    except ProcessError:
+    except PlanckError:  # not started
         return None
     if done.exit_code != 0:
         return None

@@ -8,12 +8,12 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from planck.own_code import is_early
 from planck.records.outcome import ErrorKind
 from planck.workspace.paths import is_inside
+from planck.workspace.remains import open_anyway, put_away
 from planck.workspace.repository import has_git, is_git_folder, places_of
 from planck.workspace.sandbox import SandboxError
 from planck.workspace.stubs import Stubs, is_stub
@@ -22,6 +22,8 @@ MAX_MOUNTS = 200
 """Of one command; each is 0.2 ms, and more the more there are."""
 _OBEYED = ("HEAD", "config", "config.worktree", "commondir", "hooks")
 """What git obeys of a repository's own folder."""
+_ARCHIVES = (".zip", ".egg", ".whl", ".pyz")
+"""Names that are never those of a project's folders: where absent, they can't be made at all."""
 _ITSELF, _READ_ONLY = "--bind", "--ro-bind"
 
 
@@ -35,8 +37,10 @@ class Guard:
         """Read-only with everything in them: what they hold can't be protected one by one."""
         self._plain: list[str] = []
         """Roots that are no repositories."""
-        self._early: dict[str, tuple[Collection[str], set[str]]] = {}
+        self._early: dict[str, tuple[Collection[str], dict[str, _Identity]]] = {}
         """Folders with the modules that may not be made in them, and what of these is there already."""
+        self._archives: dict[str, _Identity | None] = {}
+        """Such folders and those above, with the file that is there already: Python takes a zip file, too."""
         self._pinned: list[str] = []
         self._too_full: list[str] = []
 
@@ -83,6 +87,12 @@ class Guard:
             if target != path and self._is_below_a_root(target):
                 self.protect_nested(target)
 
+    def protect_way(self, place: str) -> None:
+        """Protects a place, or the first folder on the way to it that is absent."""
+        while is_inside(above := os.path.dirname(place), self._roots) and not _is_folder(above):
+            place = above  # nobody makes it without this one
+        self.protect_nested(place)
+
     def protect_around(self, root: str) -> None:
         """Protects what a repository that the root lies in would take from it, and one that it is itself."""
         around = root
@@ -101,35 +111,64 @@ class Guard:
 
     def protect_early(self, folder: str, modules: Collection[str]) -> None:
         """Protects the modules that Python would take from a folder before Planck's first line."""
-        there = {name for name in _list(folder) if is_early(name, modules)}
+        names = [name for name in _list(folder) if is_early(name, modules)]
+        there = {name: found for name in names if (found := _identify(f"{folder}/{name}"))}
         self._early[folder] = modules, there
         for name in there:
             self.protect_nested(f"{os.path.realpath(folder)}/{name}")
+        for place in self._list_steps(folder):
+            is_file = os.path.isfile(place)
+            self._archives[place] = _identify(place) if is_file else None
+            if is_file or (place.endswith(_ARCHIVES) and not _list(place)):
+                self.protect_nested(place)
+                break
 
     def release(self) -> None:
         """A root that was no repository is none after the command: git takes any folder with `HEAD`,
         `objects` and `refs` for one, and a stub in their place would be seen by every `ls`.
         The same holds for modules that Python would take before us."""
-        for folder, (modules, there) in self._early.items():
-            self._put_away(folder, modules, there)
-        for root in self._plain:
-            if is_git_folder(root) and not has_git(root):
-                with suppress(OSError):
-                    os.rename(f"{root}/HEAD", f"{root}/HEAD.of-no-repository")
-        self._stubs.release()
+        try:
+            for folder, (modules, there) in self._early.items():
+                self._put_away_early(folder, modules, there)
+            for place, found in self._archives.items():  # after folders that a command closed are open again
+                self._put_away_archive(place, found)
+            for root in self._plain:
+                self._put_away_head(root)
+        finally:
+            self._stubs.release()
 
-    def _put_away(self, folder: str, modules: Collection[str], there: Collection[str]) -> None:
-        with suppress(OSError):
-            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                if not is_inside(os.readlink(f"/proc/self/fd/{held}"), self._roots):
-                    return  # a link to where no agent writes
-                for name in {name for name in os.listdir(held) if is_early(name, modules)}.difference(there):
-                    with suppress(OSError):
-                        away = f"{name}.of-no-agent"
-                        os.rename(name, away, src_dir_fd=held, dst_dir_fd=held)
-            finally:
-                os.close(held)
+    def _put_away_early(
+        self, folder: str, modules: Collection[str], there: Mapping[str, "_Identity"]
+    ) -> None:
+        def is_new(held: int, name: str) -> bool:
+            # Not by name alone: another command's file goes with that command, and the name is free again.
+            return is_early(name, modules) and there.get(name, ()) != _identify(name, held)
+
+        put_away(folder, self._roots, is_new, "of-no-agent")
+
+    def _put_away_archive(self, place: str, found: "_Identity | None") -> None:
+        """Python looks in a file of this name as it does in a folder, if it is a zip file."""
+        folder, base = os.path.split(place)
+
+        def is_archive(held: int, name: str) -> bool:
+            return name == base and _is_file(name, held) and _identify(name, held) != found
+
+        put_away(folder, self._roots, is_archive, "of-no-agent")
+
+    def _list_steps(self, folder: str) -> list[str]:
+        """Returns a folder and those above it, below the roots, outer before inner."""
+        steps = []
+        while is_inside(folder, self._roots) and folder not in self._roots:
+            steps.append(folder)
+            folder = os.path.dirname(folder)
+        return steps[::-1]
+
+    def _put_away_head(self, root: str) -> None:
+        held = open_anyway(root, (root,))  # else a command closes its root, and nothing is seen in it
+        if held is not None:
+            os.close(held)
+        if is_git_folder(root) and not has_git(root):
+            put_away(root, (root,), lambda _, name: name == "HEAD", "of-no-repository")
 
     def close(self, folder: str) -> None:
         """Makes it read-only with everything in it, because there is too much in it, and says so."""
@@ -177,9 +216,7 @@ class Guard:
 
     def _protect_named_by(self, git: str, worktree: str) -> None:
         for place in places_of(git, worktree, self._roots):
-            while not os.path.isdir(above := os.path.dirname(place)) and is_inside(above, self._roots):
-                place = above  # nobody makes it without this one
-            self.protect_nested(place)
+            self.protect_way(place)
 
     def _find_parents(self) -> set[str]:
         found: set[str] = set()
@@ -219,6 +256,30 @@ class Guard:
                 (mount for mount in mounts if is_inside(path, (mount[1],))), key=lambda mount: len(mount[1])
             )
             yield place, f"{source.rstrip('/')}{path[len(point.rstrip('/')) :]}"
+
+
+_Identity = tuple[int, int]
+"""Device and inode."""
+
+
+def _identify(path: str, folder: int | None = None) -> _Identity | None:
+    try:
+        found = os.stat(path, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_file(path: str, folder: int) -> bool:
+    try:
+        return not stat.S_ISDIR(os.stat(path, dir_fd=folder).st_mode)
+    except OSError:
+        return os.path.islink(f"/proc/self/fd/{folder}/{path}")  # what it leads to can be made later
+
+
+def _is_folder(path: str) -> bool:
+    """Whether it is there, and not only as the stub of a command that still runs."""
+    return os.path.isdir(path) and not is_stub(path, os.stat(path))
 
 
 def _list(folder: str) -> list[str]:

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 
-from planck.own_code import is_early, list_early, list_own
+from planck.own_code import is_early, list_early, list_own, list_sites
 from planck.own_code import is_inside as is_inside
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
@@ -124,7 +124,7 @@ class Root:
             self._refuse_protected(relative, path)
             place = os.path.normpath(self.path / relative)
             self._require_writable(os.path.dirname(place), path)  # before a folder is made
-            self._refuse_own(place, path)
+            self._refuse_own(place, path, file=True)
             self._refuse_obeyed(place, path)
             fd = self._open_parent(root, parent or ".", path, create)
         try:
@@ -132,7 +132,7 @@ class Root:
             self._refuse_masked(fd, path, name)
             self._require_writable(self.place(fd, os.path.dirname(path)), path)
             place = f"{self.place(fd, os.path.dirname(path))}/{name}"
-            self._refuse_own(place, path)
+            self._refuse_own(place, path, file=True)
             self._refuse_obeyed(place, path)
             yield Slot(fd, name, path, self)
         finally:
@@ -267,16 +267,18 @@ class Root:
                 {"protected": name},
             )
 
-    def _refuse_own(self, place: str, path: str) -> None:
-        if self._protected and is_inside(place, list_own((str(self.path),))):
+    def _refuse_own(self, place: str, path: str, *, file: bool = False) -> None:
+        roots = (str(self.path),)
+        if self._protected and is_inside(place, (*list_own(roots), *list_sites(roots))):
             raise WorkspaceError(
                 ErrorKind.PROTECTED_PATH,
                 f"{path!r} is part of the Planck that is running, which only the user changes (mode `full`)",
                 {"protected": path},
             )
-        for folder, modules in list_early((str(self.path),)).items() if self._protected else ():
+        for folder, modules in list_early(roots).items() if self._protected else ():
             below = os.path.relpath(place, folder).partition("/")[0]
-            if is_early(below, modules):
+            # A file in the place of the folder, or of one above, is looked in if it is a zip file.
+            if is_early(below, modules) or (file and is_inside(folder, (place,))):
                 raise WorkspaceError(
                     ErrorKind.PROTECTED_PATH,
                     f"{path!r} would be run when Planck is started the next time; only the user makes it "

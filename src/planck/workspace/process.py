@@ -33,6 +33,7 @@ from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import KnownKeys
 from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
+from planck.workspace.remains import refuse_remains
 from planck.workspace.sandbox import Looks, Wrapped, look_ahead, wrap
 
 MAX_FILE = 1 << 30
@@ -94,6 +95,7 @@ async def run(
             await job.kill()
         done = job.completed(timed_out)
         if timed_out or job.begun:
+            refuse_remains()
             return done
     raise ProcessError(
         ErrorKind.SANDBOX_UNAVAILABLE,
@@ -266,9 +268,11 @@ class Job:
         if self._level is Containment.PROCESS_GROUP:
             self._signal_group()  # before the reaping: until then nobody else can have this number
         self._process.wait()  # it has ended: this reaps, it does not wait
-        self._release()
-        self._ended.set()
-        self._let_go()
+        try:
+            self._release()
+        finally:
+            self._ended.set()
+            self._let_go()
 
     async def _kill(self) -> None:
         if self.running:
@@ -360,6 +364,7 @@ def _find_rights(command: Command) -> Confinement | None:
 
 
 def _wrap_for(command: Command, looks: Looks | None) -> Wrapped:
+    refuse_remains()
     if rights := _find_rights(command):
         return wrap(rights, looks)
     level = command.level or containment()

@@ -7,16 +7,15 @@ import tempfile
 from pathlib import Path
 
 from planck.headless import read_environment
-from planck.own_code import open_path
+from planck.own_code import safe_path
 from planck.records.visible import clean_pasted
 
 
 async def edit_in_program(text: str) -> str | None:
     """The text as it was left; None where no editor can be started. The terminal is lent to it."""
-    environment = read_environment()
+    environment = safe_path(read_environment())
     words = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "vi")
-    open_path()  # the `PATH` of this process, which has no folder that agents may write
-    editor = shutil.which(words[0]) if words else None
+    editor = shutil.which(words[0], path=environment["PATH"]) if words else None
     if editor is None:
         return None
     with tempfile.TemporaryDirectory(prefix="planck-") as folder:

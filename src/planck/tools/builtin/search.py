@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.own_code import is_open
+from planck.own_code import is_open, outside_path
 from planck.records import codec
 from planck.toolkit.tool import ArgumentError
 from planck.workspace.paths import Root, WorkspaceError
@@ -59,10 +59,15 @@ class Engine:
         if not self._with_ripgrep:
             return None
         roots, beside = self._root.paths, str(Path(sys.executable).parent / "rg")
-        for found in (shutil.which("rg", path=self._environment.get("PATH", "")), beside):
+        for found in (shutil.which("rg", path=self._outside["PATH"]), beside):
             if found and os.access(found, os.X_OK) and not is_open(found, roots):
                 return found
         return None
+
+    @cached_property
+    def _outside(self) -> Mapping[str, str]:
+        """For what may be a script that looks for its interpreter or for the real ripgrep by the `PATH`."""
+        return {**self._environment, "PATH": outside_path(self._environment["PATH"], self._root.paths)}
 
     async def files(self, folder: str, accept: Callable[[str], bool], limit: int) -> "Matches":
         """Files below the folder that `accept` takes, in order of name, without links and ignored ones."""
@@ -99,7 +104,7 @@ class Engine:
 
     async def _run(self, argv: list[str], records: "_Records") -> "Matches":
         with self._root.folder() as cwd:
-            job = start(Command(argv, cwd, self._environment), on_output=records.feed)
+            job = start(Command(argv, cwd, self._outside), on_output=records.feed)
         records.enough = job.end
         try:
             ended = await job.wait(self._timeout)
