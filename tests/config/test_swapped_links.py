@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from planck.headless.attachments import attach
 from planck.headless.planck import Planck
 from planck.records.outcome import PlanckError
+from planck.workspace import beneath, paths
 from tests.teams import write_team
 
 SKILL = "---\nname: s\ndescription: {0}\n---\n{0}"
@@ -63,9 +65,9 @@ def test_what_lies_outside_is_not_read_by_a_link_that_comes_and_goes(
             text = SKILL.format(text)
         path.write_text(text)
     app = Planck(tmp_path / "home", work, environ={"HOME": str(tmp_path)})
-    usual, swapped = os.open, []
+    swapped: list[Any] = []
 
-    def open_while_it_is_a_link(path: Any, *args: Any, **options: Any) -> int:
+    def open_while_it_is_a_link(usual: Callable[..., int], path: Any, *args: Any, **options: Any) -> int:
         if os.fspath(path) != str(place):
             return usual(path, *args, **options)
         swapped.append(path)
@@ -77,7 +79,9 @@ def test_what_lies_outside_is_not_read_by_a_link_that_comes_and_goes(
             os.unlink(place)
             os.rename(tmp_path / "aside", place)
 
-    monkeypatch.setattr(os, "open", open_while_it_is_a_link)
+    monkeypatch.setattr(os, "open", partial(open_while_it_is_a_link, os.open))
+    # A root is opened by a system call of its own.
+    monkeypatch.setattr(paths, "open_canonical", partial(open_while_it_is_a_link, beneath.open_canonical))
     with suppress(PlanckError):  # refused is as good as left out
         assert "secret" not in read(app)
     assert swapped

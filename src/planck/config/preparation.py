@@ -20,6 +20,7 @@ class ToolFiles:
     def __init__(self, project: Project, spill: Path, built_in: Collection[str]) -> None:
         self.resources = project.resources
         self._environ = project.environ
+        self._root = project.root
         self._spill = spill
         self._built_in = built_in
         self._seen: Any = None
@@ -38,6 +39,8 @@ class ToolFiles:
 
     def _read(self) -> dict[str, Tool]:
         found = external_tools(self.resources, self._environ, self._spill, self._built_in)
+        for tool in found.tools:
+            tool.root = self._root
         return {tool.name: tool for tool in found.tools}
 
     def _stamps(self) -> tuple[Any, ...]:

@@ -46,6 +46,8 @@ class Project:
         added = [self._check_added(folder) for folder in add_dirs]
         self.added = tuple(dict.fromkeys(folder for folder in added if folder))
         """The folders beside the workspace, canonical."""
+        self.root = Root(self.workspace, others=self.added)
+        """The folders of all sessions here, as they are now: a folder that replaces one is not opened."""
         keep_out((str(self.workspace), *self.added))
         self.flags = flags or {}
         self.trust = trust if isinstance(trust, Trust) else self._open_trust(this_run=trust)
@@ -59,7 +61,7 @@ class Project:
 
         Permissions are made of the roots, so no door gets past this check.
         """
-        roots = (os.path.realpath(self.workspace), *self.added)
+        roots = self.root.paths
         for root in roots:
             self.check_root(root)
         return roots
@@ -68,11 +70,9 @@ class Project:
         """Returns the workspace with what was added to it, and no private place in it: what is looked at or
         called without rights of its own sees no more than an agent."""
         private = private_places(self.home, self.environ, self.config.sessions_dir)
-        root = Root(self.workspace, others=self.added)
-        rights = Confinement(
-            Mode.WORKSPACE, root.paths, root.paths, masked=private.masked, shown=private.shown
-        )
-        return root.under(rights)
+        paths = self.root.paths
+        rights = Confinement(Mode.WORKSPACE, paths, paths, masked=private.masked, shown=private.shown)
+        return self.root.under(rights)
 
     @cached_property
     def resources(self) -> Resources:
@@ -143,6 +143,7 @@ class Project:
     def check_place(self) -> None:
         """Raises where agents must not work, and where no log could say where its session worked."""
         _ = self.roots
+        self.root.check()
         try:
             str(self.workspace).encode()
         except UnicodeEncodeError:

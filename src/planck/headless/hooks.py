@@ -29,6 +29,7 @@ from planck.tools import arguments
 from planck.tools.executor import Executor, ReadCall, read_calls
 from planck.tools.results import Finished
 from planck.workspace import process
+from planck.workspace.paths import WorkspaceError
 from planck.workspace.process import ProcessError
 from planck.workspace.sandbox import SandboxError
 
@@ -179,12 +180,13 @@ class Hooks:
             stdin.write(codec.encode(message) + b"\n")
             stdin.seek(0)
             try:
+                self._project.root.check()
                 command = self._make_command(event, hook)
                 job = process.start(command, stdin=stdin.fileno(), stdout=stdout.fileno())
             except ProcessError as failure:
                 self._warn(event, failure.err.message)
                 return Verdict()
-            except SandboxError as failure:
+            except (SandboxError, WorkspaceError) as failure:
                 self._warn(event, failure.err.message)
                 return Verdict(True, f"{hook.command!r} could not be run: {failure.err.message}")
             try:

@@ -14,7 +14,6 @@ from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.files import Spills, Views
 from planck.workspace.jobs import Jobs
-from planck.workspace.paths import Root
 
 
 def make_built_in_tools(
@@ -44,7 +43,7 @@ class SessionTools:
         self._resources = project.resources
         self._jobs = Jobs()
         # A call has its rights from the gate, which knows the private places; nobody asks it in a dry run.
-        root = project.open_root() if dry_run else Root(project.workspace, others=project.added)
+        root = project.open_root() if dry_run else project.root
         self._views = Views(root)
         self._specs: dict[str, AgentSpec] = {}
         built_in = make_built_in_tools(project, self, spills, self._jobs, self._views)

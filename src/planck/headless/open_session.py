@@ -472,7 +472,7 @@ class OpenSession:
 
         if confined and self.mode is not Mode.FULL:
             return self._wired.open_root()
-        return undo.open_places(self._session.store, self._wired.places)
+        return undo.open_places(self._session.store, self._wired.root)
 
     async def stop(self, status: TurnStatus = TurnStatus.INTERRUPTED) -> None:
         """End every turn and take no further mail; what is queued stays in the log for a resume."""

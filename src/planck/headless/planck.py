@@ -357,7 +357,7 @@ class Planck:
         """Holds a stored session, to undo files of it without waking its agents; nobody may have it open."""
         self._check_open()
         self.project.check_place()
-        return self._logs.hold(id_or_name, self.project.added)
+        return self._logs.hold(id_or_name, self.project.root)
 
     async def _make_specs(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
         """Returns the members a new session begins with; what a run says is for the orchestrator."""

@@ -73,7 +73,6 @@ class SessionWiring:
         self._worker_tools: dict[str, list[Tool]] = {}
         """By delegator: the same for all who work for one agent."""
         keys = runtime.providers.keyring.redactor
-        self._added = runtime.project.added
         self._site = Site(
             plan.session_id,
             runtime.project.workspace,
@@ -134,9 +133,9 @@ class SessionWiring:
             gate.authority = effective_authority(spec, self._plan.ceiling)
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def root(self) -> Root:
         """The workspace, and the folders beside it that agents may work in."""
-        return (str(self._site.workspace), *self._added)
+        return self._runtime.project.root
 
     def open_root(self) -> Root:
         """The same without what agents may not write or see, whatever the mode."""

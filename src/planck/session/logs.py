@@ -1,6 +1,6 @@
 """The logs of one workspace's sessions: made under a free name, opened again, or held while nobody runs."""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from planck.session.undo import Plan as UndoPlan
     from planck.session.undo import Selection
     from planck.store.library import Library
+    from planck.workspace.paths import Root
 
 
 class SessionLog:
@@ -141,11 +142,11 @@ class SessionLogs:
         return self._wrap(store, store.meta["id"], store.meta["name"])
 
     @asynccontextmanager
-    async def hold(self, id_or_name: str, added: Sequence[str] = ()) -> "AsyncGenerator[HeldSession, None]":
+    async def hold(self, id_or_name: str, root: "Root") -> "AsyncGenerator[HeldSession, None]":
         """Keeps everybody else from opening it meanwhile; its agents are not woken."""
         log = await self.open(id_or_name)
         try:
-            yield HeldSession(log, (str(self._workspace), *added), self._ids, self._keys)
+            yield HeldSession(log, root, self._ids, self._keys)
         finally:
             await log.aclose()
 
@@ -187,22 +188,22 @@ class _Room:
 class HeldSession:
     """A stored session that is not running, of which files can be undone."""
 
-    def __init__(self, log: SessionLog, places: Sequence[str], ids: Ids, keys: Keyring) -> None:
+    def __init__(self, log: SessionLog, root: "Root", ids: Ids, keys: Keyring) -> None:
         self._log = log
-        self._places = places
+        self._root = root
         self._ids = ids
         self._keys = keys
 
     def undo_plan(self, selection: "Selection") -> "UndoPlan":
         from planck.session import undo  # most sessions never undo
 
-        root = undo.open_places(self._log.store, self._places)
+        root = undo.open_places(self._log.store, self._root)
         return undo.plan(self._log.store, root, selection, self._keys.redactor())
 
     async def undo(self, plan: "UndoPlan") -> str:
         from planck.session import undo
 
-        root = undo.open_places(self._log.store, self._places)
+        root = undo.open_places(self._log.store, self._root)
         id = await undo.apply(plan, root, self._ids, self._log.journal)
         if text := undo.describe_undone(plan):
             await self._log.tell(text, self._ids)

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -105,14 +105,10 @@ class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The calls that it took back."""
 
 
-Places = Sequence[str]
-"""The workspace, and the folders beside it that agents may work in."""
-
-
-def open_places(log: Log, places: Places) -> Root:
+def open_places(log: Log, root: Root) -> Root:
     """Returns where the user's own undo may write: what an imported log says that a file was may go where an
     agent may write, and no further."""
-    return Root(places[0], protected=IMPORTED in log.meta, others=places[1:])
+    return root.of_user(protected=IMPORTED in log.meta)
 
 
 def plan(log: Log, root: Root, selection: Selection, redactor: Redactor) -> Plan:

@@ -54,6 +54,8 @@ class ExternalTool(Tool):
         self._template = compile_template(self.command)
         self._environment = allowed(environment)
         self._spills = Spills(spill) if spill else None
+        self.root: Root | None = None
+        """The workspace as it was when its session began; None: as it is at each call."""
         super().__init__(
             fields["name"],
             fields["description"],
@@ -73,7 +75,7 @@ class ExternalTool(Tool):
             script, values = self._template.fill(args)
             argv = [*shell(script), self.name, *values]
             spill = self._spills.file(ctx.call_id) if self._spills else None
-            with Root(ctx.workspace).folder(_parse_cwd(args, ctx.cwd)) as cwd:
+            with self._find_root(ctx).folder(_parse_cwd(args, ctx.cwd)) as cwd:
                 done = await run(
                     Command(argv, cwd, self._environment, ctx.confinement, spill, keys=ctx.keys),
                     timeout_ms / 1000,
@@ -84,10 +86,13 @@ class ExternalTool(Tool):
         ran = Ran(ctx.call_id, timeout_ms, f"at most {MAX_TIMEOUT_MS}", ctx.confinement)
         return command_outcome(done, ran)
 
+    def _find_root(self, ctx: ToolContext) -> Root:
+        return self.root or Root(ctx.workspace)
+
     def _plan_command(self, args: dict[str, Any], ctx: ToolContext) -> Outcome:
         try:
             _parse_timeout_ms(args)
-            cwd = Root(ctx.workspace).where(_parse_cwd(args, ctx.cwd), folder=True)
+            cwd = self._find_root(ctx).where(_parse_cwd(args, ctx.cwd), folder=True)
             plan = f"Would run in {cwd!r}: {self._template.show(args)}"
         except PlanckError as failure:
             return failure.err

@@ -27,6 +27,17 @@ def open_beneath(root: int, relative: str, flags: int) -> int:
     return walk(root, relative, flags)
 
 
+def open_canonical(path: str) -> int:
+    """Open a folder by its canonical path; ELOOP or EXDEV if a part of the path is a link by now."""
+    if _has_openat2():
+        return _openat2(_AT_FDCWD, path, FOLDER, _RESOLVE_NO_SYMLINKS)
+    top = os.open("/", FOLDER)
+    try:
+        return walk(top, path.lstrip("/"), FOLDER)
+    finally:
+        os.close(top)
+
+
 def walk(root: int, relative: str, flags: int) -> int:
     """Where there is no openat2: one component at a time, no link followed at all."""
     steps = [step for step in os.path.normpath(relative).split("/") if step not in ("", ".")]
@@ -34,7 +45,8 @@ def walk(root: int, relative: str, flags: int) -> int:
         raise OSError(errno.EXDEV, "leaves the root")
     held = os.dup(root)
     for step in steps[:-1]:
-        held = _open_step(held, step, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        # O_PATH: a folder on the way may be passable but not readable, as /home often is.
+        held = _open_step(held, step, _PASS | os.O_DIRECTORY | os.O_CLOEXEC)
     return _open_step(held, steps[-1] if steps else ".", flags)
 
 
@@ -51,7 +63,11 @@ def _open_step(folder: int, name: str, flags: int) -> int:
 
 
 _OPENAT2 = 437
+_AT_FDCWD = -100
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _RESOLVE = 0x08 | 0x02  # BENEATH, NO_MAGICLINKS
+_RESOLVE_NO_SYMLINKS = 0x04
+_PASS = getattr(os, "O_PATH", os.O_RDONLY)
 _RACE_RETRIES = 64
 
 
@@ -85,8 +101,8 @@ def _has_openat2() -> bool:
     return True
 
 
-def _openat2(root: int, relative: str, flags: int) -> int:
-    fd, code = _syscall()(root, os.fsencode(relative), struct.pack("QQQ", flags, 0, _RESOLVE))
+def _openat2(root: int, path: str, flags: int, resolve: int = _RESOLVE) -> int:
+    fd, code = _syscall()(root, os.fsencode(path), struct.pack("QQQ", flags, 0, resolve))
     if fd < 0:
         raise OSError(code, os.strerror(code))
     return fd

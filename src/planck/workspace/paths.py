@@ -23,6 +23,7 @@ from planck.own_code import is_inside as is_inside
 from planck.records.authority import PROTECTED, Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.workspace.beneath import (
+    FOLDER,
     describe_link,
     escape,
     find_spelling,
@@ -30,6 +31,7 @@ from planck.workspace.beneath import (
     is_there,
     locate,
     open_beneath,
+    open_canonical,
     read_up_to,
     unescape,
 )
@@ -39,12 +41,37 @@ class WorkspaceError(PlanckError):
     """A path that may not be used, or a file that can't be."""
 
 
+class _Identity:
+    """Which folder a root is. All copies of a root share it: a folder that is made later counts for all."""
+
+    __slots__ = ("known",)
+
+    def __init__(self, path: Path) -> None:
+        self.known: tuple[int, int] | None = None
+        """Device and inode; None until the folder is there."""
+        with suppress(OSError):
+            self.matches(os.lstat(path))
+
+    def matches(self, found: os.stat_result) -> bool:
+        """Returns whether it is still the folder of the beginning; the first that is found is that folder."""
+        now = (found.st_dev, found.st_ino)
+        if self.known is None and stat.S_ISDIR(found.st_mode):
+            self.known = now
+        return self.known == now
+
+
 class Root:
-    """A directory that no path leaves. Paths are text from a model: relative to it, or absolute inside it."""
+    """A directory that no path leaves. Paths are text from a model: relative to it, or absolute inside it.
+
+    It is the folder that had this path when the root was made. If another folder has the path later, nothing
+    is opened: agents of another session may work in a folder above, and could put a link to private files
+    there. So a session keeps the root that it began with; a new `Root` takes the folder that is there now.
+    """
 
     def __init__(self, path: Path | str, *, protected: bool = True, others: Iterable[str] = ()) -> None:
         """`others` are directories beside it, whose files have absolute paths."""
         self.path = Path(os.path.realpath(path))
+        self._identity = _Identity(self.path)
         self._spellings = {os.path.abspath(path), str(self.path)}
         self._protected = protected
         self._writable: tuple[str, ...] | None = None
@@ -73,12 +100,33 @@ class Root:
             root._shown = confinement.shown
         return root
 
+    def of_user(self, *, protected: bool) -> "Root":
+        """The same directory for the user, with no limit but (if `protected`) that of protected names."""
+        root = copy(self)
+        root._others = tuple(other.of_user(protected=protected) for other in self._others)
+        root._protected, root._reads_all = protected, False
+        root._writable, root._masked, root._shown = None, (), ()
+        return root
+
+    def check(self) -> None:
+        """Raises if it, or one beside it, was replaced; for those who then open it by its path."""
+        for root in (self, *self._others):
+            try:
+                with root._fd():
+                    pass
+            except WorkspaceError as problem:
+                if problem.err.kind is ErrorKind.PERMISSION_DENIED:  # a missing folder shows no file
+                    raise
+
     def find_reader(self, path: str) -> tuple["Root", str]:
         """The directory that a path is read in, with the path there: in mode `full` any of the machine's."""
         owner = self._find_owner(path)
         if owner is self and self._reads_all and not _names_home(path) and "\0" not in path:
             real = os.path.realpath(self.path / unescape(path))
             if not is_inside(real, self.paths):
+                if not path.startswith("/"):  # it begins in this folder, which may be another by now
+                    with self._fd():
+                        pass
                 return Root(Path("/"), protected=False), real
         return owner, path
 
@@ -206,12 +254,18 @@ class Root:
     @contextmanager
     def _fd(self) -> Iterator[int]:
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            # Compared below. Only if no folder is known yet must the path itself be without links.
+            known = self._identity.known is not None
+            fd = os.open(self.path, FOLDER) if known else open_canonical(str(self.path))
         except OSError as problem:
+            if problem.errno in (errno.ELOOP, errno.EXDEV):  # the path was canonical, and has a link now
+                raise self._replaced_error() from None
             raise WorkspaceError(
                 ErrorKind.READ_FAILED, f"the workspace {str(self.path)!r} can't be opened: {problem.strerror}"
             ) from None
         try:
+            if not self._identity.matches(os.fstat(fd)):
+                raise self._replaced_error()
             yield fd
         finally:
             os.close(fd)
@@ -312,6 +366,13 @@ class Root:
                 ErrorKind.PERMISSION_DENIED,
                 f"{path!r} may be read but not written; writable: {list(self._writable)}",
             )
+
+    def _replaced_error(self) -> WorkspaceError:
+        return WorkspaceError(
+            ErrorKind.PERMISSION_DENIED,
+            f"The folder {str(self.path)!r} was replaced since the session began. Start a new session there; "
+            "if this is a server, restart it",
+        )
 
     def _outside_error(self, path: str, why: str = "") -> WorkspaceError:
         why = f"{why and '; '}{why}; use a path relative to {str(self.path)!r}"

@@ -256,6 +256,7 @@ class Talk:
             return text, agent, ()
         from planck.headless import attach
 
+        self.planck.project.root.check()
         attached = await asyncio.to_thread(attach, text, self.planck.project.here, within=within)
         for note in attached.notes:
             say(self.stage, f"  {note}", "dim")
