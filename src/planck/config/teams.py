@@ -20,7 +20,6 @@ from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec
-from planck.workspace.output_file import create_file
 from planck.workspace.paths import place_root
 from planck.workspace.regular import read_regular
 
@@ -416,6 +415,8 @@ _BYTES_PER_TOKEN = 4
 
 def create_team(folder: Path, alias: str, model: ModelSpec | None = None) -> Path:
     """Writes a small working team to begin with, on that model or the default; refuses to overwrite one."""
+    from planck.workspace.output_file import create_file  # one answer needs none
+
     check_alias(alias)
     target = folder / alias
     if target.exists():

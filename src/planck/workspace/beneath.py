@@ -89,11 +89,11 @@ def _has_openat2() -> bool:
     if not sys.platform.startswith("linux"):
         return False
     try:
-        fd = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = os.open("/", FOLDER)
     except OSError:
         return False
     try:
-        os.close(_openat2(fd, ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        os.close(_openat2(fd, ".", FOLDER))
     except OSError:
         return False
     finally:

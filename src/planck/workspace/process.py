@@ -31,9 +31,9 @@ import msgspec
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import KnownKeys
+from planck.workspace import remains
 from planck.workspace.containment import Containment, bash, containment, wrapper
 from planck.workspace.output import KEEP_BYTES, Kept
-from planck.workspace.remains import refuse_remains
 from planck.workspace.sandbox import Looks, Wrapped, look_ahead, wrap
 
 MAX_FILE = 1 << 30
@@ -95,7 +95,8 @@ async def run(
             await job.kill()
         done = job.completed(timed_out)
         if timed_out or job.begun:
-            refuse_remains()
+            if remains.left:
+                remains.refuse_remains()
             return done
     raise ProcessError(
         ErrorKind.SANDBOX_UNAVAILABLE,
@@ -364,7 +365,8 @@ def _find_rights(command: Command) -> Confinement | None:
 
 
 def _wrap_for(command: Command, looks: Looks | None) -> Wrapped:
-    refuse_remains()
+    if remains.left:
+        remains.refuse_remains()
     if rights := _find_rights(command):
         return wrap(rights, looks)
     level = command.level or containment()

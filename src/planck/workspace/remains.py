@@ -23,7 +23,7 @@ _MAX_KEPT = 40
 """Characters of the old name in the new one: a name can have 255 bytes already."""
 _ROUNDS = 20
 """Links and closed folders on the way that are opened one after the other."""
-_left: set[str] = set()
+left: set[str] = set()
 """What could not be taken away."""
 
 
@@ -40,18 +40,18 @@ def put_away(folder: str, roots: Sequence[str], is_meant: Callable[[int, str], b
             if is_meant(held, name) and not _take(held, name, ending):
                 place = f"{os.readlink(f'/proc/self/fd/{held}')}/{name}"
                 log.error("can't be renamed or deleted after the command that made it: %r", place)
-                _left.add(place)
+                left.add(place)
     finally:
         os.close(held)
 
 
 def refuse_remains() -> None:
     """Raises while something is left that would run with the user's permissions."""
-    _left.intersection_update([place for place in _left if os.path.lexists(place)])
-    if _left:
+    left.intersection_update([place for place in left if os.path.lexists(place)])
+    if left:
         raise SandboxError(
             ErrorKind.SANDBOX_UNAVAILABLE,
-            f"A command made {min(_left)!r}, which would run with your permissions, and Planck can't rename "
+            f"A command made {min(left)!r}, which would run with your permissions, and Planck can't rename "
             "or delete it. No command is started while it is there. Delete it, and do not start Planck, "
             "Python or git there before",
         )
