@@ -177,7 +177,7 @@ async def test_nobody_makes_an_archive_or_a_site_folder_that_python_looks_in(tmp
         (work / "evil.pth").write_text(f"import sys; {evil.replace('__file__', 'sys.path[0]')}")
         entries = [*map(str, (SRC, SITE)), *(str(work / entry) for entry in ENTRIES), str(work / "new")]
         env = {"PYTHONPATH": ":".join(entries), "PYTHONUSERBASE": str(work / "user"), "HOME": str(tmp_path)}
-        # Not that of an environment, which knows no folder of the user.
+        # Not the Python of an environment, which knows no folder of the user.
         python = os.path.realpath(sys.executable)
 
         async def start(*words: str) -> Done:

@@ -101,7 +101,7 @@ class Root:
         return root
 
     def of_user(self, *, protected: bool) -> "Root":
-        """The same directory for the user, with no limit but (if `protected`) that of protected names."""
+        """The same directory for the user: without limits, or (`protected`) without the protected names."""
         root = copy(self)
         root._others = tuple(other.of_user(protected=protected) for other in self._others)
         root._protected, root._reads_all = protected, False
@@ -331,7 +331,7 @@ class Root:
             )
         for folder, modules in list_early(roots).items() if self._protected else ():
             below = os.path.relpath(place, folder).partition("/")[0]
-            # A file in the place of the folder, or of one above, is looked in if it is a zip file.
+            # Python looks into a zip file that replaces the folder, or one above it.
             if is_early(below, modules) or (file and is_inside(folder, (place,))):
                 raise WorkspaceError(
                     ErrorKind.PROTECTED_PATH,

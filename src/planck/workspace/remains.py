@@ -60,7 +60,7 @@ def refuse_remains() -> None:
 def open_anyway(folder: str, roots: Sequence[str]) -> int | None:
     """Opens a folder in the roots, though a command took the permissions for it or for those above.
 
-    None: there is no such folder, or it is not in the roots, or neither we nor a command could ever enter it.
+    None: the folder does not exist, is not in the roots, or can be entered neither by us nor by a command.
     """
     for _ in range(_ROUNDS):
         try:

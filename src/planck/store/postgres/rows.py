@@ -58,11 +58,11 @@ class Place(NamedTuple):
 
 
 _OF_ITS_REQUEST = ("digest", "request")
-"""Options that name the request which made a session: that of its copy is another."""
+"""Options that name the request which made a session; a copy was made by another request."""
 
 
 async def read_place(database: Database, origin: Origin) -> Place:
-    """Returns the place of a copy: that of its origin, with the stricter of both ceilings."""
+    """Returns the place of a copy: its origin's, with the stricter of both ceilings."""
     sql = "SELECT s.project, s.needs, s.workspace, s.options, s.version FROM sessions s WHERE s.id = $1"
     for row in await database.read(sql, origin.id):
         options = codec.decode_as(row["options"].encode(), dict[str, Any])
