@@ -7,8 +7,8 @@ STAMP := $(VENV)/.ready
 FLOORS := .venv-floors
 # Without byte code a command takes 0.3 s longer to start, and the tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
-# One more than the cores of the smallest machine that we know: tests also wait for processes and disks.
-WORKERS ?= 3
+# Twice the cores of the smallest machine that we know: tests also wait for processes and disks.
+WORKERS ?= 4
 MARKS := not soak and not live and not heavy
 PYTEST = $(BIN)/python -m pytest -q $(if $(ORDER),--order-seed $(ORDER))
 # REPORT is a folder for an XML report of each part.

@@ -8,6 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planck.config.private import CLONES
 from planck.headless import Joining, Planck
 from planck.headless.requests import name_session
@@ -108,6 +110,7 @@ def read_rows(database: str) -> dict[str, tuple[Any, ...]]:
     }
 
 
+@pytest.mark.heavy
 async def test_a_fork_has_the_workspace_and_the_mode_of_its_parent_and_the_ceiling_of_its_maker(
     tmp_path: Path, database: str
 ) -> None:
@@ -145,6 +148,7 @@ async def test_a_fork_has_the_workspace_and_the_mode_of_its_parent_and_the_ceili
             assert rows[id] == (*place, {**options, **ceiling}), role
 
 
+@pytest.mark.heavy
 async def test_a_prompt_for_a_fork_at_rest_is_taken_by_the_node_that_has_its_workspace(
     tmp_path: Path, database: str
 ) -> None:
@@ -172,6 +176,7 @@ def writes_then_says(asked: Asked) -> Reply:
     return chat.calls(("write", {"path": "note.txt", "content": "by an agent\n"}))
 
 
+@pytest.mark.heavy
 async def test_a_fork_of_work_in_a_clone_begins_with_the_files_that_its_parent_has_on_record(
     tmp_path: Path, database: str
 ) -> None:
@@ -207,6 +212,7 @@ async def start_narrowed(server: Served, database: str) -> str:
     return id
 
 
+@pytest.mark.heavy
 async def test_a_fork_of_a_narrowed_session_stays_narrowed_on_every_node(
     tmp_path: Path, database: str
 ) -> None:
