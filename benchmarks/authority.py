@@ -13,8 +13,8 @@ from planck.permissions.policy import Surroundings, judge
 from planck.permissions.rules import load
 from planck.records.authority import Authority, Confinement, Mode
 from planck.toolkit.tool import Effect
-from planck.workspace.process import Command, allowed, run, shell
-from planck.workspace.sandbox import find
+from planck.workspace.process.process import Command, allowed, run, shell
+from planck.workspace.sandbox.sandbox import find
 
 ROUNDS = 60
 

@@ -5,9 +5,9 @@ import timeit
 from pathlib import Path
 from types import SimpleNamespace
 
-from planck.permissions.budget import Account, Hold
+from planck.budget.budget import Account, Hold
 from planck.records.amounts import Amount
-from planck.store.quotas import QuotaFile, QuotaHold
+from planck.store.sqlite.quotas import QuotaFile, QuotaHold
 from planck.toolkit.clock import SystemClock
 
 CALLS, ROUNDS = 5_000, 15

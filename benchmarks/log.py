@@ -36,7 +36,7 @@ from planck.records.history import History
 from planck.records.messages import AssistantMessage, Message, StopReason, Text, ToolCall, user_text
 from planck.records.specs import AgentSpec, ModelSpec
 from planck.records.usage import Usage
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.store import SqliteStore
 
 TS = "2026-01-01T00:00:00.000Z"
 COMMITS = 2000
@@ -177,12 +177,12 @@ def _turn(number: int) -> list[View]:
 
 
 def _step(number: int) -> list[View]:
-    call = ToolCall(f"t{number}", f"call_{number}", "read", '{"path":"src/planck/store/sqlite.py"}')
+    call = ToolCall(f"t{number}", f"call_{number}", "read", '{"path":"src/planck/store/sqlite/store.py"}')
     message = AssistantMessage((Text("I look at the store."), call), "double", "m", StopReason.TOOL_CALLS)
     return [
         AssistantSaid(message=message),
         UsageSpent(model="double/m", usage=Usage(1000, 50)),
-        ToolStart(id=call.id, name="read", args={"path": "src/planck/store/sqlite.py"}),
+        ToolStart(id=call.id, name="read", args={"path": "src/planck/store/sqlite/store.py"}),
         ToolEnd(id=call.id, name="read", ok=True, output="a line of code\n" * 20, duration_ms=1),
     ]
 

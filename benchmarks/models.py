@@ -11,11 +11,11 @@ from typing import Any
 
 from benchmarks import bare
 from benchmarks.model_server import model_server
-from planck.llm.dialects import open_provider
+from planck.http.transport import HttpTransport, Transport
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Provider, Request
 from planck.llm.retry import Retrying
-from planck.llm.transport import HttpTransport, Transport
 from planck.records.events import AssistantSaid, Delivery, Envelope, Kind, ToolEnd
 from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, ToolCall

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from planck.store.migrations import MIGRATIONS
+from planck.store.sqlite.migrations import MIGRATIONS
 
 BEFORE = "3e05b47"
 """The last commit in which a start made its database step by step, on the loop."""

@@ -13,7 +13,7 @@ from planck.records.events import Draft
 from planck.store.postgres.dev import DevServer, find_binaries
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.mirror import PAGE, read_page
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import Store
 from planck.toolkit.clock import RandomIds
 

@@ -21,9 +21,9 @@ from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.builtin.search import Engine
 from planck.tools.executor import Executor, Site, read_calls
-from planck.workspace.containment import Containment, containment
-from planck.workspace.paths import Root
-from planck.workspace.process import Command, allowed, run, shell
+from planck.workspace.paths.paths import Root
+from planck.workspace.process.containment import Containment, containment
+from planck.workspace.process.process import Command, allowed, run, shell
 
 Work = Callable[[], Awaitable[None]]
 

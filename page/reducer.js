@@ -37,7 +37,7 @@ export function foldEvents(events, board = emptyBoard()) {
 }
 
 // Shapes: what is read of an event's data, as [is it that, what stands for one that is absent]. Without the
-// second it has to be there; one that is something else makes the whole event unreadable, as in records/glimpses.py.
+// second it has to be there; one that is something else makes the whole event unreadable, as in records/partial_views.py.
 const isText = (value) => typeof value === 'string';
 const isMap = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const orNull = (test) => [(value) => value === null || test(value), null];

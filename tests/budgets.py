@@ -2,8 +2,8 @@
 
 from planck.agent.metered import Metered
 from planck.agent.seat import Tariff
+from planck.budget.accounts import Accounts, Purse
 from planck.llm.provider import Provider
-from planck.permissions.accounts import Accounts, Purse
 from planck.records.amounts import Allowance
 from planck.records.specs import ModelSpec
 

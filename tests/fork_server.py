@@ -250,7 +250,7 @@ def _preload() -> str:
     return os.path.join(planck.__path__[0], "__main__.py")
 
 
-_NOT_PRELOADED = ("__main__", "planck.mcp.serve", "planck.peers.sign_in", "planck.headless.spans")
+_NOT_PRELOADED = ("__main__", "planck.mcp.serve", "planck.peers.sign_in", "planck.headless.services.spans")
 """All but the first load a large SDK: every fork would pay for its memory."""
 
 _MAIN = ""

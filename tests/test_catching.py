@@ -22,7 +22,7 @@ ALLOWED = {
     "store/postgres/engine.py": "the one task that writes for every session of a process",
     "store/postgres/store.py": "the same task: a listener's fault is its own caller's",
     "store/threads.py": "a thread's entry: its failure is handed to whoever waits",
-    "api/shift.py": "the task of one session that a node works on",
+    "api/pool/node_worker.py": "the task of one session that a node works on",
     "api/app.py": "a frontend's top",
     "cli/main.py": "a frontend's top",
     "cli/talk/talk.py": "a frontend's top: the end of a conversation",

@@ -9,11 +9,13 @@ SRC = Path(__file__).parent.parent / "src" / "planck"
 
 ROWS: tuple[frozenset[str], ...] = (
     frozenset({"records"}),
-    frozenset({"llm", "workspace", "store", "toolkit", "shell"}),
-    frozenset({"tools", "permissions", "context", "testing"}),
+    frozenset({"http", "shell"}),
+    frozenset({"llm", "workspace", "store", "toolkit"}),
+    frozenset({"tools", "permissions", "budget", "context", "testing"}),
     frozenset({"agent", "mcp", "acp", "config"}),
     frozenset({"team", "sidecar"}),
     frozenset({"session", "peers", "client"}),
+    frozenset({"archive"}),
     frozenset({"headless"}),
     frozenset({"cli", "api", "web", "acp_agent", "mcp_server"}),
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from planck.config.tool_files import load_all as load_all
     from planck.context.agents_md import prepend_agents_md as prepend_agents_md
     from planck.headless.planck import Planck as Planck
-    from planck.headless.scripting import run as run
+    from planck.headless.script import run as run
     from planck.records.outcome import Err as Err
     from planck.records.outcome import ErrorKind as ErrorKind
     from planck.records.outcome import Ok as Ok
@@ -58,7 +58,7 @@ _HOMES = {
     "load_all": "planck.config.tool_files",
     "orchestrator_tools": "planck.team.by_id",
     "prepend_agents_md": "planck.context.agents_md",
-    "run": "planck.headless.scripting",
+    "run": "planck.headless.script",
     "send_response": "planck.team.by_id",
     "spawn_agent": "planck.team.by_id",
     "tool": "planck.toolkit.decorator",

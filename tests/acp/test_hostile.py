@@ -12,7 +12,7 @@ from planck.acp.rpc import Peer
 from planck.acp_agent.questions import Asker
 from planck.permissions.approver import Approvals
 from planck.records.approval import Answer, Question
-from planck.workspace.duplex import Duplex
+from planck.workspace.process.duplex import Duplex
 from tests.acp.editor import Line, talking
 from tests.command import WAIT, Bench, finish, until
 from tests.tools.room import processes

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from planck.acp.rpc import MAX_BAD_LINES, MAX_REQUESTS, Peer, UnknownMethod
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.workspace.duplex import Duplex
+from planck.workspace.process.duplex import Duplex
 
 
 class Echo:

@@ -12,8 +12,8 @@ import pytest
 
 from planck.config.private import CLONES
 from planck.headless import Joining, Planck
+from planck.headless.pool.store import find_copies
 from planck.headless.requests import name_session
-from planck.headless.store import find_copies
 from planck.records.authority import STRICTNESS
 from planck.records.outcome import ErrorKind
 from planck.store.library import Contents, Origin

@@ -11,7 +11,7 @@ from planck.api.operations import OPERATIONS
 from planck.client import ClientError
 from planck.config.load import ConfigError
 from planck.headless.planck import Planck
-from planck.headless.setup import Candidate, Setup
+from planck.headless.services.setup import Candidate, Setup
 from tests.api.bench import serving
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from benchmarks.server import Target
-from planck.api.keeper import Keeper
+from planck.api.handlers.streams import Filter, Limits, Streams
 from planck.api.metrics import Metrics
+from planck.api.session_cache import Keeper
 from planck.api.shapes import Holder
-from planck.api.streams import Filter, Limits, Streams
 from planck.client import Client, RemoteSession
 from planck.client.messages import Message
 from planck.headless import Inbox, Planck

@@ -20,7 +20,7 @@ from planck.cli.main import COMMANDS, main
 from planck.cli.options import OPTIONS, load_pool
 from planck.cli.parser import Mistake, Parser
 from planck.records.events import TurnStatus
-from planck.store.lock import WriterLock
+from planck.store.sqlite.lock import WriterLock
 from planck.testing.scripted import Say, ScriptedProvider
 from tests.command import Bench, finish, until
 from tests.terminal import on_terminal

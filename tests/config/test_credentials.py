@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.config.credentials import CredentialFile, KeyAccess, Keyring, Saved
+from planck.config.keys.credentials import CredentialFile, KeyAccess, Keyring, Saved
 from planck.config.schema import OAuthEntry, ProviderEntry
+from planck.http.transport import HttpTransport
 from planck.llm.authorized import Authorized
-from planck.llm.dialects import open_provider
+from planck.llm.dialects.table import open_provider
 from planck.llm.oauth import AuthError
 from planck.llm.provider import ProviderError
-from planck.llm.transport import HttpTransport
 from planck.records.messages import AssistantMessage, Text
 from planck.records.outcome import ErrorKind
 from planck.records.specs import ModelSpec
@@ -90,7 +90,7 @@ def test_a_file_that_can_not_be_read_or_written_has_its_kind(tmp_path: Path) -> 
 
 def test_writers_in_several_processes_lose_no_entry(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from planck.config.credentials import *;"
+        "import sys; from pathlib import Path; from planck.config.keys.credentials import *;"
         "[CredentialFile(Path(sys.argv[1])).put(f'{sys.argv[2]}-{n}', Saved(key='k')) for n in range(20)]"
     )
     running = [

@@ -11,7 +11,7 @@ import pytest
 
 from planck.config.project import Project
 from planck.config.trust import Trust
-from planck.headless.toolbox import ToolBox
+from planck.headless.services.toolbox import ToolBox
 from planck.peers.plan import plan_peers
 from tests.teams import write_team
 

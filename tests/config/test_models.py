@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.config.credentials import CredentialFile, Keyring
+from planck.config.keys.credentials import CredentialFile, Keyring
 from planck.config.models import ModelError, find_local_models
 from planck.config.project import Project
 from planck.config.schema import Config, ModelEntry, ProviderEntry

@@ -23,17 +23,17 @@ SRC = Path(__file__).parents[2] / "src" / "planck"
 SECRET = "the private key"
 
 UNMASKED = {
-    "config/credentials.py": "one file of Planck's own home, by a fixed name",
+    "config/keys/credentials.py": "one file of Planck's own home, by a fixed name",
     "config/load.py": "the user's own configuration, by a fixed name",
     "config/trust.py": "one file of Planck's own home, by a fixed name",
     "context/skills.py": "the folder of one skill, which was found before; no path leaves it",
-    "headless/foreign_files.py": "AGENTS.md of the workspace, by a fixed name, once the place is checked",
+    "headless/services/survey.py": "AGENTS.md of the workspace, by a fixed name, once the place is checked",
     "permissions/gate.py": "says only whether a write is refused, and reads nothing",
     "team/by_id.py": "names a folder, and opens nothing in it",
     "tools/builtin/catalog.py": "tools of a caller without views; each call has its permissions",
     "tools/external.py": "the folder that a command begins in; its sandbox hides the places",
-    "workspace/output_file.py": "names the folder of one file that the user chose, and opens nothing in it",
-    "workspace/paths.py": "the others of a root get its rights; the machine is read in mode `full` only",
+    "workspace/paths/output_file.py": "names the folder of one file that the user chose; opens nothing in it",
+    "workspace/paths/paths.py": "others of a root get its rights; the machine is read in mode `full` only",
 }
 """Files that make a `Root` without the masks of private places, and why they may. Others: `open_root`."""
 

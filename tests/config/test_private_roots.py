@@ -12,10 +12,10 @@ from planck import Planck
 from planck.api.serve import Settings, serve
 from planck.config.private import find_homes, private_places
 from planck.headless import Inbox, Project, ToolBox, Workbench, write_agents_md
-from planck.headless.files import WorkspaceFiles
+from planck.headless.services.files import WorkspaceFiles
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.testing import ScriptedProvider
-from planck.workspace.closed import find_closed
+from planck.workspace.sandbox.closed import find_closed
 from tests.acp.editor import talking
 from tests.command import Bench
 

@@ -12,7 +12,7 @@ import pytest
 from planck.headless.attachments import attach
 from planck.headless.planck import Planck
 from planck.records.outcome import PlanckError
-from planck.workspace import beneath, paths
+from planck.workspace.paths import beneath, paths
 from tests.teams import write_team
 
 SKILL = "---\nname: s\ndescription: {0}\n---\n{0}"

@@ -10,7 +10,7 @@ import pytest
 
 from planck.config.trust import MAX_FILES, Trust, TrustError
 from planck.headless.planck import Planck
-from planck.headless.toolbox import ToolBox
+from planck.headless.services.toolbox import ToolBox
 from planck.records.outcome import PlanckError
 from tests.teams import write_team
 

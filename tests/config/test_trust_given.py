@@ -9,7 +9,7 @@ SOURCE = Path(planck.__file__).parent
 WORDS = {
     "config/project.py": {"this_run", "trust"},
     "headless/planck.py": {"trust"},
-    "headless/scripting.py": {"trust"},
+    "headless/script.py": {"trust"},
     "headless/pool/pool.py": {"self._planck.trust if place.own else False"},
     "cli/run.py": {"options.trust"},
     "cli/serve.py": {"options.trust"},

@@ -9,11 +9,11 @@ import pytest
 
 from planck.records.events import Draft
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.store.files import FileLibrary
 from planck.store.library import Library
 from planck.store.memory import MemoryStore
 from planck.store.memory_library import MemoryLibrary
 from planck.store.postgres.library import PostgresLibrary
+from planck.store.sqlite.library import FileLibrary
 from planck.store.store import Store
 from planck.toolkit.clock import RandomIds
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from planck.http.transport import HttpTransport
 from planck.llm.provider import Item, Provider, ProviderError, Request
-from planck.llm.transport import HttpTransport
 from planck.records import codec
 from planck.records.events import (
     AssistantSaid,

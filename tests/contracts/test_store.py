@@ -11,7 +11,7 @@ from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
 from planck.store.memory import MemoryStore
 from planck.store.postgres.library import PostgresLibrary
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import Store, StoreError
 from planck.toolkit.clock import RandomIds
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import trustme
 
-from planck.llm.address import Network
+from planck.http.address import Network
+from planck.http.transport import HttpTransport, Response, Transport, read_all
 from planck.llm.provider import ProviderError
-from planck.llm.transport import HttpTransport, Response, Transport, read_all
 from planck.records.outcome import ErrorKind
 from tests.llm.aiohttp_transport import AiohttpTransport
 from tests.llm.raw_server import HELLO, OK, Peer, Proxy, bundle, raw_server, server_tls

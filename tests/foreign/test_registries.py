@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planck.workspace import sandbox
+from planck.workspace.sandbox import sandbox
 from tests.foreign.crew import open_place, outputs, recorded
 from tests.teams import ask, write_team
 from tests.wire import chat

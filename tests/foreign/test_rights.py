@@ -13,7 +13,7 @@ from planck.headless.inbox import Inbox
 from planck.headless.open_session import OpenSession
 from planck.records.approval import Answer, Question, Scope
 from planck.session.undo import Selection
-from planck.workspace import sandbox
+from planck.workspace.sandbox import sandbox
 from tests.foreign.crew import crew, outputs, plain, recorded
 from tests.teams import ask
 from tests.wire import chat

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planck.workspace.sandbox import find
+from planck.workspace.sandbox.sandbox import find
 from tests.command import FULL, Bench, Done
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 import aiohttp
 
-from planck.llm.address import Network, Origin, locate
-from planck.llm.connection import request_head
+from planck.http.address import Network, Origin, locate
+from planck.http.connection import request_head
+from planck.http.transport import Transport
 from planck.llm.provider import ProviderError
-from planck.llm.transport import Transport
 from planck.records.outcome import ErrorKind
 
 

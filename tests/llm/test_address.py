@@ -1,6 +1,6 @@
 import pytest
 
-from planck.llm.address import Network, Origin, locate
+from planck.http.address import Network, Origin, locate
 from planck.llm.endpoint import openai_root
 from planck.llm.provider import ProviderError
 from planck.records.outcome import ErrorKind

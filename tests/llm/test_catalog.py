@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from planck.http.transport import HttpTransport
 from planck.llm import catalog
 from planck.llm.local import discover
-from planck.llm.transport import HttpTransport
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage
 from tests.wire.server import Asked, Reply, WireServer, json_reply

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planck.llm.dialects import open_provider
+from planck.http.transport import HttpTransport
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import ProviderError
-from planck.llm.redact import REDACTED, Redactor, redact
-from planck.llm.transport import HttpTransport
 from planck.records import codec
+from planck.records.redact import REDACTED, Redactor, redact
 from planck.records.specs import ModelSpec
 from tests.wire.known import request
 

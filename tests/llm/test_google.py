@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planck.llm.gemini_schema import declare
+from planck.llm.dialects.gemini_schema import declare
 from planck.llm.provider import Item, ProviderError, Request
 from planck.records.events import AssistantSaid, ErrorData, ToolEnd
 from planck.records.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planck.llm.dialects import open_provider
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
-from planck.llm.http_errors import provider_error
 from planck.llm.provider import ProviderError
+from planck.llm.server_errors import provider_error
 from planck.records import codec
 from planck.records.outcome import ErrorKind as K
 from planck.records.specs import ModelSpec

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from planck.http.transport import HttpTransport
 from planck.llm.oauth import AuthError, Client, Grant, Invitation, accept, invite, renew
-from planck.llm.transport import HttpTransport
 from planck.records.outcome import ErrorKind
 from tests.ports import FixedClock
 from tests.wire.server import Asked, Reply, WireServer, json_reply

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from planck.llm.dialects import open_provider
+from planck.http.transport import HttpTransport
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.retry import Retrying
-from planck.llm.transport import HttpTransport
 from planck.records.events import (
     AssistantSaid,
     Delivery,

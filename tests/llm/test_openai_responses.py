@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planck.llm.dialects import open_provider
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.records import codec

@@ -4,11 +4,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from planck.llm.dialects import open_provider
+from planck.http.retry_after import retry_after
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Item, Provider, ProviderError, Request
 from planck.llm.retry import Retrying
-from planck.llm.retry_after import retry_after
 from planck.records.events import Status, TextDelta, UsageDelta
 from planck.records.messages import AssistantMessage
 from planck.records.outcome import Err, ErrorKind

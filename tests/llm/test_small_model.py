@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from planck.llm.dialects import open_provider
+from planck.http.transport import HttpTransport
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.local import discover
 from planck.llm.provider import Item, ProviderError, Request
-from planck.llm.transport import HttpTransport
 from planck.records import codec
 from planck.records.events import AssistantSaid, TextDelta, ToolEnd
 from planck.records.messages import AssistantMessage, StopReason, ToolCall

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planck.http.sse import JsonLines, Sse
 from planck.llm.provider import ProviderError
-from planck.llm.sse import JsonLines, Sse
 from planck.records.outcome import ErrorKind
 
 

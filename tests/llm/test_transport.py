@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import trustme
 
-from planck.llm.address import Network
-from planck.llm.connection import HttpResponse
+from planck.http.address import Network
+from planck.http.connection import HttpResponse
+from planck.http.transport import HttpTransport, read_all
 from planck.llm.provider import ProviderError
-from planck.llm.transport import HttpTransport, read_all
 from planck.records.outcome import ErrorKind
 from tests.llm.raw_server import HELLO, OK, Peer, raw_server
 from tests.virtual_time import run_virtual

@@ -8,8 +8,8 @@ from contextlib import aclosing
 
 import pytest
 
+from planck.http.transport import HttpTransport, read_all
 from planck.llm.provider import ProviderError
-from planck.llm.transport import HttpTransport, read_all
 from planck.records.outcome import ErrorKind
 from tests.llm.raw_server import HELLO, OK, Peer, raw_server
 

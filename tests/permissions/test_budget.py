@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from planck.permissions.budget import NOTHING, Account, Hold, Parts
+from planck.budget.budget import NOTHING, Account, Hold, Parts
 from planck.records.amounts import Allowance, Amount
 from planck.records.outcome import Err, ErrorKind
 

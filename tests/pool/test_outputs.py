@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planck.config.credentials import CredentialFile, Saved
+from planck.config.keys.credentials import CredentialFile, Saved
 from planck.records.outcome import ErrorKind
 from tests.pool.nodes import Machine, hall, make_repository, until
 from tests.pool.test_pool import read_log, said, submit, wait_for_state

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.llm.address import canonical
+from planck.http.address import canonical
 from planck.records.approval import Answer, Question
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.session.result import RunResult

@@ -10,7 +10,7 @@ import pytest
 from planck.headless.planck import Planck
 from planck.records.approval import Answer, Question
 from planck.records.outcome import PlanckError
-from planck.workspace.containment import sandbox_program
+from planck.workspace.process.containment import sandbox_program
 from tests.teams import Brains, open_planck, spawned, write_team
 from tests.wire import chat
 from tests.wire.server import WireServer

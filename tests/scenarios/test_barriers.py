@@ -6,7 +6,7 @@ from typing import Any
 from planck import Planck
 from planck.llm.provider import Request
 from planck.records.approval import Answer, Question
-from planck.store.witness import read_witness
+from planck.store.sqlite.witness import read_witness
 from planck.testing.scripted import ScriptedProvider
 from tests.teams import ask, facts
 

@@ -14,7 +14,7 @@ from planck.records.events import TextDelta, TurnStatus, UsageDelta
 from planck.records.messages import AssistantMessage, StopReason
 from planck.records.outcome import Err, ErrorKind
 from planck.records.usage import Usage
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.store import SqliteStore
 from planck.testing import Say, ScriptedProvider
 from tests.budgets import meter
 from tests.command import WAIT, Bench, finish, until

@@ -12,7 +12,7 @@ import pytest
 from planck import Planck
 from planck.records.approval import Answer, Question
 from planck.testing.scripted import ScriptedProvider
-from planck.workspace.containment import sandbox_program
+from planck.workspace.process.containment import sandbox_program
 from tests.teams import write_team
 
 needs_bubblewrap = pytest.mark.skipif(sandbox_program() is None, reason="bubblewrap is not installed")

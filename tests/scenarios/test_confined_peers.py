@@ -11,7 +11,7 @@ import pytest
 from planck import Planck
 from planck.mcp.http import serve_http
 from planck.testing.scripted import ScriptedProvider
-from planck.workspace.sandbox import find
+from planck.workspace.sandbox.sandbox import find
 from tests.mcp.bench import FAKE, descendants
 from tests.mcp.test_http import Up
 from tests.recorded import recorded

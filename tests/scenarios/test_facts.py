@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from planck import Planck, Tool
+from planck.archive.archive import Archive
 from planck.headless import OpenSession
 from planck.llm.provider import Item, ProviderError, Request
 from planck.llm.retry import Retrying
@@ -24,7 +25,6 @@ from planck.records.messages import AssistantMessage, StopReason, Text
 from planck.records.outcome import ErrorKind
 from planck.records.specs import Limits
 from planck.records.usage import Usage
-from planck.session.archive import Archive
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore

@@ -15,7 +15,7 @@ from planck.records import codec
 from planck.records.board import Board, apply
 from planck.records.events import AgentStarted, Control, Event, view
 from planck.records.history import History
-from planck.store.reader import SqliteReader
+from planck.store.sqlite.reader import SqliteReader
 from planck.testing.scripted import ScriptedProvider
 from tests.killed_team import describe, describe_history, open_double
 

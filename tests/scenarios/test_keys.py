@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planck import Planck
-from planck.config.secrets import hide, hide_in_text
+from planck.config.keys.secrets import hide, hide_in_text
 from planck.peers.tokens import TokenFile
 from planck.testing.scripted import ScriptedProvider
 from tests.command import Bench, Done

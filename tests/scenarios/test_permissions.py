@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from planck.workspace.containment import sandbox_program
+from planck.workspace.process.containment import sandbox_program
 from tests.command import Bench
 from tests.wire import chat
 from tests.wire.chat import bash

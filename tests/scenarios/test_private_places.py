@@ -11,7 +11,7 @@ import pytest
 
 from planck import Planck
 from planck.testing.scripted import ScriptedProvider
-from planck.workspace.sandbox import find
+from planck.workspace.sandbox.sandbox import find
 
 pytestmark = pytest.mark.skipif(
     find().sandbox is None, reason="bubblewrap is not installed: apt-get install bubblewrap"

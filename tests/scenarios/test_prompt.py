@@ -17,7 +17,7 @@ from planck.records.outcome import PlanckError
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.undo import Selection
 from planck.toolkit.tool import Tool, ToolContext
-from planck.workspace import checkout
+from planck.workspace.git import checkout
 from tests.teams import Brains, ask, facts, open_planck, spawned, write_team
 from tests.wire import chat
 from tests.wire.server import Reply, WireServer

@@ -19,8 +19,8 @@ from planck.cli.errors import UsageError
 from planck.cli.manner import make_input
 from planck.session.undo import Selection
 from planck.testing.scripted import ScriptedProvider
-from planck.workspace import beneath
-from planck.workspace.paths import Root, WorkspaceError
+from planck.workspace.paths import beneath
+from planck.workspace.paths.paths import Root, WorkspaceError
 from tests.api.bench import serving
 from tests.api.test_roles import ask
 

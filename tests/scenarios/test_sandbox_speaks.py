@@ -13,7 +13,7 @@ import pytest
 from planck import Planck
 from planck.records.approval import Answer, Question, Scope
 from planck.testing.scripted import ScriptedProvider
-from planck.workspace.containment import sandbox_program
+from planck.workspace.process.containment import sandbox_program
 from tests.command import until
 from tests.teams import facts
 

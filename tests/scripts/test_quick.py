@@ -9,16 +9,16 @@ from scripts.quick import list_changes, select
 
 FILES = {
     "src/planck/records/facts.py": "",
-    "src/planck/store/files.py": "from planck.records import facts",
+    "src/planck/store/sqlite/library.py": "from planck.records import facts",
     "src/planck/session/bus.py": "from planck.store import files",
-    "src/planck/llm/sse.py": "from planck.records import facts",
+    "src/planck/http/sse.py": "from planck.records import facts",
     "tests/help.py": "",
     "tests/records/test_facts.py": "",
     "tests/store/test_files.py": "from tests import help",
     "tests/session/test_bus.py": "",
     "tests/llm/test_sse.py": "",
-    "tests/contracts/test_store.py": "import planck.store.files",
-    "tests/scenarios/test_run.py": "import planck.store.files",
+    "tests/contracts/test_store.py": "import planck.store.sqlite.library",
+    "tests/scenarios/test_run.py": "import planck.store.sqlite.library",
 }
 
 
@@ -34,7 +34,7 @@ def tree(tmp_path: Path) -> Path:
     ("changed", "reached"),
     [
         (
-            "src/planck/store/files.py",
+            "src/planck/store/sqlite/library.py",
             ["store/test_files", "contracts/test_store", "session/test_bus", "scenarios/test_run"],
         ),
         ("src/planck/session/bus.py", ["session/test_bus", "scenarios/test_run"]),

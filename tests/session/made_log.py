@@ -8,7 +8,7 @@ import msgspec
 
 from planck.records import codec
 from planck.records.events import Event
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.store import SqliteStore
 
 ID, NAME = "0123456789abcdef", "made"
 

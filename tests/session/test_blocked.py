@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from planck import Planck
+from planck.archive.archive import Archive
 from planck.records.board import Board, fold_events
 from planck.records.ports import add_seconds
-from planck.session.archive import Archive
 from planck.session.blocked import why_blocked
-from planck.store.reader import SqliteReader
+from planck.store.sqlite.reader import SqliteReader
 from planck.testing.scripted import Say, ScriptedProvider
 from tests.teams import Brains, ask, delegate, open_planck, write_team
 from tests.wire import chat

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from planck.llm.redact import Redactor
 from planck.records import codec
 from planck.records.events import (
     ErrorEvent,
@@ -21,11 +20,12 @@ from planck.records.events import (
     TurnStatus,
 )
 from planck.records.outcome import ErrorKind
+from planck.records.redact import Redactor
 from planck.records.usage import Usage
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.store.memory import MemoryStore
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import Store, StoreError
 from tests.ports import FixedClock
 

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from planck import Planck
+from planck.archive.archive import Archive
 from planck.records import codec
 from planck.records.events import Event, Frame, view
 from planck.records.history import History
-from planck.session.archive import Archive
-from planck.store.reader import SqliteReader
+from planck.store.sqlite.reader import SqliteReader
 from planck.testing.scripted import ScriptedProvider
 from tests.recorded import recorded
 

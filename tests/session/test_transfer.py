@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from planck.archive.archive import Archive
 from planck.records.events import (
     AssistantSaid,
     Delivery,
@@ -28,12 +29,11 @@ from planck.records.history import History
 from planck.records.messages import AssistantMessage, StopReason, Text, ToolCall
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.usage import Usage
-from planck.session.archive import Archive
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
 from planck.session.session import plan_rewind
-from planck.store.reader import SqliteReader
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import SessionError, StoreError
 from tests.ports import FixedClock
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import msgspec
 
 from planck.records.events import Draft
-from planck.store.migrations import MIGRATIONS
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.migrations import MIGRATIONS
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError
 
 

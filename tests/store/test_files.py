@@ -9,7 +9,7 @@ import pytest
 
 from planck import Planck
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.store.files import FileLibrary
+from planck.store.sqlite.library import FileLibrary
 from planck.testing.scripted import ScriptedProvider
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from planck.records.outcome import Err, ErrorKind
-from planck.store.quotas import QuotaFile, QuotaHold, is_alive, name_owner
+from planck.store.sqlite.quotas import QuotaFile, QuotaHold, is_alive, name_owner
 from planck.toolkit.clock import SystemClock
 from tests.command import WAIT, Bench
 from tests.wire import chat
@@ -151,7 +151,7 @@ import random, sys
 from pathlib import Path
 from types import SimpleNamespace
 from planck.records.outcome import Err
-from planck.store.quotas import QuotaFile
+from planck.store.sqlite.quotas import QuotaFile
 from planck.toolkit.clock import SystemClock
 folder, seed, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 quota = SimpleNamespace(usd_per_day=1.0, tokens_per_day=None)

@@ -20,10 +20,10 @@ import pytest
 
 from planck.records.events import Draft, Event
 from planck.records.outcome import ErrorKind
-from planck.store.database import Disk
-from planck.store.migrations import MIGRATIONS
-from planck.store.reader import PAGE, SqliteReader
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.database import Disk
+from planck.store.sqlite.migrations import MIGRATIONS
+from planck.store.sqlite.reader import PAGE, SqliteReader
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError
 
 
@@ -339,8 +339,8 @@ _STOPPED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from planck.records.events import Draft
-from planck.store.reader import PAGE, SqliteReader
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.reader import PAGE, SqliteReader
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError
 import msgspec
 d = Draft("2026-01-01T00:00:00.000Z", "a", 1, "message", msgspec.Raw(b"{}"))
@@ -488,8 +488,8 @@ _FILL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from planck.records.events import Draft
-from planck.store.reader import PAGE, SqliteReader
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.reader import PAGE, SqliteReader
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError
 import msgspec
 d = Draft("2026-01-01T00:00:00.000Z", "a", 1, "message", msgspec.Raw(b'{"text":"' + b"x" * 2000 + b'"}'))
@@ -529,8 +529,8 @@ def test_a_file_that_may_not_grow_refuses_and_goes_on_when_it_may(path: Path) ->
 _OPEN_FULL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
-from planck.store.reader import PAGE, SqliteReader
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.reader import PAGE, SqliteReader
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from planck.records.outcome import ErrorKind
-from planck.store.database import Disk
-from planck.store.migrations import MIGRATIONS, read_version
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.database import Disk
+from planck.store.sqlite.migrations import MIGRATIONS, read_version
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError
 
 

@@ -23,7 +23,7 @@ from planck.toolkit.toolset import ToolSet
 from planck.tools.builtin.catalog import builtin_tools
 from planck.tools.executor import Executor, ReadCall, Site, read_calls
 from planck.tools.results import Finished
-from planck.workspace.jobs import Jobs
+from planck.workspace.process.jobs import Jobs
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "FOO_API_KEY": "canary-4711"}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planck.workspace.output import drop_controls
+from planck.workspace.process.output import drop_controls
 from tests.tools.room import Room, details, kind, processes, until, value
 
 

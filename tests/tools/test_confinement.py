@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from planck.records.events import View
-from planck.workspace.beneath import open_beneath, walk
+from planck.workspace.paths.beneath import open_beneath, walk
 from tests.tools.room import Room, kind, open_folder, tree, value
 
 READERS: dict[str, dict[str, Any]] = {"read": {}, "list_dir": {}, "grep": {"pattern": "secret"}}

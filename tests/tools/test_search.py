@@ -15,7 +15,7 @@ from planck.tools.builtin.grep import grep_tool
 from planck.tools.builtin.list_dir import list_dir_tool
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import Engine
-from planck.workspace.paths import Root
+from planck.workspace.paths.paths import Root
 from tests.tools.room import ENVIRONMENT, Room, kind, open_folder, value
 
 FILES = {

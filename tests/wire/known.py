@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from planck.http.transport import Transport
 from planck.llm.authorized import Authorized
-from planck.llm.dialects import open_provider
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.provider import Provider, Request
 from planck.llm.retry import Retrying
-from planck.llm.transport import Transport
 from planck.records.events import Delivery, Envelope, Kind
 from planck.records.history import History
 from planck.records.messages import Part, Thinking

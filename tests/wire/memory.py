@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+from planck.http.transport import Response
 from planck.llm.provider import ProviderError
-from planck.llm.transport import Response
 from planck.records.outcome import ErrorKind
 from tests.wire.script import SHOW
 from tests.wire.server import Asked, Reply

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process import Command, Completed, allowed, run, shell
+from planck.workspace.process.process import Command, Completed, allowed, run, shell
 
 NOBODY = 65534
 

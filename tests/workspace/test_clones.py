@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from planck.records.outcome import ErrorKind
-from planck.workspace.clones import Clone, CloneError
+from planck.workspace.git.clones import Clone, CloneError
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 

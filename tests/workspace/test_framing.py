@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planck.workspace.framing import LineBuffer
+from planck.workspace.process.framing import LineBuffer
 
 TEXT = st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"").rstrip(b"\r"))
 

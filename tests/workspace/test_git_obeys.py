@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from planck.records.authority import Mode
-from planck.workspace.containment import sandbox_program
+from planck.workspace.process.containment import sandbox_program
 from tests.workspace.place import NOBODY, Place
 
 pytestmark = [

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from planck.records.authority import PROTECTED, Confinement, Mode
-from planck.workspace.bubblewrap import Bubblewrap
-from planck.workspace.containment import sandbox_program, try_script
-from planck.workspace.nested import Nested
-from planck.workspace.process import Command, ProcessError, allowed, run, shell, start
-from planck.workspace.sandbox import SandboxError
+from planck.workspace.process.containment import sandbox_program, try_script
+from planck.workspace.process.process import Command, ProcessError, allowed, run, shell, start
+from planck.workspace.sandbox.bubblewrap import Bubblewrap
+from planck.workspace.sandbox.nested import Nested
+from planck.workspace.sandbox.sandbox import SandboxError
 from tests.workspace.place import Place
 
 pytestmark = [

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from planck.records.authority import Mode
-from planck.workspace import pipes
-from planck.workspace.containment import sandbox_program
+from planck.workspace.process import pipes
+from planck.workspace.process.containment import sandbox_program
 from tests.workspace.place import Place
 
 pytestmark = [

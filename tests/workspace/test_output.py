@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planck.workspace.output import Kept
+from planck.workspace.process.output import Kept
 
 CHUNKS = st.lists(st.binary(max_size=60), max_size=30)
 
@@ -72,7 +72,7 @@ def test_a_folder_that_can_not_be_written_costs_the_spill_only(tmp_path: Path) -
 def test_beginnings_of_sequences_without_an_end_are_read_once() -> None:
     """Each of them looked to the 4096 characters after it: minutes, here; in a child, which can be ended."""
     script = (
-        "from planck.workspace.output import Kept\n"
+        "from planck.workspace.process.output import Kept\n"
         "kept = Kept(64 << 20)\n"
         "kept.add('\\x9d'.encode() * (4 << 20))\n"
         "print(repr(kept.text()))"

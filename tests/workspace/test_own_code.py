@@ -17,7 +17,7 @@ import pytest
 from planck import Planck, PlanckError
 from planck.own_code import REQUIRED, is_open, outside_path
 from planck.records.outcome import ErrorKind
-from planck.workspace import checkout
+from planck.workspace.git import checkout
 from tests.command import PLAIN, WAIT, Bench, finish
 from tests.wire import chat
 from tests.wire.server import Asked, Reply, WireServer
@@ -405,7 +405,7 @@ def test_a_program_of_the_user_finds_no_other_program_in_the_workspace(tmp_path:
         "from planck.cli.serve import _open_browser\n"
         "from planck.headless import read_environment\n"
         "from planck.tools.builtin.search import Engine\n"
-        "from planck.workspace.paths import Root\n"
+        "from planck.workspace.paths.paths import Root\n"
         "asyncio.run(edit_in_program('text'))\n"
         "_open_browser('http://127.0.0.1:9', '')\n"
         "engine = Engine(Root(pathlib.Path.cwd()), read_environment())\n"
@@ -478,9 +478,9 @@ _PLACES = {
 }
 
 STARTS = {
-    "workspace/process.py": "commands, as their caller gives them: see COMMANDS",
-    "workspace/containment.py": "programs of the system, by their path",
-    "workspace/landlock_exec.py": "a confined command, as it was given",
+    "workspace/process/process.py": "commands, as their caller gives them: see COMMANDS",
+    "workspace/process/containment.py": "programs of the system, by their path",
+    "workspace/sandbox/landlock_exec.py": "a confined command, as it was given",
     "store/postgres/dev.py": "programs of the system and of a package, without the user's PATH",
     "cli/screen/outside.py": "the user's editor, with a safe PATH",
     "cli/sidecar.py": "our own interpreter becomes the sidecar, with a safe PATH",
@@ -490,10 +490,10 @@ STARTS = {
 """Files in which a program is started, and why no agent can have written it."""
 
 COMMANDS = {
-    "headless/user_shell.py": "the user's own words in a shell of their own",
-    "headless/hooks.py": "confined, or by a PATH outside the roots",
-    "workspace/checkout.py": "git of the system, with a PATH outside the roots",
-    "workspace/clones.py": "git of the system, with a PATH outside the roots",
+    "headless/services/user_shell.py": "the user's own words in a shell of their own",
+    "headless/hooks/hooks.py": "confined, or by a PATH outside the roots",
+    "workspace/git/checkout.py": "git of the system, with a PATH outside the roots",
+    "workspace/git/clones.py": "git of the system, with a PATH outside the roots",
     "acp/client.py": "confined, or in mode full",
     "tools/builtin/bash.py": "an agent's command, with the rights of its call",
     "tools/external.py": "an agent's command, with the rights of its call",

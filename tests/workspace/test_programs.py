@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planck.own_code import outside_path
-from planck.workspace.programs import find_replaceable, find_replaceable_in_script
+from planck.workspace.sandbox.programs import find_replaceable, find_replaceable_in_script
 
 
 @pytest.fixture

@@ -20,10 +20,8 @@ from msgspec.structs import replace
 
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
-from planck.workspace.bubblewrap import Bubblewrap
-from planck.workspace.containment import sandbox_program
-from planck.workspace.landlock import Landlock
-from planck.workspace.process import (
+from planck.workspace.process.containment import sandbox_program
+from planck.workspace.process.process import (
     MAX_PROCESSES,
     Command,
     ProcessError,
@@ -32,7 +30,9 @@ from planck.workspace.process import (
     shell,
     start,
 )
-from planck.workspace.sandbox import SandboxError, find, probe, wrap
+from planck.workspace.sandbox.bubblewrap import Bubblewrap
+from planck.workspace.sandbox.landlock import Landlock
+from planck.workspace.sandbox.sandbox import SandboxError, find, probe, wrap
 from tests.workspace.place import NOBODY, Place
 
 pytestmark = [
@@ -317,7 +317,7 @@ async def test_what_a_killed_runtime_left_in_the_workspace_goes_with_the_next_co
     script = f"""
 import asyncio, os, sys
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process import Command, shell, start
+from planck.workspace.process.process import Command, shell, start
 async def main():
     rights = Confinement(Mode.WORKSPACE, ({str(place.ws)!r},), ({str(place.ws)!r},))
     start(Command(shell("touch began; sleep 60"), {str(place.ws)!r}, {{}}, confinement=rights))
@@ -404,7 +404,7 @@ async def test_commands_die_with_the_runtime(place: Place) -> None:
 import asyncio
 from pathlib import Path
 from planck.records.authority import Confinement, Mode
-from planck.workspace.process import Command, run, shell
+from planck.workspace.process.process import Command, run, shell
 ws = {str(place.ws)!r}
 asyncio.run(run(Command(shell("touch entered; setsid sleep {tag} & sleep {tag}"), Path(ws),
     {{"PATH": "/usr/bin:/bin"}}, Confinement(Mode.WORKSPACE, (ws,), (ws,))), timeout=60))

@@ -9,7 +9,7 @@ import pytest
 from planck.config.load import ConfigError, load, set_user_value
 from planck.headless import Project
 from planck.records.outcome import ErrorKind
-from planck.workspace.sources import SourceError, read_source, split_entry
+from planck.workspace.git.sources import SourceError, read_source, split_entry
 
 HIDDEN = ["..", "%2e%2e", "%2E.", ".%2e", "./..", "x/../.."]
 ADDRESSES = ["https://git.internal", "ssh://git@git.internal", "git://git.internal", "git@git.internal:"]

@@ -40,9 +40,9 @@ from planck.acp.schema import (
 from planck.records.authority import Confinement
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import KnownKeys
-from planck.workspace.duplex import Duplex
-from planck.workspace.process import Command, Job, start
-from planck.workspace.sandbox import look_ahead
+from planck.workspace.process.duplex import Duplex
+from planck.workspace.process.process import Command, Job, start
+from planck.workspace.sandbox.sandbox import look_ahead
 
 T = TypeVar("T")
 

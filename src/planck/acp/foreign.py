@@ -34,7 +34,7 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import FOREIGN, AgentSpec
 from planck.records.usage import Usage
 from planck.toolkit.scribe import Scribe
-from planck.workspace.paths import Root
+from planck.workspace.paths.paths import Root
 
 RESTARTS = 3
 RESTART_WINDOW = 60.0

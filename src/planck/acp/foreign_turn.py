@@ -38,7 +38,7 @@ from planck.records.ports import Ids
 from planck.records.specs import FOREIGN
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.truncate import truncate
-from planck.workspace.paths import Root, WorkspaceError
+from planck.workspace.paths.paths import Root, WorkspaceError
 
 _MAX_CALLS = 2_000
 """Of one turn: one that does more goes in circles."""

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, PlanckError
-from planck.workspace.duplex import Duplex
+from planck.workspace.process.duplex import Duplex
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

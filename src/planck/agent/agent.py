@@ -8,12 +8,12 @@ from typing import Literal, Protocol
 import msgspec
 
 from planck.agent.seat import UNAVAILABLE, Seat
+from planck.budget.accounts import Purse, make_free_purse
 from planck.context.compaction import hear_count
 from planck.context.fitting import ROOMY, ToolFit
 from planck.context.prompt import Prepared
-from planck.llm.answer import TOKEN_BYTES
+from planck.llm.dialects.answer import TOKEN_BYTES
 from planck.llm.provider import Request
-from planck.permissions.accounts import Purse, make_free_purse
 from planck.records.amounts import say_when
 from planck.records.events import (
     AssistantSaid,

@@ -8,11 +8,11 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from planck.agent.seat import Forecast, Tariff, bound_output
+from planck.budget.accounts import Purse
+from planck.budget.budget import Account, Parts
 from planck.context.compaction import Compactor, Room, SpecSize
-from planck.llm.answer import drop_negative
+from planck.llm.dialects.answer import drop_negative
 from planck.llm.provider import Item, Provider, ProviderError, Request
-from planck.permissions.accounts import Purse
-from planck.permissions.budget import Account, Parts
 from planck.records.amounts import UNITS, count_micro, say
 from planck.records.events import TextDelta, ThinkingDelta, UsageDelta
 from planck.records.history import BYTES_PER_TOKEN

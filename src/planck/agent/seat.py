@@ -5,9 +5,9 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from planck.budget.budget import Account
 from planck.context.compaction import Compactor
 from planck.llm.provider import Provider, Request
-from planck.permissions.budget import Account
 from planck.records.outcome import Err, ErrorKind
 from planck.records.specs import ModelSpec
 from planck.records.usage import Usage

@@ -20,23 +20,23 @@ from planck.api.access import Access
 from planck.api.access_log import AccessLog
 from planck.api.addresses import find_own, find_public, is_loopback, show_host
 from planck.api.app import App, Handler
-from planck.api.approvals import ApprovalHandlers
 from planck.api.guard import Guard
-from planck.api.history import HistoryHandlers
-from planck.api.keeper import Keeper
+from planck.api.handlers.approvals import ApprovalHandlers
+from planck.api.handlers.history import HistoryHandlers
+from planck.api.handlers.metrics import MetricHandlers
+from planck.api.handlers.requests import Requests
+from planck.api.handlers.server import ServerHandlers
+from planck.api.handlers.sessions import SessionHandlers
+from planck.api.handlers.streams import Limits as StreamLimits
+from planck.api.handlers.streams import Streams
+from planck.api.handlers.workspace import WorkspaceHandlers
 from planck.api.metrics import Metrics
-from planck.api.metrics_handler import MetricHandlers
 from planck.api.operations import OPERATIONS
-from planck.api.pool import NodeHandlers
+from planck.api.pool.forwarder import NodeHandlers
+from planck.api.pool.pool_node import Station
 from planck.api.presence import Presence
-from planck.api.requests import Requests
-from planck.api.server_handlers import ServerHandlers
-from planck.api.sessions import SessionHandlers
-from planck.api.station import Station
-from planck.api.streams import Limits as StreamLimits
-from planck.api.streams import Streams
+from planck.api.session_cache import Keeper
 from planck.api.throttle import Throttle
-from planck.api.workspace import WorkspaceHandlers
 from planck.headless import (
     GuardedProtocol,
     Inbox,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import quote, urlencode
 
 from planck.client.messages import Message, Messages
-from planck.llm.provider import ProviderError
-from planck.llm.transport import HttpTransport, Response, read_all
+from planck.http.errors import ProviderError
+from planck.http.transport import HttpTransport, Response, read_all
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from planck.config.schema import KEYLESS, Config
-from planck.llm.address import canonical
+from planck.http.address import canonical
+from planck.http.transport import Transport
 from planck.llm.endpoint import LOCAL_ROOTS
 from planck.llm.local import discover
-from planck.llm.transport import Transport
 from planck.records.specs import ModelSpec
 
 

@@ -17,7 +17,7 @@ from planck.records.authority import Mode
 from planck.records.nearest import did_you_mean, nearest
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits
-from planck.workspace.regular import read_regular
+from planck.workspace.paths.regular import read_regular
 
 _MAX_BYTES = 4 << 20
 MERGED = ("providers", "permissions", "limits", "mcpServers")
@@ -69,7 +69,7 @@ def edit_user_file(home: Path) -> Iterator[dict[str, Any]]:
 
     Whoever else edits it loses nothing. A server's header may be a key: only the user reads it from then on.
     """
-    from planck.workspace.paths import Root
+    from planck.workspace.paths.paths import Root
 
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = (home / "config.json").resolve()
@@ -309,7 +309,7 @@ def _list_unclear(node: NodeEntry) -> list[str]:
     """Returns a notice for each entry of the node's lists that names no repository."""
     if not node.accept and not node.trust:
         return []
-    from planck.workspace.sources import read_pattern, split_entry  # few machines are nodes
+    from planck.workspace.git.sources import read_pattern, split_entry  # few machines are nodes
 
     entries = [("accept", entry, entry) for entry in node.accept]
     entries += [("trust", entry, split_entry(entry)[0]) for entry in node.trust]

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from planck.config.credentials import Keyring
+from planck.config.keys.credentials import Keyring
 from planck.config.schema import KEYLESS, Config, ModelEntry, ProviderEntry
+from planck.http.address import without_userinfo
+from planck.http.transport import Transport
 from planck.llm import catalog
-from planck.llm.address import without_userinfo
 from planck.llm.catalog import CatalogModel, Price
 from planck.llm.endpoint import LOCAL_ROOTS
 from planck.llm.local import discover
 from planck.llm.provider import Provider, ProviderError, Request
-from planck.llm.transport import Transport
 from planck.records.events import Delivery, Envelope, Kind
 from planck.records.history import History
 from planck.records.messages import AssistantMessage

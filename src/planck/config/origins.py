@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
+from planck.config.keys.secrets import hide
 from planck.config.load import MERGED, ConfigError, Loaded
 from planck.config.schema import KEYS, Config, describe_key
-from planck.config.secrets import hide
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
 

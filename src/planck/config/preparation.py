@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planck.config.project import Project
-from planck.config.reload import stamps
+from planck.config.resources import stamps
 from planck.config.tool_files import external_tools
 from planck.context.prompt import Prepared
 from planck.records.specs import EVERY_TOOL, AgentSpec

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from planck.workspace.paths import is_inside
+from planck.workspace.paths.paths import is_inside
 
 SECRETS = (
     *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".config/op", ".vault-token"),

@@ -10,13 +10,13 @@ from typing import Any
 from planck.config.environment import read_environment
 from planck.config.load import ConfigError, find_home
 from planck.config.private import find_private, list_user_homes, private_places
-from planck.config.reload import Resources
+from planck.config.resources import Resources
 from planck.config.schema import Config
 from planck.config.trust import OPEN_TO_AGENTS, Trust
 from planck.own_code import keep_out, list_own
 from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind
-from planck.workspace.paths import Root, is_inside
+from planck.workspace.paths.paths import Root, is_inside
 
 
 class Project:

@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from planck.config.credentials import CredentialFile, KeyAccess, Keyring, find_secrets
+from planck.config.keys.credentials import CredentialFile, KeyAccess, Keyring, find_secrets
 from planck.config.models import (
     DefaultModel,
     choose_default,
@@ -16,16 +16,16 @@ from planck.config.models import (
     resolve_pair,
 )
 from planck.config.project import Project
-from planck.config.reload import Resources
+from planck.config.resources import Resources
 from planck.config.schema import KEYLESS, QuotaEntry
-from planck.llm.address import Network, canonical
+from planck.http.address import Network, canonical
+from planck.http.transport import HttpTransport, Transport
 from planck.llm.authorized import Authorized
 from planck.llm.catalog import CatalogModel
-from planck.llm.dialects import open_provider
+from planck.llm.dialects.table import open_provider
 from planck.llm.endpoint import Endpoint
 from planck.llm.pace import ModelPace, Paces
 from planck.llm.provider import Provider
-from planck.llm.transport import HttpTransport, Transport
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Quotas
 from planck.records.specs import ModelSpec, ProviderLimits
@@ -166,7 +166,7 @@ def _open_quotas(project: Project, clock: Clock, store: str) -> Quotas:
         from planck.store.postgres.quotas import PostgresQuotas
 
         return PostgresQuotas(partial(find_url, store, project.home), limits, clock)
-    from planck.store.quotas import QuotaFile  # most users have none
+    from planck.store.sqlite.quotas import QuotaFile  # most users have none
 
     return QuotaFile(project.home / "quotas.db", limits, clock)
 

@@ -12,9 +12,9 @@ from planck.permissions.policy import Surroundings
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
 from planck.records.authority import CHANGELESS, Confinement, Mode
-from planck.workspace.closed import find_closed
-from planck.workspace.paths import WorkspaceError
-from planck.workspace.sandbox import find
+from planck.workspace.paths.paths import WorkspaceError
+from planck.workspace.sandbox.closed import find_closed
+from planck.workspace.sandbox.sandbox import find
 
 
 class RuleBook:

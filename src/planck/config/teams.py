@@ -20,8 +20,8 @@ from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
 from planck.records.specs import AgentKind, AgentSpec, ForeignSpec, ModelSpec
-from planck.workspace.paths import place_root
-from planck.workspace.regular import read_regular
+from planck.workspace.paths.paths import place_root
+from planck.workspace.paths.regular import read_regular
 
 _MAX_BYTES = 4 << 20
 _LONGEST_NAME = 64
@@ -415,7 +415,7 @@ _BYTES_PER_TOKEN = 4
 
 def create_team(folder: Path, alias: str, model: ModelSpec | None = None) -> Path:
     """Writes a small working team to begin with, on that model or the default; refuses to overwrite one."""
-    from planck.workspace.output_file import create_file  # one answer needs none
+    from planck.workspace.paths.output_file import create_file  # one answer needs none
 
     check_alias(alias)
     target = folder / alias

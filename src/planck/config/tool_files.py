@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from planck.config.environment import read_environment
-from planck.config.reload import Resources
+from planck.config.resources import Resources
 from planck.records.outcome import Err, Ok
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.toolkit.tool import Tool

@@ -17,8 +17,8 @@ from planck.config.private import CLONES
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import spell_out
-from planck.workspace.paths import Root, is_inside
-from planck.workspace.regular import read_regular
+from planck.workspace.paths.paths import Root, is_inside
+from planck.workspace.paths.regular import read_regular
 
 FOLDERS = (".planck/tools", ".planck/sidecar", ".planck/teams", ".planck/hooks")
 AGENTS = (".planck/agents", ".agents/agents")

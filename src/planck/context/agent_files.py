@@ -26,7 +26,7 @@ from planck.context.commands import CommandPlace, list_markdown, read_markdown
 from planck.context.texts import MAX_BYTES
 from planck.records.authority import Mode
 from planck.records.specs import ForeignSpec
-from planck.workspace.paths import protected_name
+from planck.workspace.paths.paths import protected_name
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MAX_AGENTS = 500

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from planck.context.texts import MAX_BYTES, read_text
-from planck.workspace.paths import has_entry
-from planck.workspace.regular import locate_open
+from planck.workspace.paths.paths import has_entry
+from planck.workspace.paths.regular import locate_open
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 """In each folder the first that is there counts."""

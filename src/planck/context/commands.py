@@ -19,7 +19,7 @@ import msgspec
 from planck.context import frontmatter
 from planck.context.texts import MAX_BYTES, read_text
 from planck.records.visible import fit_line
-from planck.workspace.regular import open_within
+from planck.workspace.paths.regular import open_within
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?![0-9]))")

@@ -11,9 +11,9 @@ import msgspec
 from planck.context import frontmatter
 from planck.context.texts import MAX_BYTES, read_text
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.beneath import escape
-from planck.workspace.paths import Root, WorkspaceError, is_inside, stamp_file
-from planck.workspace.regular import locate_open
+from planck.workspace.paths.beneath import escape
+from planck.workspace.paths.paths import Root, WorkspaceError, is_inside, stamp_file
+from planck.workspace.paths.regular import locate_open
 
 Scope = Literal["project", "home"]
 MAX_SKILLS = 512

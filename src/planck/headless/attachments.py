@@ -18,7 +18,7 @@ from planck.records.messages import Image
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.visible import fit_line
 from planck.toolkit.images import MAX_IMAGE, foreign_image, image_type
-from planck.workspace.regular import open_within
+from planck.workspace.paths.regular import open_within
 
 _REFERENCE = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
 _IMAGE_PATH = re.compile(

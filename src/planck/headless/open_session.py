@@ -9,7 +9,7 @@ import msgspec
 
 from planck.config.providers import Providers
 from planck.headless.event import SessionEvent
-from planck.headless.kit import check_tool
+from planck.headless.session_tools import check_tool
 from planck.headless.wiring import SessionWiring
 from planck.records import codec
 from planck.records.authority import Mode
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from planck.session.evidence import Evidence
     from planck.session.undo import FileDiff, Selection
     from planck.session.undo import Plan as UndoPlan
-    from planck.workspace.paths import Root
+    from planck.workspace.paths.paths import Root
 
 _GO_ON = "Go on with what was interrupted."
 _GO_ON_WITH_PLAN = "Go on with the plan."
@@ -390,7 +390,7 @@ class OpenSession:
 
     def opening_board(self) -> "Board":
         """Who is there and what was spent before: the events after `opened_at` are folded into it."""
-        from planck.session.opening import make_opening_board  # where nobody looks, nothing is folded
+        from planck.session.initial_board import make_opening_board  # where nobody looks, nothing is folded
 
         return make_opening_board(self._opened, self._wired.mode)
 

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 import planck
 from planck.config import models, teams
-from planck.config.auth import Auth
 from planck.config.environment import find_collector
+from planck.config.keys.auth import Auth
 from planck.config.project import Project
 from planck.config.providers import Providers, Shares
 from planck.config.schema import Config
 from planck.config.trust import Trust
-from planck.headless.kit import SessionTools
 from planck.headless.open_session import OpenSession
-from planck.headless.plan import Lead, Options, Runtime, SessionPlan, Settings
+from planck.headless.session_setup import Lead, Options, Runtime, SessionPlan, Settings
+from planck.headless.session_tools import SessionTools
 from planck.headless.wiring import SessionWiring
 from planck.llm.provider import Provider
 from planck.own_files import keep_apart
@@ -31,18 +31,18 @@ from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, Age
 from planck.session.logs import HeldSession, SessionLogs
 from planck.session.outputs import name_outputs
 from planck.session.session import Session, resume_session, start_session
-from planck.store.files import FileLibrary
+from planck.store.sqlite.library import FileLibrary
 from planck.toolkit.clock import RandomIds, SystemClock
 from planck.toolkit.tool import Tool
 from planck.tools.builtin.files import Spills
 
 if TYPE_CHECKING:
-    from planck.headless.spans import Tracing
-    from planck.headless.toolbox import Inventory
-    from planck.llm.redact import Redactor
+    from planck.archive.archive import Archive
+    from planck.archive.proof import Proof
+    from planck.headless.services.spans import Tracing
+    from planck.headless.services.toolbox import Inventory
     from planck.peers.prompts import ServerPrompt
-    from planck.session.archive import Archive
-    from planck.session.proof import Proof
+    from planck.records.redact import Redactor
     from planck.session.undo import FileDiff, Selection
     from planck.store.library import Shelf
 
@@ -128,7 +128,7 @@ class Planck:
         """Sessions are files, or in the database that `store` names: nothing is asked of it yet."""
         if not self.config.store:
             return FileLibrary(self.sessions_dir, self.workspace)
-        from planck.headless.store import open_library  # most users have files
+        from planck.headless.pool.store import open_library  # most users have files
 
         return open_library(self.project)
 
@@ -165,14 +165,14 @@ class Planck:
         """Returns what is wrong with them."""
         if not self.config.hooks:
             return []
-        from planck.headless.hook_reading import parse  # few users have any
+        from planck.headless.hooks.reading import parse  # few users have any
 
         return parse(self.config.hooks)[1]
 
     @property
     def archive(self) -> "Archive":
         """The stored sessions: to list, look at, fork."""
-        from planck.session.archive import Archive  # a run looks at no other session
+        from planck.archive.archive import Archive  # a run looks at no other session
 
         return Archive(self.library.folder, self.workspace, self.library)
 
@@ -201,14 +201,14 @@ class Planck:
         """Names what a team, or the default one, asks for and does not get."""
         if not (team := team or self.config.default_team):
             return []
-        from planck.headless.team_check import find_unkept
+        from planck.headless.services.team_check import find_unkept
 
         return find_unkept(self.project, team)
 
     async def check_team(self, alias_or_path: str) -> list[str]:
         """Returns everything that would go wrong with a team; empty: it can start."""
         self._check_open()
-        from planck.headless.team_check import find_problems  # a run checks none
+        from planck.headless.services.team_check import find_problems  # a run checks none
 
         tools = SessionPlan(self._runtime, "", self._spills("check"), Options()).tools.names
         return await find_problems(self._runtime, alias_or_path, tools)
@@ -312,7 +312,7 @@ class Planck:
         log = await self._logs.open(id_or_name, self.config.durability)
         async with log.close_on_failure():
             if log.imported:
-                from planck.headless.strangers import refuse_strangers  # few are
+                from planck.headless.members.strangers import refuse_strangers  # few are
 
                 refuse_strangers(self.project, log)
             options = Options(mode, max_steps, dry_run, max_budget_usd, max_tokens, tuple(tools), settings)
@@ -344,7 +344,7 @@ class Planck:
         self, id_or_name: str, *, hide: Sequence[str] = (), max_mb: float = 10.0, with_log: bool = False
     ) -> bytes:
         """Returns a session as one file that a browser opens without a server; no known key is in it."""
-        from planck.session.page_file import choose_options  # few are exported
+        from planck.archive.page_file import choose_options  # few are exported
 
         options = choose_options(hide, max_mb, with_log=with_log)
         return self.archive.render_file(id_or_name, options, self._providers.keyring.redactor())
@@ -368,13 +368,13 @@ class Planck:
     def _find_kinds(self, plan: SessionPlan, lead: ModelSpec | None) -> dict[str, AgentKind]:
         if not self.resources.has_agents():
             return {}
-        from planck.headless.agent_kinds import find_kinds  # few projects have any
+        from planck.headless.members.agent_kinds import find_kinds  # few projects have any
 
         return find_kinds(self._runtime, lead, plan.tools.names)
 
     async def _choose_members(self, team: str | None, model: str, plan: SessionPlan) -> list[AgentSpec]:
         if plan.options.settings.agent:
-            from planck.headless.agent_kinds import make_lead
+            from planck.headless.members.agent_kinds import make_lead
 
             named = await self.model(model) if model or self.config.default_model else None
             names = plan.tools.names
@@ -444,7 +444,7 @@ class Planck:
 
     async def list_tools(self) -> "Inventory":
         """What agents of a session that starts now can be given, with the tools of this process's peers."""
-        from planck.headless.toolbox import ToolBox
+        from planck.headless.services.toolbox import ToolBox
 
         self._check_open()
         self.peers.start()
@@ -460,11 +460,11 @@ class Planck:
         """Has those hear of the session who hold nothing up: hooks of the team, and a collector of spans."""
         members = [member.spec for member in session.team.members]
         if self.config.hooks and _observes(self.config.hooks):
-            from planck.headless.hook_events import HookEvents  # few users have any
+            from planck.headless.hooks.observer import HookEvents  # few users have any
 
             wired.observe(session, HookEvents(wired.hooks, members))
         if find_collector(self.project.environ) and not find_missing_spans():
-            from planck.headless.spans import SessionSpans, Tracing
+            from planck.headless.services.spans import SessionSpans, Tracing
 
             if self._tracing is None:
                 self._tracing = Tracing(self.project.environ)
@@ -476,6 +476,6 @@ class Planck:
 
 
 def _observes(settings: Mapping[str, Any]) -> bool:
-    from planck.headless.hook_reading import OBSERVED, has_any
+    from planck.headless.hooks.reading import OBSERVED, has_any
 
     return has_any(settings, OBSERVED)

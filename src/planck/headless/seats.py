@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from planck.agent.seat import Seat, bound_output
+from planck.budget.accounts import Purse
 from planck.config.providers import Providers
 from planck.context.compaction import (
     BUILT_IN,
@@ -21,7 +22,6 @@ from planck.context.fitting import ROOMY
 from planck.llm.provider import Provider, Request
 from planck.llm.retry import RETRIES, Retrying
 from planck.peers.peers import Peers
-from planck.permissions.accounts import Purse
 from planck.records.events import Status
 from planck.records.messages import Message
 from planck.records.outcome import Err, Ok

@@ -14,7 +14,7 @@ from planck.records.messages import UserMessage
 from planck.records.outcome import Err, ErrorKind
 from planck.session.result import Exit, RunResult
 from planck.toolkit.tool import make_validator
-from planck.workspace.regular import read_regular
+from planck.workspace.paths.regular import read_regular
 
 _MAX_BYTES = 256 * 1024
 _MAX_PROBLEMS = 5

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from planck.agent.agent import Agent, Kit
+from planck.budget.accounts import Purse
 from planck.config.models import available
 from planck.context.prompt import Place, compose_base, describe_mode, escalates
-from planck.headless.hooks import Hooked, HookedPermit, Hooks
-from planck.headless.plan import Lead, SessionPlan
+from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
-from planck.llm.redact import Redactor
-from planck.permissions.accounts import Purse
+from planck.headless.session_setup import Lead, SessionPlan
 from planck.permissions.authority import effective_authority
 from planck.permissions.gate import AgentGate
 from planck.records.authority import Mode
+from planck.records.redact import Redactor
 from planck.records.specs import AgentKind, AgentSpec
 from planck.session.bus import Reader
 from planck.session.session import Session
@@ -30,10 +30,10 @@ from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import Tool
 from planck.toolkit.toolset import ToolSet
 from planck.tools.executor import Executor, Site
-from planck.workspace.paths import Root
+from planck.workspace.paths.paths import Root
 
 if TYPE_CHECKING:
-    from planck.headless.foreign import Foreigners
+    from planck.headless.members.external import Foreigners
 
 
 class Observer(Reader, Protocol):
@@ -192,7 +192,7 @@ class SessionWiring:
 
     def _foreigners(self) -> "Foreigners":
         if self._foreign is None:
-            from planck.headless.foreign import Foreigners  # few teams have other programs in them
+            from planck.headless.members.external import Foreigners  # few teams have other programs in them
 
             self._foreign = Foreigners(self._plan)
         return self._foreign
@@ -221,7 +221,7 @@ class SessionWiring:
         """Returns agents that files describe, as workers of an orchestrator."""
         if not self._runtime.project.resources.has_agents():
             return {}
-        from planck.headless.agent_kinds import find_kinds  # few projects have any
+        from planck.headless.members.agent_kinds import find_kinds  # few projects have any
 
         return find_kinds(self._runtime, spec.model, self._plan.tools.names)
 

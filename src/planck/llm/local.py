@@ -4,8 +4,8 @@ import asyncio
 from contextlib import aclosing
 from typing import Any
 
+from planck.http.transport import Transport, read_all
 from planck.llm.provider import ProviderError
-from planck.llm.transport import Transport, read_all
 from planck.records import codec
 from planck.records.specs import ModelSpec
 

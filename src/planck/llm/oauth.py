@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from planck.http.transport import Transport, read_all
 from planck.llm.provider import ProviderError
-from planck.llm.transport import Transport, read_all
 from planck.records import codec
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Clock

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 import msgspec
 
+from planck.http.errors import ProviderError as ProviderError
 from planck.records.events import Status, TextDelta, ThinkingDelta, UsageDelta
 from planck.records.history import History
 from planck.records.messages import AssistantMessage
-from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import Limits, ToolSpec
 from planck.records.usage import Tally
 
@@ -43,18 +43,3 @@ Item = TextDelta | ThinkingDelta | UsageDelta | Status | AssistantMessage
 class Provider(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[Item, None]:
         """Deltas, then one `AssistantMessage`; fails with `ProviderError`. Closing it closes the socket."""
-
-
-class ProviderError(PlanckError):
-    """A model call that failed; `retry_after` is what the server asked for, in seconds."""
-
-    def __init__(
-        self,
-        kind: ErrorKind,
-        message: str,
-        details: dict[str, Any] | None = None,
-        *,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(kind, message, details)
-        self.retry_after = retry_after

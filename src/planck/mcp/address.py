@@ -13,7 +13,7 @@ from planck.mcp.meta import HTTP_FAILED
 from planck.mcp.transport import Link
 from planck.records.outcome import ErrorKind
 from planck.records.visible import fit_line
-from planck.workspace.framing import MAX_LINE
+from planck.workspace.process.framing import MAX_LINE
 
 
 @asynccontextmanager

@@ -18,8 +18,8 @@ from planck.records import codec
 from planck.records.nearest import did_you_mean
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.workspace.process import allowed
-from planck.workspace.programs import list_parts
+from planck.workspace.process.process import allowed
+from planck.workspace.sandbox.programs import list_parts
 
 if TYPE_CHECKING:
     import httpx2
@@ -155,7 +155,7 @@ class ServerLaunch(Launch):
         One that is ordered by the folder it runs in, like `npx`, runs elsewhere, if it names nothing in it.
         """
         from planck.own_code import outside_path
-        from planck.workspace.programs import find_replaceable
+        from planck.workspace.sandbox.programs import find_replaceable
 
         assert self.guarded is not None
         argv, cwd, roots = (self._spec.command, *self._spec.args), self._cwd, self.guarded.roots

@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 
-from planck.mcp.lobby import PATIENCE, GuardedProtocol, Lobby
+from planck.http.lobby import PATIENCE, GuardedProtocol, Lobby
 from planck.mcp.serve import ToolService, make_server
 from planck.mcp.transport import PeerError
 from planck.records import codec

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from planck.records.authority import Confinement
 from planck.records.outcome import ErrorKind, PlanckError
-from planck.workspace.process import Command, Job, start
+from planck.workspace.process.process import Command, Job, start
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

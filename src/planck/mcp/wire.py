@@ -14,8 +14,8 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCRespo
 
 from planck.mcp.transport import PeerError
 from planck.records.outcome import ErrorKind
-from planck.workspace.duplex import Duplex
-from planck.workspace.framing import MAX_LINE
+from planck.workspace.process.duplex import Duplex
+from planck.workspace.process.framing import MAX_LINE
 
 MAX_BAD_LINES = 20
 _GATHER = 0.001

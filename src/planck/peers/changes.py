@@ -5,7 +5,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from planck.mcp.listing import ListedTool
-from planck.mcp.pins import Pins
+from planck.peers.pins import Pins
 from planck.peers.sessions import Sessions
 from planck.permissions.gate import Gate
 from planck.permissions.question import ToolChange

@@ -24,7 +24,7 @@ from planck.records.ports import Clock
 from planck.sidecar import compacting
 from planck.sidecar.host import SidecarLaunch, SidecarTool
 from planck.toolkit.tool import Tool
-from planck.workspace.programs import tell_confined
+from planck.workspace.sandbox.programs import tell_confined
 
 log = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ import msgspec
 
 from planck.config.load import ConfigError, edit_user_file
 from planck.config.project import Project
-from planck.config.reload import Resources
+from planck.config.resources import Resources
 from planck.records.outcome import ErrorKind
-from planck.workspace.regular import read_regular
+from planck.workspace.paths.regular import read_regular
 
 if TYPE_CHECKING:
     from planck.peers.tokens import TokenFile
@@ -202,7 +202,7 @@ def _servers_in(config: dict[str, Any]) -> dict[str, Any]:
 def _describe(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         return {"problem": "not a map"}
-    from planck.config.secrets import (
+    from planck.config.keys.secrets import (
         hide_in_arguments,
         hide_in_text,
     )  # for who looks, not for who starts them

@@ -5,10 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planck.config.credentials import SIGN_INS
-from planck.llm.address import canonical
+from planck.config.keys.credentials import SIGN_INS
+from planck.http.address import canonical
 from planck.records import codec
-from planck.workspace.regular import read_regular
+from planck.workspace.paths.regular import read_regular
 
 if TYPE_CHECKING:
     import httpx2

@@ -6,7 +6,7 @@ import msgspec
 
 from planck.records.authority import STRICTNESS, Authority, Mode
 from planck.records.specs import EVERY_TOOL, ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, Role
-from planck.workspace.paths import is_inside, place_root
+from planck.workspace.paths.paths import is_inside, place_root
 
 
 def grant(parent: Authority, role: Role, tools: Iterable[str], skills: Iterable[str]) -> Authority:

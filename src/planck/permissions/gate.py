@@ -37,7 +37,7 @@ from planck.toolkit.permit import Rehearsal, Trial
 from planck.toolkit.scribe import Scribe
 from planck.toolkit.tool import CHANGED, Effect, Outcome, Tool, ToolContext
 from planck.toolkit.truncate import truncate
-from planck.workspace.paths import Root, WorkspaceError
+from planck.workspace.paths.paths import Root, WorkspaceError
 
 _MAX_REASON = 2_000
 """Bytes of what the user says to a no; it goes into the log and to the model."""
@@ -357,7 +357,7 @@ class _Tried:
         return None
 
     async def _ask_about(self, output: str) -> Err | Confinement | Trial | None:
-        from planck.workspace.refusal import find_refusal  # few commands fail
+        from planck.workspace.sandbox.refusal import find_refusal  # few commands fail
 
         line = find_refusal(output)
         if not line:

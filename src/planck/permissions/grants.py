@@ -30,7 +30,7 @@ def offer_rule(tool: Tool, args: Mapping[str, Any], verdict: Verdict) -> Rule | 
     if tool.effect is Effect.FILES:
         return Rule(tool=tool.name, decision=Decision.ALLOW)
     if tool.name == WEB:
-        from planck.llm.address import read_host
+        from planck.http.address import read_host
 
         host = read_host(str(args.get("url", "")))
         return Rule(tool=tool.name, decision=Decision.ALLOW, host=host) if host else None

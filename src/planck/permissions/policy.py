@@ -11,8 +11,8 @@ from planck.permissions.rules import WEB, Decision, Ruling, SourcedRule, apply_r
 from planck.records.authority import CHANGELESS, Authority, Confinement, Mode
 from planck.records.visible import fit_line
 from planck.toolkit.tool import Effect
-from planck.workspace.closed import find_closed, find_held_home
-from planck.workspace.paths import is_inside
+from planck.workspace.paths.paths import is_inside
+from planck.workspace.sandbox.closed import find_closed, find_held_home
 
 _MAX_REASON = 500
 """Characters of what an agent says for itself in a question."""

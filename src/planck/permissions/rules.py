@@ -143,7 +143,7 @@ _KEPT: "dict[tuple[int, str], tuple[Sequence[SourcedRule], Chosen]]" = {}
 
 def _choose_by_host(rules: Sequence[SourcedRule], tool: str, args: Mapping[str, Any]) -> list[SourcedRule]:
     """Leaves out the rules of other hosts; what is no address is no host of any rule, and is not fetched."""
-    from planck.llm.address import read_host
+    from planck.http.address import read_host
 
     host = read_host(str(args.get("url", ""))) if tool == WEB else ""
     return [one for one in rules if not one.rule.host or _is_host(one.rule.host, host)]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from planck.records import glimpses
+from planck.records import partial_views
 from planck.records.events import USER, Event
 from planck.records.rows import (
     AgentRow,
@@ -114,7 +114,7 @@ def _find_state(board: Board) -> SessionState:
     return "interrupted" if unread or last_turn in ("interrupted", "timed_out") else "done"
 
 
-def _start_session(board: Board, event: Event, data: glimpses.SessionStarted) -> Board:
+def _start_session(board: Board, event: Event, data: partial_views.SessionStarted) -> Board:
     return replace(
         board,
         id=data.id,
@@ -126,14 +126,14 @@ def _start_session(board: Board, event: Event, data: glimpses.SessionStarted) ->
     )
 
 
-def _resume_session(board: Board, event: Event, data: glimpses.SessionStarted) -> Board:
+def _resume_session(board: Board, event: Event, data: partial_views.SessionStarted) -> Board:
     board = _forget_process(_count(board, resumes=1))
     return replace(
         board, version=data.version or board.version, mode=data.options.mode or board.mode, halted=False
     )
 
 
-def _fork(board: Board, event: Event, data: glimpses.Forked) -> Board:
+def _fork(board: Board, event: Event, data: partial_views.Forked) -> Board:
     return replace(_forget_process(board), parent=data.session_id, forked_at=data.at)
 
 
@@ -147,7 +147,7 @@ def _forget_process(board: Board) -> Board:
     )
 
 
-def _start_agent(board: Board, event: Event, data: glimpses.AgentStarted) -> Board:
+def _start_agent(board: Board, event: Event, data: partial_views.AgentStarted) -> Board:
     spec = data.agent
     row = AgentRow(
         id=spec.id,
@@ -162,7 +162,7 @@ def _start_agent(board: Board, event: Event, data: glimpses.AgentStarted) -> Boa
     return replace(board, agents=(*(one for one in board.agents if one.id != row.id), row))
 
 
-def _end_agent(board: Board, event: Event, data: glimpses.AgentEnded) -> Board:
+def _end_agent(board: Board, event: Event, data: partial_views.AgentEnded) -> Board:
     """It does nothing more, and nobody waits for it any more."""
     board = _change_row(
         board,
@@ -191,7 +191,7 @@ def _end_agent(board: Board, event: Event, data: glimpses.AgentEnded) -> Board:
     )
 
 
-def _send(board: Board, event: Event, data: glimpses.Message) -> Board:
+def _send(board: Board, event: Event, data: partial_views.Message) -> Board:
     letter = Letter(data.id, data.kind, data.sender, data.receiver, event.ts)
     board = _count(board, messages=1)
     row = board.agent(data.receiver)
@@ -204,7 +204,7 @@ def _send(board: Board, event: Event, data: glimpses.Message) -> Board:
     return board
 
 
-def _deliver(board: Board, event: Event, data: glimpses.Delivery) -> Board:
+def _deliver(board: Board, event: Event, data: partial_views.Delivery) -> Board:
     row = board.agent(event.agent_id)
     if row:
         board = _change_row(
@@ -225,7 +225,7 @@ def _close_letters(board: Board, ids: tuple[str, ...]) -> Board:
     return board
 
 
-def _wait(board: Board, event: Event, data: glimpses.Wait) -> Board:
+def _wait(board: Board, event: Event, data: partial_views.Wait) -> Board:
     row = board.agent(event.agent_id)
     if row is None or row.opened_by == "" or row.stopping:
         return board
@@ -233,7 +233,7 @@ def _wait(board: Board, event: Event, data: glimpses.Wait) -> Board:
     return _change_row(board, row.id, waits=(*row.waits, wait))
 
 
-def _control(board: Board, event: Event, data: glimpses.Control) -> Board:
+def _control(board: Board, event: Event, data: partial_views.Control) -> Board:
     """It took effect in the step that recorded it: what is told to stop waits for nobody from here on."""
     halt = data.action == "halt"
     for row in board.agents:
@@ -257,7 +257,7 @@ def _drop_waits(board: Board, id: str) -> Board:
     )
 
 
-def _start_turn(board: Board, event: Event, data: glimpses.TurnStart) -> Board:
+def _start_turn(board: Board, event: Event, data: partial_views.TurnStart) -> Board:
     board = _drop_waits(board, event.agent_id or "")
     return _change_row(
         replace(_count(board, turns=1), halted=False),
@@ -273,7 +273,7 @@ def _start_turn(board: Board, event: Event, data: glimpses.TurnStart) -> Board:
     )
 
 
-def _end_turn(board: Board, event: Event, data: glimpses.TurnEnd) -> Board:
+def _end_turn(board: Board, event: Event, data: partial_views.TurnEnd) -> Board:
     """What the turn waited for is over; a question that it worked on is answered, well or not."""
     row = board.agent(event.agent_id)
     if row is None:
@@ -292,7 +292,7 @@ def _end_turn(board: Board, event: Event, data: glimpses.TurnEnd) -> Board:
     )
 
 
-def _hear_model(board: Board, event: Event, data: glimpses.AssistantMessage) -> Board:
+def _hear_model(board: Board, event: Event, data: partial_views.AssistantMessage) -> Board:
     row = board.agent(event.agent_id)
     if row is None:
         return board
@@ -300,7 +300,7 @@ def _hear_model(board: Board, event: Event, data: glimpses.AssistantMessage) -> 
     return _change_row(board, row.id, steps=row.steps + 1, context=context, since=event.ts)
 
 
-def _start_call(board: Board, event: Event, data: glimpses.ToolStart) -> Board:
+def _start_call(board: Board, event: Event, data: partial_views.ToolStart) -> Board:
     row = board.agent(event.agent_id)
     if row is None:
         return board
@@ -309,7 +309,7 @@ def _start_call(board: Board, event: Event, data: glimpses.ToolStart) -> Board:
     return _change_row(board, row.id, status="executing_tools", since=event.ts, calls=(*row.calls, call))
 
 
-def _end_call(board: Board, event: Event, data: glimpses.ToolEnd) -> Board:
+def _end_call(board: Board, event: Event, data: partial_views.ToolEnd) -> Board:
     """A call's end ends what it waited for; between the last one and its next answer an agent streams."""
     board = _count(board, calls=1, failed_calls=0 if data.ok else 1)
     board = replace(
@@ -336,7 +336,7 @@ def _end_call(board: Board, event: Event, data: glimpses.ToolEnd) -> Board:
     return replace(board, owed=tuple(letter for letter in board.owed if letter.id not in over))
 
 
-def _spend(board: Board, event: Event, data: glimpses.UsageSpent) -> Board:
+def _spend(board: Board, event: Event, data: partial_views.UsageSpent) -> Board:
     cost, unpriced = data.cost_usd or 0.0, 1 if data.cost_usd is None else 0
     if row := board.agent(event.agent_id):
         board = _change_row(
@@ -358,7 +358,7 @@ def _note_budget(board: Board, event: Event, data: Spending) -> Board:
     return board if data.limit_usd is None else replace(board, budget=data)
 
 
-def _ask_user(board: Board, event: Event, data: glimpses.Request) -> Board:
+def _ask_user(board: Board, event: Event, data: partial_views.Request) -> Board:
     row = board.agent(event.agent_id)
     board = _count(board, questions=1)
     if row and row.stopping:
@@ -379,7 +379,7 @@ def _ask_user(board: Board, event: Event, data: glimpses.Request) -> Board:
     return replace(board, questions=(*board.questions, question))
 
 
-def _hear_user(board: Board, event: Event, data: glimpses.Decision) -> Board:
+def _hear_user(board: Board, event: Event, data: partial_views.Decision) -> Board:
     board = _count(board, denials=1 if data.decision == "deny" else 0)
     return replace(
         board,
@@ -391,7 +391,7 @@ def _hear_user(board: Board, event: Event, data: glimpses.Decision) -> Board:
     )
 
 
-def _change_file(board: Board, event: Event, data: glimpses.FileChanged) -> Board:
+def _change_file(board: Board, event: Event, data: partial_views.FileChanged) -> Board:
     before = next((file for file in board.files if file.path == data.path), None)
     file = FileRow(
         data.path,
@@ -405,7 +405,7 @@ def _change_file(board: Board, event: Event, data: glimpses.FileChanged) -> Boar
     return replace(_count(board, file_changes=1), files=files[-FILES:])
 
 
-def _compact(board: Board, event: Event, data: glimpses.Compacted) -> Board:
+def _compact(board: Board, event: Event, data: partial_views.Compacted) -> Board:
     row = board.agent(event.agent_id)
     board = _count(board, compactions=1)
     if row is None:
@@ -413,19 +413,19 @@ def _compact(board: Board, event: Event, data: glimpses.Compacted) -> Board:
     return _change_row(board, row.id, context=data.tokens_after, window=data.window or row.window)
 
 
-def _rewind(board: Board, event: Event, data: glimpses.Nothing) -> Board:
+def _rewind(board: Board, event: Event, data: partial_views.Nothing) -> Board:
     return _change_row(board, event.agent_id, context=0)
 
 
-def _change_session(board: Board, event: Event, data: glimpses.SessionChanged) -> Board:
+def _change_session(board: Board, event: Event, data: partial_views.SessionChanged) -> Board:
     return replace(board, mode=data.mode or board.mode, name=data.name or board.name)
 
 
-def _change_model(board: Board, event: Event, data: glimpses.ModelChanged) -> Board:
+def _change_model(board: Board, event: Event, data: partial_views.ModelChanged) -> Board:
     return _change_row(board, event.agent_id, model=data.model.label, window=data.model.context_window)
 
 
-def _note_error(board: Board, event: Event, data: glimpses.Error) -> Board:
+def _note_error(board: Board, event: Event, data: partial_views.Error) -> Board:
     problem = Problem(event.agent_id or "", data.kind, data.message[:TEXT], event.ts)
     board = _change_row(_count(board, errors=1), event.agent_id, error=problem)
     return replace(board, error=problem)
@@ -472,29 +472,29 @@ def _reading(shape: type[msgspec.Struct], fold: _Fold) -> tuple[msgspec.json.Dec
 
 
 _FOLDS: dict[str, tuple[msgspec.json.Decoder[Any], _Fold]] = {
-    "session_started": _reading(glimpses.SessionStarted, _start_session),
-    "session_resumed": _reading(glimpses.SessionStarted, _resume_session),
-    "renamed": _reading(glimpses.SessionChanged, _change_session),
-    "forked": _reading(glimpses.Forked, _fork),
-    "agent_started": _reading(glimpses.AgentStarted, _start_agent),
-    "agent_ended": _reading(glimpses.AgentEnded, _end_agent),
-    "message": _reading(glimpses.Message, _send),
-    "delivery": _reading(glimpses.Delivery, _deliver),
-    "wait": _reading(glimpses.Wait, _wait),
-    "control": _reading(glimpses.Control, _control),
-    "turn_start": _reading(glimpses.TurnStart, _start_turn),
-    "turn_end": _reading(glimpses.TurnEnd, _end_turn),
-    "assistant_message": _reading(glimpses.AssistantMessage, _hear_model),
-    "tool_start": _reading(glimpses.ToolStart, _start_call),
-    "tool_end": _reading(glimpses.ToolEnd, _end_call),
-    "usage": _reading(glimpses.UsageSpent, _spend),
+    "session_started": _reading(partial_views.SessionStarted, _start_session),
+    "session_resumed": _reading(partial_views.SessionStarted, _resume_session),
+    "renamed": _reading(partial_views.SessionChanged, _change_session),
+    "forked": _reading(partial_views.Forked, _fork),
+    "agent_started": _reading(partial_views.AgentStarted, _start_agent),
+    "agent_ended": _reading(partial_views.AgentEnded, _end_agent),
+    "message": _reading(partial_views.Message, _send),
+    "delivery": _reading(partial_views.Delivery, _deliver),
+    "wait": _reading(partial_views.Wait, _wait),
+    "control": _reading(partial_views.Control, _control),
+    "turn_start": _reading(partial_views.TurnStart, _start_turn),
+    "turn_end": _reading(partial_views.TurnEnd, _end_turn),
+    "assistant_message": _reading(partial_views.AssistantMessage, _hear_model),
+    "tool_start": _reading(partial_views.ToolStart, _start_call),
+    "tool_end": _reading(partial_views.ToolEnd, _end_call),
+    "usage": _reading(partial_views.UsageSpent, _spend),
     "budget": _reading(Spending, _note_budget),
-    "permission_request": _reading(glimpses.Request, _ask_user),
-    "permission_decision": _reading(glimpses.Decision, _hear_user),
-    "file_changed": _reading(glimpses.FileChanged, _change_file),
-    "compacted": _reading(glimpses.Compacted, _compact),
-    "rewound": _reading(glimpses.Nothing, _rewind),
-    "mode_changed": _reading(glimpses.SessionChanged, _change_session),
-    "model_changed": _reading(glimpses.ModelChanged, _change_model),
-    "error": _reading(glimpses.Error, _note_error),
+    "permission_request": _reading(partial_views.Request, _ask_user),
+    "permission_decision": _reading(partial_views.Decision, _hear_user),
+    "file_changed": _reading(partial_views.FileChanged, _change_file),
+    "compacted": _reading(partial_views.Compacted, _compact),
+    "rewound": _reading(partial_views.Nothing, _rewind),
+    "mode_changed": _reading(partial_views.SessionChanged, _change_session),
+    "model_changed": _reading(partial_views.ModelChanged, _change_model),
+    "error": _reading(partial_views.Error, _note_error),
 }

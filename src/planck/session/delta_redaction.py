@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from planck.llm.redact import Redactor
 from planck.records.events import Event, TextDelta, ThinkingDelta, ToolEnd, ToolProgress, View, view
+from planck.records.redact import Redactor
 from planck.toolkit.journal import Entry
 
 PIECES = TextDelta, ThinkingDelta, ToolProgress

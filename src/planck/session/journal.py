@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from planck.llm.redact import Redactor
 from planck.records import codec
 from planck.records.events import DELTAS, Draft, Event, FileChanged, TextDelta, ThinkingDelta, TurnEnd, View
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Clock
+from planck.records.redact import Redactor
 from planck.session.bus import Bus, Live, Reader, Subscription
 from planck.session.delta_redaction import PIECES, DeltaRedaction
 from planck.store.store import Store, StoreError

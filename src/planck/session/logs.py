@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planck.config.credentials import Keyring
+from planck.config.keys.credentials import Keyring
 from planck.records.events import (
     AgentStarted,
     Delivery,
@@ -20,8 +20,8 @@ from planck.records.ports import Clock, Ids
 from planck.records.specs import AgentSpec, ForeignSpec, ModelSpec
 from planck.session.bus import Bus
 from planck.session.journal import SessionJournal
-from planck.store.database import Durability
 from planck.store.memory import MemoryStore
+from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store
 from planck.store.threads import run_blocking
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from planck.session.undo import Plan as UndoPlan
     from planck.session.undo import Selection
     from planck.store.library import Library
-    from planck.workspace.paths import Root
+    from planck.workspace.paths.paths import Root
 
 
 class SessionLog:

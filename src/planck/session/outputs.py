@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from planck.records.events import ToolEnd, view
 from planck.records.outcome import ErrorKind
-from planck.store.directory import make_private
-from planck.store.reader import SqliteReader
+from planck.store.sqlite.directory import make_private
+from planck.store.sqlite.reader import SqliteReader
 from planck.store.store import SessionError, StoreError
 from planck.tools.builtin.files import SHARED_BYTES, Spills
 from planck.tools.results import is_spilled

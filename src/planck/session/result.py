@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from planck.permissions.accounts import Accounts
+from planck.budget.accounts import Accounts
 from planck.records.amounts import MICRO
 from planck.records.events import (
     AgentStarted,

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from planck.llm.redact import Redactor
 from planck.records.diffs import diff_bytes
 from planck.records.events import (
     USER,
@@ -21,12 +20,12 @@ from planck.records.events import (
 )
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import Ids
+from planck.records.redact import Redactor
 from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS
 from planck.session.merge import merge
-from planck.session.transfer import IMPORTED
-from planck.store.store import Log
+from planck.store.store import IMPORTED, Log
 from planck.toolkit.journal import Journal
-from planck.workspace.paths import Root, Slot, WorkspaceError
+from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 
 _MAX_FILE = 64 << 20
 _NAMED = 20

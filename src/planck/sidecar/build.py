@@ -15,7 +15,7 @@ from planck.records import codec
 from planck.records.outcome import ErrorKind
 from planck.sidecar.discovery import SidecarError
 from planck.sidecar.project import SidecarProject
-from planck.workspace.process import Command, allowed, run
+from planck.workspace.process.process import Command, allowed, run
 
 _TIMEOUT = 600.0
 _READY = "ready"

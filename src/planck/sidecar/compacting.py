@@ -14,7 +14,7 @@ from planck.records.outcome import Err, ErrorKind, Ok
 from planck.sidecar.discovery import Compact
 from planck.toolkit.tool import Outcome, Tool, ToolContext
 from planck.toolkit.truncate import DEFAULT_MAX
-from planck.workspace.framing import MAX_LINE
+from planck.workspace.process.framing import MAX_LINE
 
 if TYPE_CHECKING:  # the sidecar's own process is no client
     from planck.mcp.peer import Peer

@@ -19,7 +19,7 @@ from planck.sidecar.child import HOSTED, MAX_TIMEOUT_MS
 from planck.sidecar.project import digest_files, fingerprint, read_project
 from planck.toolkit.schema import integer
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
-from planck.workspace.process import allowed
+from planck.workspace.process.process import allowed
 
 TIMEOUT_MS = 300_000
 
@@ -77,7 +77,7 @@ class SidecarLaunch(Launch):
     @property
     def replaceable(self) -> str:
         """What of it a confined command could replace."""
-        from planck.workspace.programs import is_replaceable
+        from planck.workspace.sandbox.programs import is_replaceable
 
         path = str(self._path)
         return path if self.guarded is not None and is_replaceable(path, self.guarded.roots) else ""

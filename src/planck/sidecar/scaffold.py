@@ -5,7 +5,7 @@ from pathlib import Path
 
 from planck.config.load import ConfigError
 from planck.records.outcome import ErrorKind
-from planck.workspace.output_file import create_file
+from planck.workspace.paths.output_file import create_file
 
 FILES = {
     "sidecar.py": '''"""Tools of this project. Saved changes are taken over between two calls.

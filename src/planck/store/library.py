@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from planck.records.ports import Ids
-from planck.store.database import Durability
+from planck.store.sqlite.database import Durability
 from planck.store.store import Store
 
 

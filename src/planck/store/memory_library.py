@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
-from planck.store.database import Durability
 from planck.store.library import Entry, Library
 from planck.store.memory import MemoryStore
 from planck.store.names import check_name, choose_among, new_names, refuse_taken
+from planck.store.sqlite.database import Durability
 from planck.store.store import SessionError, Store, StoreError
 
 

@@ -6,6 +6,9 @@ from typing import Protocol
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, PlanckError
 
+IMPORTED = "imported"
+"""In a log's metadata, and its forks': its facts are the words of the person who made the export."""
+
 
 class StoreError(PlanckError):
     """The log can't be read or written; the kind says which."""

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import msgspec
 
-from planck.config.reload import Resources
+from planck.config.resources import Resources
 from planck.context.skills import Skill
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.specs import ModelSpec, ToolSpec
@@ -18,7 +18,7 @@ from planck.team.team import Team
 from planck.team.tools import TeamActions, make_tool, refuse_target
 from planck.team.tools import list_models as show_models
 from planck.toolkit.tool import ArgumentError, InvalidTool, Outcome, Tool, ToolContext, ToolError
-from planck.workspace.paths import Root
+from planck.workspace.paths.paths import Root
 
 _open: "WeakValueDictionary[str, Team]" = WeakValueDictionary()
 """By the id of their session, which is unique among the sessions that are open."""

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from planck.agent.actor import Ended
-from planck.permissions.accounts import Accounts, GiveBack
+from planck.budget.accounts import Accounts, GiveBack
 from planck.records.amounts import Allowance
 from planck.records.events import USER, Delivery, Envelope, Kind, Origin, RequestKey, View, Wait
 from planck.records.history import INTERRUPTED, is_news, make_news

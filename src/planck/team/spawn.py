@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from planck.budget.budget import UNLIMITED
 from planck.context.prompt import describe_member
 from planck.permissions.authority import grant
-from planck.permissions.budget import UNLIMITED
 from planck.records import codec
 from planck.records.amounts import Allowance
 from planck.records.outcome import Err, ErrorKind, Ok

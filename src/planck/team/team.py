@@ -7,7 +7,7 @@ from typing import Literal
 
 from planck.agent.actor import Actor
 from planck.agent.agent import Agent
-from planck.permissions.accounts import Accounts
+from planck.budget.accounts import Accounts
 from planck.records.events import (
     USER,
     AgentEnded,

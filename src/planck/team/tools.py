@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from planck.llm.address import without_userinfo
+from planck.http.address import without_userinfo
 from planck.records import codec
 from planck.records.outcome import Err, ErrorKind, Ok
 from planck.records.specs import ToolSpec

@@ -22,10 +22,10 @@ from planck.toolkit.tool import ArgumentError, Effect, Outcome, Tool, ToolContex
 from planck.tools import arguments
 from planck.tools.builtin.files import Spills
 from planck.tools.results import Ran, command_outcome
-from planck.workspace.beneath import escape
-from planck.workspace.paths import Root
-from planck.workspace.process import Command, allowed, run, shell
-from planck.workspace.regular import read_regular
+from planck.workspace.paths.beneath import escape
+from planck.workspace.paths.paths import Root
+from planck.workspace.paths.regular import read_regular
+from planck.workspace.process.process import Command, allowed, run, shell
 
 TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 600_000

@@ -14,7 +14,7 @@ from planck.toolkit.tool import Outcome, outcome_of
 from planck.toolkit.truncate import DEFAULT_MAX, repair, truncate
 
 if TYPE_CHECKING:
-    from planck.workspace.process import Completed
+    from planck.workspace.process.process import Completed
 
 _MARKER_ROOM = 1_024
 """A tool that bounds its own output adds a marker and a hint; that is not cut a second time."""
@@ -184,7 +184,7 @@ def command_outcome(done: "Completed", ran: Ran) -> Outcome:
 def _blame_sandbox(output: str, ran: Ran) -> str:
     if ran.rights is None or ran.rights.mode is Mode.FULL:
         return ""
-    from planck.workspace.refusal import OWN, explain_refusal  # most commands succeed
+    from planck.workspace.sandbox.refusal import OWN, explain_refusal  # most commands succeed
 
     why = explain_refusal(output, ran.rights)
     if not why:

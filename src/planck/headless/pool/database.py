@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planck.archive.archive import Archive
+from planck.archive.listing import SessionInfo
 from planck.config.load import ConfigError
 from planck.config.project import Project
-from planck.headless.store import find_copies
+from planck.headless.pool.store import find_copies
 from planck.records.outcome import ErrorKind
-from planck.session.archive import Archive
-from planck.session.listing import SessionInfo
 from planck.store.postgres.claimed import ClaimedLibrary
 from planck.store.postgres.dev import DEV, find_url
 from planck.store.postgres.engine import Engine
@@ -20,7 +20,7 @@ from planck.store.roster import SessionRow
 from planck.store.store import StoreError
 
 if TYPE_CHECKING:
-    from planck.session.search import Hit
+    from planck.archive.search import Hit
 
 
 class PoolDatabase:

@@ -7,7 +7,7 @@ from typing import Self
 from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.headless.pool.database import find_address
-from planck.headless.workbench import make_token
+from planck.headless.services.workbench import make_token
 from planck.records.outcome import ErrorKind
 from planck.store.postgres.connection import open_connection
 from planck.store.postgres.dev import DEV, open_dev

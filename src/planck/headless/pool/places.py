@@ -17,9 +17,8 @@ from planck.config.private import CLONES, find_private
 from planck.config.schema import NodeEntry
 from planck.config.trust import Trust, TrustError
 from planck.records.outcome import ErrorKind
-from planck.workspace.clones import Checkout, Clone
-from planck.workspace.paths import is_inside
-from planck.workspace.sources import (
+from planck.workspace.git.clones import Checkout, Clone
+from planck.workspace.git.sources import (
     Source,
     check_git_folder,
     find_git_folder,
@@ -29,6 +28,7 @@ from planck.workspace.sources import (
     read_source,
     split_entry,
 )
+from planck.workspace.paths.paths import is_inside
 
 log = logging.getLogger(__name__)
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from planck.archive.archive import Archive
 from planck.config.load import ConfigError
 from planck.config.providers import open_shares
-from planck.config.reload import Resources
+from planck.config.resources import Resources
 from planck.config.teams import check_alias, find_alias
 from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
 from planck.headless.pool.node import VERSION
 from planck.headless.pool.places import Place, Places, describe_folder, describe_source
-from planck.headless.reopening import carry_over, find_left
 from planck.headless.requests import name_session
+from planck.headless.services.reopening import carry_over, find_left
 from planck.llm.pace import Paces
 from planck.permissions.approver import Approver
 from planck.permissions.authority import stricter
@@ -41,11 +42,10 @@ from planck.records.events import (
 )
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.specs import ModelSpec
-from planck.session.archive import Archive
 from planck.store.postgres.claimed import ClaimedLibrary
 from planck.store.roster import Command, NodeRow, SessionRow
 from planck.toolkit.clock import SystemClock
-from planck.workspace.sources import read_path
+from planck.workspace.git.sources import read_path
 
 if TYPE_CHECKING:
     from planck.session.undo import FileDiff, Selection
@@ -129,7 +129,7 @@ class Pool:
 
     def export_page(self, id_or_name: str) -> bytes:
         """Returns a session as one file that a browser opens without a server."""
-        from planck.session.page_file import choose_options  # few are exported
+        from planck.archive.page_file import choose_options  # few are exported
 
         return self.archive.render_file(
             id_or_name, choose_options((), 10.0, with_log=False), self._planck.redactor()

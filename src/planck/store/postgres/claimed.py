@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from planck.records.ports import Ids
-from planck.store.database import Durability
 from planck.store.postgres.engine import Engine
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.store import PostgresStore
 from planck.store.roster import Roster, SessionRow
+from planck.store.sqlite.database import Durability
 from planck.store.store import Store
 
 

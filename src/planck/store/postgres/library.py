@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
-from planck.store.database import Durability
-from planck.store.directory import move_log, remove_log
 from planck.store.library import Contents, Entry, Origin, Shelf
 from planck.store.names import check_name, name_in, new_names, refuse_taken, refuse_unknown
 from planck.store.postgres import rows
@@ -28,7 +26,9 @@ from planck.store.postgres.line import Line
 from planck.store.postgres.mirror import PAGE, Mirror, fetch_mirror, find_file, name_file, open_mirror
 from planck.store.postgres.rows import LogRow, Place
 from planck.store.postgres.store import PostgresStore
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite.database import Durability
+from planck.store.sqlite.directory import move_log, remove_log
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import SessionError, Store, StoreError
 from planck.store.threads import finish_blocking, run_blocking
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from planck.records.events import Event
 from planck.records.outcome import Err, ErrorKind
-from planck.store import beside
 from planck.store.chain import BrokenChain, Row, decoded, link
-from planck.store.database import companion
-from planck.store.directory import make_private, move_log, remove_log
-from planck.store.lock import WriterLock
 from planck.store.names import id_in
 from planck.store.postgres.connection import Database
-from planck.store.reader import SqliteReader
-from planck.store.sqlite import SqliteStore
+from planck.store.sqlite import lock_file
+from planck.store.sqlite.database import companion
+from planck.store.sqlite.directory import make_private, move_log, remove_log
+from planck.store.sqlite.lock import WriterLock
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.sqlite.store import SqliteStore
 from planck.store.store import StoreError, find_last
 from planck.store.threads import run_blocking
 
@@ -286,7 +286,7 @@ def _put_aside(file: SqliteStore) -> None:
         number = len([*path.parent.glob(f"{glob.escape(path.name)}.lost*")]) + 1
         for suffix in ("-wal", "-shm", ".witness"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
-        beside.put(lock.fd, beside.WITNESS)  # of a log that is no longer here
+        lock_file.put(lock.fd, lock_file.WITNESS)  # of a log that is no longer here
         path.rename(f"{path}.lost{number}")
     finally:
         lock.release()

@@ -17,7 +17,7 @@ from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Quotas
 from planck.store.postgres.connection import Database
 from planck.store.postgres.line import Line
-from planck.store.quotas import Quota, refuse_quota
+from planck.store.sqlite.quotas import Quota, refuse_quota
 
 _SLICES = 20
 """A slice is this part of the quota, or what one request needs: 5 %."""

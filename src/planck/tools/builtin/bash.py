@@ -8,10 +8,10 @@ from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext, describe_plan
 from planck.tools.builtin.files import Spills, Views, prose
 from planck.tools.results import Ran, command_outcome
-from planck.workspace.jobs import Jobs
-from planck.workspace.output import KEEP_BYTES, drop_controls
-from planck.workspace.process import Command, allowed, run, shell, start
-from planck.workspace.sandbox import look_ahead
+from planck.workspace.process.jobs import Jobs
+from planck.workspace.process.output import KEEP_BYTES, drop_controls
+from planck.workspace.process.process import Command, allowed, run, shell, start
+from planck.workspace.sandbox.sandbox import look_ahead
 
 TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000

@@ -15,8 +15,8 @@ from planck.tools.builtin.read import read_tool
 from planck.tools.builtin.search import Engine
 from planck.tools.builtin.web_fetch import web_fetch_tool
 from planck.tools.builtin.write import write_tool
-from planck.workspace.jobs import Jobs
-from planck.workspace.paths import Root
+from planck.workspace.paths.paths import Root
+from planck.workspace.process.jobs import Jobs
 
 if TYPE_CHECKING:
     from planck.tools.builtin.web import Names

@@ -17,7 +17,7 @@ from planck.records.events import FileChanged
 from planck.records.outcome import ErrorKind
 from planck.toolkit import schema
 from planck.toolkit.tool import Changed, FindBasis, ToolContext, ToolError
-from planck.workspace.paths import Root, Slot, WorkspaceError
+from planck.workspace.paths.paths import Root, Slot, WorkspaceError
 
 FILE = schema.text("Relative to the workspace", minLength=1)
 MAX_FILE = 8 << 20

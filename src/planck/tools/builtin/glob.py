@@ -7,7 +7,7 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Views, prose
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import Engine
-from planck.workspace.beneath import escape
+from planck.workspace.paths.beneath import escape
 
 MAX_FILES = 1_000
 _PARAMETERS = schema.arguments(

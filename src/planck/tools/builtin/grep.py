@@ -7,7 +7,7 @@ from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Views, prose
 from planck.tools.builtin.patterns import matcher
 from planck.tools.builtin.search import MAX_SHOWN_LINE, Engine, read_lines
-from planck.workspace.beneath import escape
+from planck.workspace.paths.beneath import escape
 
 LINES = 100
 MAX_LINES = 1_000

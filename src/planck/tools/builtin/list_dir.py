@@ -6,7 +6,7 @@ from planck.records.outcome import Ok
 from planck.toolkit import schema
 from planck.toolkit.tool import Effect, Outcome, Tool, ToolContext
 from planck.tools.builtin.files import Views, prose
-from planck.workspace.beneath import escape
+from planck.workspace.paths.beneath import escape
 
 MAX_ENTRIES = 500
 _PARAMETERS = schema.arguments(optional={"path": schema.text("Default the workspace")})

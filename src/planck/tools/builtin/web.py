@@ -12,10 +12,10 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from planck.llm.address import Network, Origin, locate
-from planck.llm.connection import Connection
-from planck.llm.provider import ProviderError
-from planck.llm.transport import HttpTransport, read_all
+from planck.http.address import Network, Origin, locate
+from planck.http.connection import Connection
+from planck.http.errors import ProviderError
+from planck.http.transport import HttpTransport, read_all
 from planck.records.outcome import ErrorKind
 from planck.toolkit.tool import ArgumentError, ToolError
 

@@ -1,0 +1,320 @@
+"""The sessions that this server has open: opened on demand, put to sleep when idle, never too many."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from planck.api.errors import ApiError
+from planck.api.live_session import Kept
+from planck.api.rights import Role, check_mode, find_ceiling
+from planck.api.shapes import Holder
+from planck.api.tally import Tally
+from planck.headless import Archive, OpenSession, Planck, Pool, carry_over, find_left
+from planck.records.authority import STRICTNESS, Mode
+from planck.records.outcome import ErrorKind, PlanckError
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Keeper:
+    def __init__(self, planck: Planck | Pool, holder: Holder, *, limit: int, idle: float) -> None:
+        """`limit`: open sessions at a time; `idle`: seconds after which one that nobody uses is closed."""
+        self.planck = planck
+        self.tally = Tally()
+        self._holder = holder
+        self._node = planck.me.name if isinstance(planck, Pool) else None
+        self._limit = limit
+        self._idle = idle
+        self._kept: dict[str, Kept] = {}
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Each as long as somebody holds it or waits for it."""
+        self._coming = 0
+        self._ended: set[str] = set()
+        self._left: dict[str, int] = {}
+        """Where the logs ended of what was open here: one that is longer was somebody else's since."""
+        self.closed = False
+        self.changes = 0
+        """Grows whenever a session is opened, closed or put to sleep here."""
+        self._changed = asyncio.Event()
+
+    @property
+    def archive(self) -> Archive:
+        return self.planck.archive
+
+    @property
+    def open_sessions(self) -> list[Kept]:
+        return [*self._kept.values()]
+
+    @property
+    def busy(self) -> list[str]:
+        """The sessions that are being opened or closed."""
+        coming = self.planck.coming if isinstance(self.planck, Pool) else ()
+        return [*coming, *(id for id, lock in self._opening.items() if lock.locked())]
+
+    def find(self, id: str) -> Kept | None:
+        return self._kept.get(id)
+
+    def has_ended(self, id: str) -> bool:
+        """Whether somebody closed or deleted it: its streams are over, until it is opened again."""
+        return id in self._ended
+
+    async def check(self, id: str, role: Role) -> None:
+        """Raises where a session is in a mode that the role may not use, or would be once it is opened.
+
+        Nothing is awaited after the mode of one that is open was read: what follows at once acts on that.
+        """
+        if find_ceiling(role) is None:
+            return
+        if id not in self._kept:
+            for mode in await self._foresee_modes(id):
+                check_mode(role, mode)
+        if kept := self._kept.get(id):
+            check_mode(role, kept.session.mode)
+
+    async def _foresee_modes(self, id: str) -> list[str]:
+        """Returns the mode that the log ends with, and of a pool the one that this node would open it in."""
+        modes: list[str] = []
+        if isinstance(self.planck, Pool):
+            if (row := await self.planck.find_row(id)) is None or not row.head:
+                return [self.planck.foresee_mode(row)] if row else []
+            modes.append(self.planck.foresee_mode(row))
+        await asyncio.to_thread(self.archive.check_own, id)
+        return [*modes, (await asyncio.to_thread(self.archive.info, id)).mode]
+
+    async def start(self, role: Role, **options: Any) -> Kept:
+        """Starts it for somebody with this role: never in a wider mode than the role may use."""
+        if ceiling := find_ceiling(role):
+            if isinstance(self.planck, Pool):  # it holds on whichever node opens the session later
+                options["ceiling"] = ceiling
+            else:
+                wanted = Mode(options.get("mode") or self.planck.config.permissions.mode)
+                options["mode"] = min(wanted, ceiling, key=STRICTNESS.index)
+        async with self._taking_place():
+            kept = await self._keep(await self.planck.start(**options))
+        self._ended.discard(kept.session.id)  # a key names the session that it named before a delete
+        return kept
+
+    @asynccontextmanager
+    async def using(self, id: str, role: Role) -> AsyncIterator[Kept]:
+        """Gives the session, opened now if it has to be; it is not put to sleep meanwhile.
+
+        Raises where the role may not use it. One that is at rest is not even opened then: that alone may
+        let its agents go on.
+        """
+        await self.check(id, role)
+        while (kept := await self._open(id)).session.closed:
+            pass  # closed between the two
+        kept.users += 1
+        try:
+            with kept.lent(role):
+                yield kept
+        finally:
+            kept.users -= 1
+            kept.used = asyncio.get_running_loop().time()
+
+    async def _open(self, id: str) -> Kept:
+        async with self._alone(id):
+            if kept := self._kept.get(id):
+                return kept
+            await asyncio.to_thread(self.archive.check_own, id)
+            async with self._taking_place():
+                kept = await self._keep(await self._resume(id))
+            self._ended.discard(id)
+            return kept
+
+    async def _resume(self, id: str) -> OpenSession:
+        """Opens it as it was left: a sleep must not widen what its agents may do, nor what they may spend."""
+        if isinstance(self.planck, Pool):  # which looks at its own row too
+            return await self.planck.resume(id)
+        left = await asyncio.to_thread(lambda: find_left(self.archive.recorded(id)))
+        ours = left.head == self._left.pop(id, None)
+        configured = self.planck.config.permissions.mode
+        return await self.planck.resume(id, **carry_over(left, configured, ours=ours))
+
+    @asynccontextmanager
+    async def _alone(self, id: str) -> AsyncIterator[None]:
+        """One at a time opens or closes a session: its lock is free only when it is closed to the end."""
+        lock = self._opening.setdefault(id, asyncio.Lock())
+        async with lock:
+            yield
+
+    async def close(self, id: str, role: Role) -> None:
+        """Closes it if it is open here; its streams end too, because a user said so."""
+        async with self._alone(id):
+            await self._end(id, role)
+        self.tell()
+
+    async def delete(self, id: str, role: Role) -> None:
+        """Closes it, and removes it for good; who comes second finds nothing any more."""
+        async with self._alone(id):
+            await self._end(id, role)
+            await asyncio.to_thread(self.archive.delete, id)
+        self.tell()
+
+    async def rename(self, id: str, name: str, role: Role) -> None:
+        async with self._alone(id):
+            await self.check(id, role)
+            if kept := self._kept.get(id):
+                await kept.session.rename(name)
+            else:
+                await asyncio.to_thread(self.archive.check_own, id)
+                await self.archive.rename(id, name)
+
+    async def check_free(self, id: str) -> None:
+        """Raises where it is none of ours, or another process has it; what we do with it is over first."""
+        async with self._alone(id):
+            await self._check_free(id)
+
+    async def _check_free(self, id: str) -> None:
+        if id not in self._kept:
+            await asyncio.to_thread(self.archive.check_own, id)
+            await asyncio.to_thread(self.archive.check_free, id)
+
+    async def _end(self, id: str, role: Role) -> None:
+        await self.check(id, role)
+        await self._check_free(id)
+        if kept := self._kept.get(id):  # opened for the pool meanwhile, perhaps
+            check_mode(role, kept.session.mode)
+        self._ended.add(id)
+        if kept := self._kept.pop(id, None):
+            await self._close(kept)
+
+    async def keep(self, opening: Callable[[T], Awaitable[OpenSession]], what: T) -> Kept:
+        """Keeps a session that somebody else opens, until `let_go`: it is not put to sleep meanwhile."""
+        async with self._taking_place():
+            kept = await self._keep(await opening(what))
+        kept.users += 1
+        self._ended.discard(kept.session.id)
+        return kept
+
+    async def let_go(self, kept: Kept) -> None:
+        """Closes what `keep` kept; its streams go on, with what the log gets elsewhere."""
+        kept.users -= 1
+        id = kept.session.id
+        async with self._alone(id):
+            if self._kept.get(id) is kept:
+                del self._kept[id]
+            await kept.aclose()
+        self.tell()
+
+    async def drop_lost(self, id: str) -> None:
+        """Closes what another node has taken over: it can't be written here, and may come back."""
+        async with self._alone(id):
+            if (kept := self._kept.get(id)) and not kept.users:
+                del self._kept[id]
+                await self._close(kept)
+        self.tell()
+
+    async def abandon(self) -> None:
+        """Lets go of everything that is open: it is others' by now, and nothing can be written."""
+        kept, self._kept = self.open_sessions, {}
+        await asyncio.gather(*(one.aclose() for one in kept), return_exceptions=True)
+        self.tell()
+
+    async def _close_idle(self, kept: Kept) -> None:
+        """Not if somebody has come meanwhile."""
+        id = kept.session.id
+        async with self._alone(id):
+            if self._kept.get(id) is kept and not (kept.at_work or kept.users):
+                del self._kept[id]
+                await self._close(kept)
+        self.tell()
+
+    async def _close(self, kept: Kept) -> None:
+        await kept.aclose()
+        self._left[kept.session.id] = kept.board.seq
+        if isinstance(self.planck, Pool):  # each session of a pool has a Planck of its own
+            await self.planck.forget(kept.session.id)
+
+    def forget(self, id: str) -> None:
+        """Somebody else deleted it: its streams are over."""
+        self._ended.add(id)
+
+    async def put_to_sleep(self) -> None:
+        """Closes what nobody has used for a while; its file stays, and its streams go on."""
+        now = asyncio.get_running_loop().time()
+        for kept in self._list_idle():
+            if now - kept.used >= self._idle:
+                await self._close_idle(kept)
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(max(self._idle / 4, 0.05))
+            try:
+                await self.put_to_sleep()
+            except PlanckError:
+                log.exception("an idle session could not be closed")
+
+    async def aclose(self) -> None:
+        """Takes no new work; every turn ends as interrupted."""
+        self.closed = True
+        kept, self._kept = self.open_sessions, {}
+        ended = await asyncio.gather(*map(_stop, kept), return_exceptions=True)
+        self.tell()
+        for failure in ended:  # one that fails leaves no other open
+            if isinstance(failure, Exception):
+                log.error("a session could not be closed", exc_info=failure)
+
+    def tell(self) -> None:
+        """Wakes whoever waits for a session to be opened, closed, or to go on."""
+        self.changes += 1
+        told, self._changed = self._changed, asyncio.Event()
+        told.set()
+
+    async def wait_for_change(self, seen: int) -> None:
+        """Returns once `changes` is another number than `seen`: at once, where it already is."""
+        while self.changes == seen:
+            await self._changed.wait()
+
+    async def wait_until_closed(self) -> None:
+        """Returns once the server stops, and its sessions are closed."""
+        while not self.closed:
+            await self.wait_for_change(self.changes)
+
+    @asynccontextmanager
+    async def _taking_place(self) -> AsyncIterator[None]:
+        if self.closed:
+            raise ApiError(503, ErrorKind.INTERRUPTED, "the server is stopping; start it again")
+        if len(self._kept) + self._coming >= self._limit:
+            idle = sorted(self._list_idle(), key=lambda kept: kept.used)
+            if not idle:
+                raise ApiError(
+                    503,
+                    ErrorKind.LIMIT_EXCEEDED,
+                    f"{self._limit} sessions are at work, which is the most; close one, or wait",
+                )
+            await self._close_idle(idle[0])
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
+
+    def _list_idle(self) -> list[Kept]:
+        return [kept for kept in self._kept.values() if not (kept.at_work or kept.users)]
+
+    async def _keep(self, session: OpenSession) -> Kept:
+        kept = Kept(session, self._holder, self.tally, self.tell, self._node)
+        kept.used = asyncio.get_running_loop().time()
+        try:
+            await kept.follow(self.archive)
+            self._kept[session.id] = kept
+        except BaseException:
+            await kept.aclose()
+            raise
+        finally:
+            if isinstance(self.planck, Pool):
+                self.planck.coming.discard(session.id)
+        self.tell()
+        return kept
+
+
+async def _stop(kept: Kept) -> None:
+    try:
+        await kept.session.stop()
+    finally:
+        await kept.aclose()

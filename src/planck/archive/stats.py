@@ -1,0 +1,86 @@
+"""What all stored sessions have used: by day and by model, over the logs themselves."""
+
+from collections.abc import Iterable
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
+
+from planck.archive.listing import SessionInfo
+from planck.records.events import TurnEnd, UsageSpent, view
+from planck.records.usage import Usage
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.store import StoreError
+
+
+class Figures(msgspec.Struct):
+    """What was used in one day, of one model, or in all."""
+
+    calls: int = 0
+    usage: Usage = Usage()
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Calls whose price is not known: they are in no sum of money."""
+
+    def add(self, used: UsageSpent) -> None:
+        self.calls += 1
+        self.usage += used.usage
+        self.cost_usd += used.cost_usd or 0.0
+        self.unpriced += used.cost_usd is None
+
+
+class Stats(msgspec.Struct):
+    since: str = ""
+    """The first day that counts, in UTC; empty: all there are."""
+    sessions: int = 0
+    """Those that used something, or ended a turn, in that time."""
+    turns: int = 0
+    all: Figures = msgspec.field(default_factory=Figures)
+    by_day: dict[str, Figures] = msgspec.field(default_factory=dict)
+    by_model: dict[str, Figures] = msgspec.field(default_factory=dict)
+    unreadable: list[str] = msgspec.field(default_factory=list)
+    """Sessions whose logs are damaged: only what is sound of them is counted."""
+
+
+def count_sessions(sessions: Iterable[tuple[Path, SessionInfo]], today: str, days: int | None) -> Stats:
+    """Folds the logs; of a fork only what it did itself, unless what it was forked from is gone."""
+    listed = list(sessions)
+    known = {info.id for _, info in listed}
+    first = date.fromisoformat(today) - timedelta(days=min(days, _MOST_DAYS) - 1) if days else None
+    stats = Stats(since=first.isoformat() if first else "")
+    for path, info in listed:
+        if stats.since and info.updated and info.updated[:10] < stats.since:
+            continue
+        own = info.forked_at if info.parent in known else 0
+        try:
+            if _count_log(stats, path, own):
+                stats.sessions += 1
+        except StoreError:
+            stats.unreadable.append(info.name)
+    return stats
+
+
+_MOST_DAYS = 36_500
+
+
+def _count_log(stats: Stats, path: Path, after: int) -> bool:
+    counted = False
+    with closing(SqliteReader.open(path)) as store:
+        for event in store.read(after):
+            if event.ts[:10] < stats.since or event.type not in (UsageSpent.type, TurnEnd.type):
+                continue
+            match view(event):
+                case UsageSpent() as used:
+                    for figures in (
+                        stats.all,
+                        stats.by_day.setdefault(event.ts[:10], Figures()),
+                        stats.by_model.setdefault(used.model, Figures()),
+                    ):
+                        figures.add(used)
+                case TurnEnd():
+                    stats.turns += 1
+                case _:
+                    continue
+            counted = True
+    return counted

@@ -1,0 +1,188 @@
+"""A stored session as a whole: forked at an event, exported, imported."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+
+import msgspec
+
+from planck.records import codec
+from planck.records.events import DELTAS, Event, Frame, frame
+from planck.records.outcome import ErrorKind
+from planck.store.chain import GENESIS, find_digest, link, name_blob
+from planck.store.library import Contents
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.store import IMPORTED, StoreError
+
+_EXPORTED = "exported"
+_BLOB = "blob"
+
+_NAMES = re.compile(rb'"([0-9a-f]{32})[0-9a-f]{0,32}"')
+"""What may be a blob's name, in events of any version."""
+
+_TRAILER_LIMIT = 1 << 20
+
+_LINE_LIMIT = 64 << 20
+"""Bytes; the largest event is a file's before-image of a few MiB in base64."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """The last line: what the lines before it must add up to."""
+
+    events: int
+    hash: str
+    meta: dict[str, str]
+
+
+class Blob(msgspec.Struct, frozen=True):
+    sha256: str
+    base64: str
+
+
+def begin_fork(source: SqliteReader, at: int, aside: Iterable[bytes] = ()) -> Contents:
+    """Returns the first `at` events, byte for byte, for a log that begins with them.
+
+    `aside`: blobs that are not in the file.
+    """
+    if not 0 < at <= source.head:
+        raise StoreError(
+            ErrorKind.INVALID_ARGS, f"there is no event {at}; the session has the events 1 to {source.head}"
+        )
+    return Contents(islice(source.raw(), at), _named_blobs(source, at, aside))
+
+
+def _named_blobs(source: SqliteReader, at: int, aside: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields what the first `at` events refer to: a fork takes along nothing from after its point."""
+    named = {name for data in islice(source.raw(), at) for name in _NAMES.findall(data)}
+    for digest in source.blobs():
+        if name_blob(bytes.fromhex(digest)).encode() in named:
+            with suppress(StoreError):  # one that is damaged keeps nothing else back
+                yield source.blob(digest)
+    for blob in aside:
+        if name_blob(find_digest(blob)).encode() in named:
+            yield blob
+
+
+def export(store: SqliteReader, aside: Iterable[bytes] = ()) -> Iterator[bytes]:
+    """Yields one JSON line an event, then the blobs, then a line that says what they add up to."""
+    id, ts = store.meta.get("id", ""), ""
+    for event in islice(store.read(), store.head):  # a session that goes on has more by now
+        ts = event.ts
+        yield frame(event, id) + b"\n"
+    for name, blob in _sort_blobs(store, aside):
+        with suppress(StoreError):  # one that is damaged keeps nothing else back
+            content = store.blob(name) if blob is None else blob
+            yield _line(_BLOB, Blob(name, base64.b64encode(content).decode()), ts, id)
+    meta = {key: value for key, value in store.meta.items() if key != IMPORTED}
+    yield _line(_EXPORTED, Exported(store.head, store.head_hash.hex(), meta), ts, id)
+
+
+def _sort_blobs(store: SqliteReader, aside: Iterable[bytes]) -> Iterator[tuple[str, bytes | None]]:
+    """Yields names in one order, wherever the blobs lie: an export of an import has the same bytes."""
+    own: Iterator[tuple[str, bytes | None]] = ((name, None) for name in store.blobs())
+    return merge(own, ((find_digest(blob).hex(), blob) for blob in aside), key=itemgetter(0))
+
+
+def _line(type: str, payload: msgspec.Struct, ts: str, session_id: str) -> bytes:
+    return frame(Event(None, ts, None, 0, type, msgspec.Raw(codec.encode(payload))), session_id) + b"\n"
+
+
+def read_contents(file: Path, exported: Exported) -> Contents:
+    """Returns what an export holds; reading it raises where it does not add up to what was exported."""
+    return Contents(_read_events(file, exported), _check_blobs(_read_blobs(file)))
+
+
+def check_export(file: Path) -> Exported:
+    """Returns what a file says of itself, where its lines add up to that; nothing is stored."""
+    exported = read_trailer(file)
+    contents = read_contents(file, exported)
+    for seq, data in enumerate(contents.events, 1):
+        if codec.decode_as(data, Event).seq != seq:
+            raise _refuse(f"event {seq} is not in its place")
+    for _ in contents.blobs:
+        pass
+    return exported
+
+
+def read_exported(file: Path, exported: Exported) -> Iterator[Event]:
+    for data in _read_events(file, exported):
+        yield codec.decode_as(data, Event)
+
+
+def read_trailer(file: Path) -> Exported:
+    """Returns what an export says of itself; nothing of it is checked yet."""
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - _TRAILER_LIMIT))
+        lines = stream.read().splitlines()
+    try:
+        line = codec.decode_as(lines[-1] if lines else b"", Frame)
+        if line.type != _EXPORTED:
+            raise _refuse("its last line is missing: it was cut off, or is no export")
+        return codec.decode_as(bytes(line.data), Exported)
+    except codec.DecodeError as e:
+        raise _refuse(f"its last line is missing or broken ({e}): it was cut off, or is no export") from e
+
+
+def _read_events(file: Path, exported: Exported) -> Iterator[bytes]:
+    """Yields the bytes to store for each line; a line that an export would not have written is refused."""
+    id, count, digest = exported.meta.get("id", ""), 0, GENESIS
+    for number, line in _read_lines(file):
+        try:
+            line.decode()  # the data is not looked into here, but by every reader
+            found = codec.decode_as(line, Frame)
+        except (UnicodeDecodeError, codec.DecodeError) as e:
+            raise _refuse(f"line {number} is no event: {e}") from e
+        if found.seq is None:
+            if found.type not in (_BLOB, _EXPORTED):
+                raise _refuse(f"line {number} is a {found.type!r}, which is never stored")
+            continue
+        event = Event(found.seq, found.ts, found.agent_id, found.turn, found.type, found.data)
+        if found.type in DELTAS or bytes(found.data)[:1] != b"{" or frame(event, id) != line:
+            raise _refuse(f"line {number} is not an event of session {id!r} as it is exported")
+        data = codec.encode(event)
+        count, digest = count + 1, link(digest, data)
+        yield data
+    if (count, digest.hex()) != (exported.events, exported.hash):
+        raise _refuse("its events are not those that were exported: some were changed, added or cut off")
+
+
+def _read_blobs(file: Path) -> Iterator[Blob]:
+    for number, line in _read_lines(file):
+        if _BLOB.encode() in line:
+            try:
+                found = codec.decode_as(line, Frame)
+                if found.seq is None and found.type == _BLOB:
+                    yield codec.decode_as(bytes(found.data), Blob)
+            except codec.DecodeError as e:
+                raise _refuse(f"line {number} is no event and no blob: {e}") from e
+
+
+def _check_blobs(blobs: Iterable[Blob]) -> Iterator[bytes]:
+    for blob in blobs:
+        try:
+            data = base64.b64decode(blob.base64, validate=True)
+        except ValueError as e:
+            raise _refuse(f"blob {blob.sha256!r} is no base64: {e}") from e
+        if hashlib.sha256(data).hexdigest() != blob.sha256:
+            raise _refuse(f"blob {blob.sha256!r} has other bytes")
+        yield data
+
+
+def _read_lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    with file.open("rb") as stream:
+        number = 0
+        while line := stream.readline(_LINE_LIMIT):
+            number += 1
+            if not line.endswith(b"\n"):
+                raise _refuse(f"line {number} has no end")
+            yield number, line[:-1]
+
+
+def _refuse(why: str) -> StoreError:
+    return StoreError(ErrorKind.CORRUPT_LOG_LINE, f"the import is refused: {why}; export the session again")

@@ -1,0 +1,67 @@
+"""Signing in to a provider and out of it, for any frontend."""
+
+from collections.abc import Callable
+from typing import Any
+
+from planck.config.keys.credentials import Keyring, Saved, client, key_variables
+from planck.config.models import known_providers, provider_entry
+from planck.config.schema import Config
+from planck.http.transport import Transport
+from planck.llm import oauth
+from planck.llm.oauth import AuthError
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Clock
+
+
+class Auth:
+    def __init__(self, config: Config, ring: Keyring, transport: Transport, clock: Clock) -> None:
+        self._config = config
+        self._ring = ring
+        self._transport = transport
+        self._clock = clock
+
+    def uses_device_code(self, provider: str) -> bool:
+        entry = provider_entry(self._config, provider)
+        return entry.oauth is not None and not entry.withhold_key
+
+    def store_key(self, provider: str, key: str) -> None:
+        """Keep an API key in the credential file; the environment, where set, still comes first."""
+        provider_entry(self._config, provider)
+        if not key.strip() or any(char.isspace() or not char.isprintable() for char in key.strip()):
+            raise AuthError(
+                ErrorKind.INVALID_ARGS, "that is no API key: it must be one word; nothing was stored"
+            )
+        self._ring.file.put(provider, Saved(key=key.strip()))
+
+    async def sign_in(self, provider: str, show: Callable[[str, str], None]) -> None:
+        """By device code: `show` gets the address and the code; returns when the token is stored."""
+        server = client(provider_entry(self._config, provider))
+        invitation = await oauth.invite(self._transport, server)
+        show(invitation.verification_uri_complete or invitation.verification_uri, invitation.user_code)
+        grant = await oauth.accept(self._transport, server, invitation, self._clock)
+        self._ring.save(provider, grant)
+
+    def forget(self, provider: str) -> bool:
+        """Whether there was something to forget; a variable of the environment stays."""
+        if provider not in self._ring.file.read():
+            return False
+        self._ring.file.put(provider, None)
+        return True
+
+    def status(self) -> list[dict[str, Any]]:
+        """Each provider, whether there is a key for it and where from; never the key."""
+        rows = []
+        for name, entry in known_providers(self._config).items():
+            source = self._ring.source(name, entry)
+            rows.append(
+                {
+                    "provider": name,
+                    "type": entry.type,
+                    "has_api_key": entry.has_api_key,
+                    "authenticated": bool(source) or not entry.has_api_key,
+                    "source": source,
+                    "variables": list(key_variables(entry)),
+                    "device_code": self.uses_device_code(name),
+                }
+            )
+        return rows

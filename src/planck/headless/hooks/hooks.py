@@ -1,0 +1,363 @@
+"""Hooks: the user's own commands at events of a session, with the JSON and exit codes that people know.
+
+Exit 0 goes on, exit 2 blocks and its stderr goes to the model, any other code is a warning. They come from
+the user's configuration or a trusted project's, run contained, and can take rights away but never give any.
+One whose program an agent's command could replace runs in the sandbox. Those written for Claude Code work as
+they are: its names of tools, arguments and events stand beside ours, and a matcher means a tool by either.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from planck.config.project import Project
+from planck.permissions.gate import AgentGate
+from planck.records import codec
+from planck.records.authority import Confinement, Mode
+from planck.records.events import PermissionDecision, Status
+from planck.records.outcome import Err, ErrorKind
+from planck.toolkit.permit import Trial
+from planck.toolkit.scribe import Scribe
+from planck.toolkit.tool import Tool, ToolContext
+from planck.toolkit.toolset import ToolSet
+from planck.toolkit.truncate import truncate
+from planck.tools import arguments
+from planck.tools.executor import Executor, ReadCall, read_calls
+from planck.tools.results import Finished
+from planck.workspace.paths.paths import WorkspaceError
+from planck.workspace.process import process
+from planck.workspace.process.process import ProcessError
+from planck.workspace.sandbox.sandbox import SandboxError
+
+if TYPE_CHECKING:
+    from planck.headless.hooks.reading import Hook
+
+BLOCK = 2
+_MAX_OUTPUT = 64 * 1024
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    blocked: bool = False
+    reason: str = ""
+    context: str = ""
+    """What the hooks want the model to know."""
+    asks: str = ""
+    """Why the user is to be asked, whatever the rules allow."""
+    updated: Mapping[str, Any] | None = None
+    """The arguments in the place of the call's own."""
+
+
+class Hooks:
+    """The hooks of one session; the configuration is read at every event, so that a change is seen."""
+
+    def __init__(self, project: Project, session_id: str, scribe: Scribe, *, mode: Mode, off: bool) -> None:
+        """`scribe` is the session's own: what a hook does wrong is told to the session's watchers."""
+        workspace = project.workspace
+        self._project = project
+        self.mode = mode
+        self._told: set[str] = set()
+        self._resources = project.resources
+        self._workspace = workspace
+        self._environment = {**process.allowed(project.environ), "PLANCK_PROJECT_DIR": str(workspace)}
+        self._environment["CLAUDE_PROJECT_DIR"] = str(workspace)
+        self._session_id = session_id
+        self._scribe = scribe
+        self._off = off
+        self.changed: dict[str, str] = {}
+        """By call that is under way: with which arguments a hook had it run."""
+
+    def has(self, *events: str) -> bool:
+        """Returns whether there is one for any of them, by one look at the files."""
+        settings = self._settings()
+        if not settings:
+            return False
+        from planck.headless.hooks.reading import has_any  # only where there is a hook
+
+        return has_any(settings, events)
+
+    def _settings(self) -> Mapping[str, Any]:
+        return {} if self._off else self._resources.now.hooks
+
+    async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
+        """What all of them say of the arguments that the call has in the end: whoever changes them is heard
+        once, and then those who had already agreed to others."""
+        hooks = self._find("PreToolUse", tool)
+        if not hooks:
+            return Verdict()
+        told = self._describe_call(agent, call_id, tool, args)
+        asks, context, updated = "", [], None
+        again: list[Hook] = []
+        for number, hook in enumerate([*hooks, *hooks]):
+            if number >= len(hooks) and hook not in again:
+                continue
+            verdict = await self._run("PreToolUse", hook, {**told, "tool_name": hook.name(tool)})
+            if verdict.blocked:
+                return verdict
+            asks = asks or verdict.asks
+            context += [verdict.context] if verdict.context else []
+            if verdict.updated is None:
+                continue
+            if updated is not None:
+                return Verdict(True, f"{hook.command!r} changes arguments that another hook had changed")
+            from planck.headless.hooks.claude_names import take_keys
+
+            updated = take_keys(tool, told["tool_input"], verdict.updated)
+            told, again = self._describe_call(agent, call_id, tool, updated), hooks[:number]
+        return Verdict(context="\n\n".join(context), asks=asks, updated=updated)
+
+    def _describe_call(self, agent: str, call_id: str, tool: str, args: Any) -> dict[str, Any]:
+        from planck.headless.hooks.claude_names import add_keys, name_for_hooks
+
+        given = add_keys(tool, args, str(self._workspace))
+        call = {"tool_name": name_for_hooks(tool), "tool": tool, "tool_input": given, "tool_use_id": call_id}
+        return {**call, "agent": agent}
+
+    async def after_tool(self, agent: str, done: Finished, args: Any) -> Verdict:
+        facts = self._describe_call(agent, done.call.id, done.call.name, args)
+        response = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
+        facts["tool_response"] = {**response, "success": done.ok, "stdout": done.output}
+        verdict = await self.fire("PostToolUse", done.call.name, facts)
+        if done.ok or verdict.blocked:
+            return verdict
+        failed = await self.fire("PostToolUseFailure", done.call.name, {**facts, "error": done.output})
+        if failed.blocked:
+            return failed
+        return Verdict(context="\n\n".join(text for text in (verdict.context, failed.context) if text))
+
+    async def object(self, agent: str, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
+        """Why a user need not be asked about a call: a hook says no; empty: none does."""
+        facts = self._describe_call(agent, ctx.call_id, tool.name, args)
+        verdict = await self.fire("PermissionRequest", tool.name, facts)
+        return f"a PermissionRequest hook said no: {verdict.reason}" if verdict.blocked else ""
+
+    async def prompt(self, text: str) -> Verdict:
+        return await self.fire("UserPromptSubmit", "", {"prompt": text})
+
+    async def session_start(self, source: str) -> Verdict:
+        return await self.fire("SessionStart", source, {"source": source})
+
+    async def session_end(self, reason: str) -> None:
+        """What it says changes nothing any more."""
+        await self.fire("SessionEnd", reason, {"reason": reason})
+
+    async def stop(self, text: str, *, active: bool) -> Verdict:
+        return await self.fire("Stop", "", {"stop_hook_active": active, "last_assistant_message": text})
+
+    async def fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
+        told: list[str] = []
+        for hook in self._find(event, subject):
+            named = {"tool_name": hook.name(subject)} if "tool_name" in facts else {}
+            verdict = await self._run(event, hook, facts | named)
+            if verdict.blocked:
+                return verdict
+            told += [verdict.context] if verdict.context else []
+        return Verdict(context="\n\n".join(told))
+
+    def _find(self, event: str, subject: str) -> "list[Hook]":
+        if not self.has(event):
+            return []
+        from planck.headless.hooks.reading import parse
+
+        return [hook for hook in parse(self._settings())[0].get(event, ()) if hook.wants(subject)]
+
+    async def _run(self, event: str, hook: "Hook", facts: dict[str, Any]) -> Verdict:
+        message = {
+            "hook_event_name": event,
+            "session_id": self._session_id,
+            "transcript_path": self._find_log(),
+            "cwd": str(self._workspace),
+            "permission_mode": _MODES.get(self.mode, "default"),
+            "mode": str(self.mode),
+            **facts,
+        }
+        import tempfile  # only where there is a hook
+
+        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout:
+            stdin.write(codec.encode(message) + b"\n")
+            stdin.seek(0)
+            try:
+                self._project.root.check()
+                command = self._make_command(event, hook)
+                job = process.start(command, stdin=stdin.fileno(), stdout=stdout.fileno())
+            except ProcessError as failure:
+                self._warn(event, failure.err.message)
+                return Verdict()
+            except (SandboxError, WorkspaceError) as failure:
+                self._warn(event, failure.err.message)
+                return Verdict(True, f"{hook.command!r} could not be run: {failure.err.message}")
+            try:
+                in_time = await job.wait(hook.timeout)
+            finally:
+                await job.kill()
+            done = job.completed(not in_time)
+            answer = os.pread(stdout.fileno(), _MAX_OUTPUT + 1, 0)
+            said = answer[:_MAX_OUTPUT].decode("utf-8", "replace").strip()
+        if done.exit_code == BLOCK:
+            reason = truncate(done.output.strip() or said)
+            return Verdict(True, reason or f"{hook.command!r} blocked it and gave no reason")
+        if done.exit_code != 0:
+            how = f"took longer than {hook.timeout:g} s" if done.timed_out else f"exited {done.exit_code}"
+            self._warn(event, f"{hook.command!r} {how}; it was ignored. {done.output.strip()[:200]}".strip())
+            return Verdict()
+        if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # a decision that nobody can read is no yes
+            return Verdict(True, f"{hook.command!r} answered more than {_MAX_OUTPUT >> 10} KiB of JSON")
+        return _spoken(event, said)
+
+    def _find_log(self) -> str:
+        """The session's own file, a SQLite log; empty where it is not stored."""
+        folder = Path(self._project.config.sessions_dir or self._project.home / "sessions").expanduser()
+        return next((str(file) for file in folder.glob(f"{self._session_id}_*.db")), "")
+
+    def _make_command(self, event: str, hook: "Hook") -> process.Command:
+        argv = process.shell(f"{hook.command}\nexit $?")
+        environment: Mapping[str, str] = self._environment
+        rights = None
+        if self.mode is not Mode.FULL:
+            replaceable, environment = look_at_hook(hook.command, self._project, environment)
+            if replaceable:
+                from planck.config.rules import replaceable_rights
+                from planck.workspace.sandbox.programs import tell_confined
+
+                rights = replaceable_rights(self._project)
+                if hook.command not in self._told:
+                    self._told.add(hook.command)
+                    text = tell_confined(repr(hook.command), replaceable)
+                    self._scribe.publish(Status(component="hook", name=event, state="confined", detail=text))
+        return process.Command(argv, self._workspace, environment, rights, keep=_MAX_OUTPUT)
+
+    def _warn(self, event: str, text: str) -> None:
+        self._scribe.publish(Status(component="hook", name=event, state="failed", detail=text))
+
+
+def look_at_hook(
+    command: str, project: Project, environment: Mapping[str, str]
+) -> tuple[str, Mapping[str, str]]:
+    """Returns what of it a confined command could replace, and the environment that it runs with.
+
+    One that runs with the user's rights finds no program in the workspace.
+    """
+    from planck.own_code import outside_path
+    from planck.workspace.sandbox.programs import find_replaceable_in_script
+
+    roots = project.roots
+    found = find_replaceable_in_script(command, roots[0], environment, roots)
+    if found:
+        return found, environment
+    return "", {**environment, "PATH": outside_path(environment["PATH"], roots)}
+
+
+class HookedPermit:
+    """A permit that asks the PreToolUse hooks first; one that blocks is a denial like any other."""
+
+    def __init__(self, gate: AgentGate, hooks: Hooks, agent: str, scribe: Scribe) -> None:
+        self._gate = gate
+        self._hooks = hooks
+        self._agent = agent
+        self._scribe = scribe
+        gate.objection = self
+
+    async def object(self, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
+        """Returns what hooks have against a call that the user would be asked about."""
+        if not self._hooks.has("PermissionRequest"):
+            return ""
+        return await self._hooks.object(self._agent, tool, args, ctx)
+
+    async def decide(
+        self, tool: Tool, args: dict[str, Any], ctx: ToolContext
+    ) -> Err | Confinement | Trial | None:
+        if not self._hooks.has("PreToolUse"):
+            return await self._gate.decide(tool, args, ctx)
+        verdict = await self._hooks.before_tool(self._agent, ctx.call_id, tool.name, args)
+        if not verdict.blocked:
+            if verdict.updated is not None:
+                self._change(tool, args, verdict.updated, ctx)
+            if verdict.asks:
+                return await self._gate.insist(tool, args, ctx, f"a PreToolUse hook asks: {verdict.asks}")
+            return await self._gate.decide(tool, args, ctx)
+        reason = f"a PreToolUse hook blocked {tool.name!r}: {verdict.reason}"
+        denied = PermissionDecision(call_id=ctx.call_id, tool=tool.name, decision="deny", reason=reason)
+        await self._scribe.record(denied, barrier=True)
+        return Err(ErrorKind.PERMISSION_DENIED, reason)
+
+    def _change(self, tool: Tool, args: dict[str, Any], updated: Mapping[str, Any], ctx: ToolContext) -> None:
+        """Puts other arguments in the place of the call's own, in the very map that the tool is given."""
+        changed = dict(updated)
+        arguments.validate(tool, changed)
+        args.clear()
+        args.update(changed)
+        self._hooks.changed[ctx.call_id] = truncate(codec.encode_str(changed), 2_000)
+
+
+class Hooked:
+    """Runs calls and passes their results by the PostToolUse hooks; what they object to, the model reads."""
+
+    def __init__(self, executor: Executor, hooks: Hooks, agent: str, tools: ToolSet) -> None:
+        self._executor = executor
+        self._hooks = hooks
+        self._agent = agent
+        self._tools = tools
+
+    async def run(self, calls: Sequence[ReadCall]) -> AsyncGenerator[Finished, None]:
+        async with aclosing(self._executor.run(calls)) as results:
+            async for done in results:
+                yield await self._past_hooks(self._tell_change(done))
+
+    def take_unread(self) -> list[Finished]:
+        """Past no hook: nothing may wait where a turn was stopped."""
+        return [self._tell_change(done) for done in self._executor.take_unread()]
+
+    def _tell_change(self, done: Finished) -> Finished:
+        changed = self._hooks.changed.pop(done.call.id, "")
+        if not changed:
+            return done
+        text = f"{done.output}\n\nHook: the call was run with other arguments: {changed}"
+        return msgspec.structs.replace(done, output=text)
+
+    async def _past_hooks(self, done: Finished) -> Finished:
+        if not self._hooks.has("PostToolUse", "PostToolUseFailure"):
+            return done
+        (read,) = read_calls(self._tools, [done.call])  # anew: a tool may have changed what it was given
+        verdict = await self._hooks.after_tool(self._agent, done, read.shown)
+        objection = verdict.reason or verdict.context
+        if not objection:
+            return done
+        return msgspec.structs.replace(done, output=f"{done.output}\n\nHook: {truncate(objection)}")
+
+
+_MODES = {"read-only": "plan", "plan": "plan", "workspace": "acceptEdits", "full": "bypassPermissions"}
+"""What Claude Code calls what comes nearest."""
+
+
+def _spoken(event: str, said: str) -> Verdict:
+    """What a hook that exited 0 wrote: a decision as JSON, or text for the model where an event takes it."""
+    if said.startswith("{"):
+        try:
+            answer = codec.decode(said)
+        except codec.DecodeError:
+            return Verdict()
+        more = answer.get("hookSpecificOutput")
+        more = more if isinstance(more, dict) else {}
+        inner = more.get("decision")
+        inner = inner if isinstance(inner, dict) else {}
+        decided = {
+            str(one).casefold()
+            for one in (answer.get("decision"), more.get("permissionDecision"), inner.get("behavior"))
+        }
+        if decided & {"block", "deny"} or answer.get("continue") is False:
+            reasons = (
+                *(answer.get("reason"), more.get("permissionDecisionReason")),
+                *(inner.get("message"), answer.get("stopReason")),
+            )
+            return Verdict(True, truncate(next((str(r) for r in reasons if r), "blocked by a hook")))
+        reason = truncate(str(more.get("permissionDecisionReason") or "it gave no reason"))
+        updated = more.get("updatedInput")
+        return Verdict(
+            context=str(more.get("additionalContext") or ""),
+            asks=reason if "ask" in decided else "",
+            updated=updated if isinstance(updated, dict) and event == "PreToolUse" else None,
+        )
+    return Verdict(context=truncate(said)) if event in ("UserPromptSubmit", "SessionStart") else Verdict()

@@ -1,0 +1,190 @@
+"""What works here and what does not: each check says what it saw, and what to do about it."""
+
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+import planck
+from planck.config.keys.secrets import hide_in_text
+from planck.config.load import ConfigError
+from planck.config.project import Project
+from planck.headless.hooks import hooks
+from planck.headless.hooks import reading
+from planck.headless.planck import Planck
+from planck.headless.services.toolbox import BUILT_IN, ToolBox
+from planck.peers.plan import find_missing_extra, plan_peers
+from planck.records.authority import Mode
+from planck.records.outcome import PlanckError
+from planck.workspace.process import containment, process
+from planck.workspace.sandbox import sandbox
+from planck.workspace.sandbox.programs import tell_confined
+
+
+class Check(msgspec.Struct, frozen=True):
+    name: str
+    state: Literal["ok", "warning", "error"]
+    detail: str
+    advice: str = ""
+
+
+async def run_checks(project: Project) -> list[Check]:
+    """Runs every check; sends nothing to a model, and starts nothing of the project's."""
+    checks = [_check_runtime(), _check_platform(), _check_home(project.home)]
+    try:
+        planck_ = Planck.of(project)
+    except PlanckError as failure:
+        advice = "correct the file that is named" if isinstance(failure, ConfigError) else ""
+        return [*checks, Check("configuration", "error", failure.err.full_message, advice)]
+    async with planck_:
+        model = await _check_model(planck_)
+        found = [*checks, model, *_check_configured(planck_)]
+    return [msgspec.structs.replace(check, detail=hide_in_text(check.detail)) for check in found]
+
+
+def _check_configured(planck_: Planck) -> Iterator[Check]:
+    resources = planck_.resources
+    sources = ", ".join(layer.source for layer in resources.loaded.layers) or "built-in values only"
+    yield Check("configuration", "ok", sources)
+    for notice in planck_.notices:
+        yield Check("notice", "warning", notice)
+    try:
+        keys = [row for row in planck_.auth.status() if row["authenticated"] and row["source"]]
+        yield from (Check(f"key of {row['provider']}", "ok", f"from {row['source']}") for row in keys)
+    except PlanckError as failure:
+        yield Check("keys", "error", failure.err.full_message)
+    yield _check_containment()
+    yield _check_sandbox()
+    yield _check_limits()
+    yield _check_sessions(planck_.sessions_dir)
+    found = resources.instructions()
+    yield Check("AGENTS.md", "ok", ", ".join(map(str, found.paths)) or "none")
+    skills = resources.skills()
+    yield Check("skills", "ok", f"{len(skills.skills)} found, {len(skills.shadowed)} shadowed")
+    yield from (Check("skill", "warning", problem) for problem in skills.problems)
+    tools = ToolBox(planck_.project).inventory()
+    files = [entry.trusted for entry in tools.entries if entry.source != BUILT_IN]
+    hidden = f", {files.count(False)} of the project wait for trust" if False in files else ""
+    yield Check("TOOL.json tools", "ok", f"{files.count(True)} found{hidden}")
+    yield from (
+        Check("tool", "warning", f"{problem.path}: {problem.error.message}", "correct or remove it")
+        for problem in tools.problems
+    )
+    if missing := find_missing_extra():
+        waiting = bool(planck_.peers.plan.select())
+        yield Check(
+            "MCP",
+            "warning" if waiting else "ok",
+            "the extra `mcp` is not installed",
+            missing if waiting else "",
+        )
+    from planck.headless.members.external_check import find_installed
+
+    agents = find_installed(planck_.project.environ.get("PATH", ""))
+    listed = ", ".join(f"{name} (`{command}`)" for name, command in agents.items())
+    yield Check("agents that speak ACP", "ok", listed or "none; any of them could be a member of a team")
+    yield Check("hooks", "ok", ", ".join(reading.parse(planck_.config.hooks)[0]) or "none")
+    for confined in _find_confined(planck_):
+        yield Check("notice", "warning", confined)
+
+
+def _check_runtime() -> Check:
+    detail = (
+        f"planck {planck.__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    )
+    old = sys.version_info < (3, 11)
+    return Check("runtime", "error" if old else "ok", detail, "use Python 3.11 or newer" if old else "")
+
+
+def _check_platform() -> Check:
+    if sys.platform.startswith("linux"):
+        return Check("platform", "ok", platform.platform(terse=True))
+    if sys.platform == "darwin":
+        return Check(
+            "platform", "warning", "macOS", "there is no sandbox here yet: commands ask, or need a rule"
+        )
+    return Check("platform", "error", sys.platform, "this platform is not supported; use Linux or macOS")
+
+
+_LEAST_FREE = 4 << 20
+"""Bytes: a new session takes some hundred kilobytes, and what it must say at its end has to fit, too."""
+
+
+def _check_home(home: Path) -> Check:
+    if not home.exists():
+        return Check("home", "ok", f"{home} (made when it is needed)")
+    if not home.is_dir():
+        return Check("home", "error", f"{home} is no folder", "move it away, or set PLANCK_HOME to a folder")
+    if not os.access(home, os.W_OK | os.X_OK):
+        return Check("home", "error", f"{home} can't be written", "mend its rights, or set PLANCK_HOME")
+    free = shutil.disk_usage(home).free
+    if free < _LEAST_FREE:
+        return Check("home", "error", f"{home}: its disk is full ({free:,} bytes left)", "free some space")
+    if home.stat().st_mode & 0o022:
+        return Check("home", "warning", f"{home} can be written by others", f"chmod go-w {home}")
+    return Check("home", "ok", str(home))
+
+
+async def _check_model(planck_: Planck) -> Check:
+    try:
+        default = await planck_.default_model()
+    except PlanckError as failure:
+        return Check("model", "warning", failure.err.full_message, "`planck setup` leads to one")
+    model = default.model
+    detail = f"{model.label} ({model.provider}, window {model.context_window:,} tokens): {default.why}"
+    return Check("model", "ok", detail)
+
+
+def _check_containment() -> Check:
+    level = containment.containment()
+    weak = level is containment.Containment.PROCESS_GROUP
+    advice = "install util-linux's unshare and setpriv: a command's children may survive it" if weak else ""
+    return Check("containment of commands", "warning" if weak else "ok", str(level), advice)
+
+
+def _check_sandbox() -> Check:
+    found = sandbox.find()
+    if found.sandbox is not None:
+        return Check("sandbox", "ok", str(found.sandbox.level))
+    advice = "install bubblewrap: without it, mode `workspace` asks before each command"
+    return Check("sandbox", "warning", "; ".join(found.problems), advice)
+
+
+def _find_confined(planck_: Planck) -> Iterator[str]:
+    """What would run with the user's rights, were it not for where it lies."""
+    project, environment = planck_.project, process.allowed(planck_.project.environ)
+    if project.config.permissions.mode is Mode.FULL:
+        return
+    for event in reading.parse(project.config.hooks)[0].values():
+        for hook in event:
+            if replaceable := hooks.look_at_hook(hook.command, project, environment)[0]:
+                yield tell_confined(f"the hook {hook.command!r}", replaceable)
+    plan = plan_peers(planck_.resources)
+    if plan.sidecars or plan.servers:
+        from planck.peers.open_peer import find_confined  # loads MCP
+
+        found = (find_confined(planned, project) for planned in plan.select())
+        yield from (text for text in found if text)
+
+
+def _check_limits() -> Check:
+    """A cgroup would count all processes of a command together; we have none to give."""
+    memory, file = process.MAX_DATA >> 30, process.MAX_FILE >> 30
+    text = f"memory {memory} GiB for each process (RLIMIT_DATA; no cgroup), files {file} GiB"
+    return Check("limits of commands", "ok", f"{text}, {process.MAX_PROCESSES} processes")
+
+
+def _check_sessions(folder: Path) -> Check:
+    there = next((path for path in (folder, *folder.parents) if path.exists()), Path("/"))
+    if not os.access(there, os.W_OK):
+        return Check(
+            "sessions", "error", f"{folder} can't be written", "set sessions_dir, or mend its rights"
+        )
+    count = sum(1 for _ in folder.glob("*_*.db")) if folder.exists() else 0
+    return Check("sessions", "ok", f"{count} in {folder}")

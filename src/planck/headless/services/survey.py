@@ -1,0 +1,194 @@
+"""Files that other agents left in a project: what of them holds here, what not, and why."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from planck.config.mcp_file import find_servers
+from planck.config.project import Project
+from planck.context.texts import MAX_BYTES
+from planck.headless.hooks import reading
+from planck.workspace.paths.paths import Root, WorkspaceError
+from planck.workspace.paths.regular import read_regular
+
+
+class ForeignFile(msgspec.Struct, frozen=True):
+    path: str
+    what: str
+    taken: bool
+    why: str
+
+
+_TRUST = "once you trust this folder (`planck permissions trust`)"
+
+
+def survey_files(project: Project) -> list[ForeignFile]:
+    """Looks at the usual places, and runs nothing of them."""
+    return [*_list_texts(project), *_list_claude(project), *_list_servers(project), *_list_others(project)]
+
+
+def _list_texts(project: Project) -> Iterator[ForeignFile]:
+    work = project.workspace
+    if (work / "CLAUDE.md").is_file():
+        beside = (work / "AGENTS.md").is_file()
+        why = (
+            "AGENTS.md is read in its place; say there what is missing" if beside else "read as instructions"
+        )
+        yield ForeignFile("CLAUDE.md", "instructions", not beside, why)
+    for name in (
+        "GEMINI.md",
+        ".github/copilot-instructions.md",
+        ".cursorrules",
+        ".cursor/rules",
+        ".windsurfrules",
+    ):
+        if (work / name).exists():
+            yield ForeignFile(
+                name, "instructions", False, "only AGENTS.md and CLAUDE.md are read; copy what holds"
+            )
+
+
+def _list_claude(project: Project) -> Iterator[ForeignFile]:
+    resources, work = project.resources, project.workspace
+    agents = resources.agents()
+    for folder in (".agents", ".claude"):
+        count = sum(one.file.is_relative_to(work / folder) for one in agents.agents.values())
+        if count:
+            text = "for --agent NAME, spawn_agent and members of a team"
+            yield ForeignFile(f"{folder}/agents", f"{count} agents", True, text)
+        for problem in (one for one in agents.problems if one.startswith(str(work / folder))):
+            path, _, why = problem.partition(": ")
+            yield ForeignFile(str(Path(path).relative_to(work)), "agent", False, why)
+        count = sum(one.file.is_relative_to(work / folder) for one in resources.commands().values())
+        if count:
+            text = (
+                "called by `/name` in a conversation and by `planck run /name`; `!` lines in them are not run"
+            )
+            yield ForeignFile(f"{folder}/commands", f"{count} commands", True, text)
+        count = sum(one.folder.is_relative_to(work / folder) for one in resources.skills().skills.values())
+        if count:
+            yield ForeignFile(
+                f"{folder}/skills", f"{count} skills", True, "named to agents, loaded when needed"
+            )
+    for name in (".claude/settings.json", ".claude/settings.local.json"):
+        yield from _list_settings(work, name)
+
+
+def _list_settings(work: Path, name: str) -> Iterator[ForeignFile]:
+    if not (work / name).is_file():
+        return
+    try:
+        raw = json.loads(read_regular(work / name, MAX_BYTES))
+    except (OSError, ValueError, RecursionError) as problem:
+        yield ForeignFile(name, "settings", False, f"it can't be read: {problem}")
+        return
+    if not isinstance(raw, dict):
+        yield ForeignFile(name, "settings", False, "it is no JSON object")
+        return
+    if isinstance(raw.get("hooks"), dict):
+        known, problems = reading.parse(raw["hooks"])
+        count = sum(map(len, known.values()))
+        why = "they work as they are: copy them under `hooks` of .planck/config.json, then trust the folder"
+        yield ForeignFile(name, f"{count} hooks", False, "; ".join([why, *problems]))
+    if "permissions" in raw:
+        why = "its rules are another language; say them with `permissions` or --allowed-tools"
+        yield ForeignFile(name, "permissions", False, why)
+    if rest := sorted(set(raw) - {"hooks", "permissions", "$schema"}):
+        yield ForeignFile(name, ", ".join(rest), False, "settings of another program")
+
+
+def _list_servers(project: Project) -> Iterator[ForeignFile]:
+    file = project.workspace / ".mcp.json"
+    if not file.is_file():
+        return
+    try:
+        servers = find_servers(json.loads(read_regular(file, MAX_BYTES)))
+    except (OSError, ValueError, RecursionError) as problem:
+        yield ForeignFile(".mcp.json", "MCP servers", False, str(problem))
+        return
+    trusted = project.resources.loaded.trusted
+    why = "started with a session" if trusted else f"started {_TRUST}"
+    yield ForeignFile(".mcp.json", f"{len(servers)} MCP servers: {', '.join(servers)}", trusted, why)
+
+
+def _list_others(project: Project) -> Iterator[ForeignFile]:
+    work = project.workspace
+    if (work / ".codex/config.toml").is_file():
+        import tomllib
+
+        try:
+            raw = tomllib.loads(read_regular(work / ".codex/config.toml", MAX_BYTES).decode())
+        except (OSError, ValueError) as problem:
+            yield ForeignFile(".codex/config.toml", "settings", False, f"it can't be read: {problem}")
+        else:
+            servers = raw.get("mcp_servers")
+            if isinstance(servers, dict) and servers:
+                why = "not read from there: `planck mcp add NAME -- COMMAND`, or copy them into .mcp.json"
+                yield ForeignFile(".codex/config.toml", f"{len(servers)} MCP servers", False, why)
+            if rest := sorted(set(raw) - {"mcp_servers"}):
+                yield ForeignFile(".codex/config.toml", ", ".join(rest), False, "settings of another program")
+    prompts = work / ".codex/prompts"
+    if prompts.is_dir() and (count := len(list(prompts.glob("*.md")))):
+        why = "copy them into .agents/commands: they work as they are"
+        yield ForeignFile(".codex/prompts", f"{count} commands", False, why)
+    for name in ("opencode.json", ".gemini/settings.json", ".cursor/mcp.json", ".vscode/mcp.json"):
+        if (work / name).exists():
+            yield ForeignFile(
+                name, "settings", False, "settings of another program; servers: `--mcp-config FILE`"
+            )
+
+
+def write_agents_md(project: Project) -> Path | None:
+    """Writes a first one of what can be seen here; None: there is one, or CLAUDE.md says it already."""
+    project.check_place()
+    work = project.workspace
+    if any((work / name).exists() for name in ("AGENTS.md", "CLAUDE.md")):
+        return None
+    lines = [
+        f"# {work.name}",
+        "",
+        "What an agent that works here must know. Keep it short.",
+        "",
+        "## Commands",
+    ]
+    lines += [f"- {what}: `{command}`" for what, command in _find_commands(work)] or [
+        "- tests: (how to run them)"
+    ]
+    lines += ["", "## Layout"]
+    folders = sorted(one.name for one in work.iterdir() if one.is_dir() and not one.name.startswith("."))
+    lines += [f"- `{name}/`: (what is in it)" for name in folders[:20]] or ["- (what is where)"]
+    lines += ["", "## Rules", "- (what people get wrong here)", ""]
+    try:
+        with Root(work, protected=False).writing("AGENTS.md") as slot:
+            slot.replace("\n".join(lines).encode(), 0o644)
+    except WorkspaceError as failure:
+        from planck.config.load import ConfigError
+
+        raise ConfigError(failure.err.kind, failure.err.message) from None
+    return work / "AGENTS.md"
+
+
+def _find_commands(work: Path) -> Iterator[tuple[str, str]]:
+    if (work / "Makefile").is_file():
+        text = (work / "Makefile").read_text(errors="replace")[:MAX_BYTES]
+        for target in ("test", "check", "lint", "build"):
+            if f"\n{target}:" in f"\n{text}":
+                yield target, f"make {target}"
+    if (work / "package.json").is_file():
+        try:
+            raw = json.loads((work / "package.json").read_text())
+            scripts = raw.get("scripts") if isinstance(raw, dict) else {}
+        except (OSError, ValueError, RecursionError):
+            scripts = {}
+        for name in ("test", "lint", "build"):
+            if isinstance(scripts, dict) and name in scripts:
+                yield name, f"npm run {name}"
+    for file, command in (
+        ("pyproject.toml", "python -m pytest"),
+        ("Cargo.toml", "cargo test"),
+        ("go.mod", "go test ./..."),
+    ):
+        if (work / file).is_file():
+            yield f"tests ({file})", command

@@ -1,0 +1,34 @@
+"""`!command`: what the user runs in a shell of their own, beside the agents."""
+
+from pathlib import Path
+
+import msgspec
+
+from planck.config.environment import read_environment
+from planck.workspace.process.containment import Containment
+from planck.workspace.process.process import Command, Completed, run
+
+_SHOWN = 16_000
+"""Bytes of the output that join the conversation."""
+_TIMEOUT = 600.0
+
+
+class ShellRun(msgspec.Struct, frozen=True):
+    command: str
+    output: str
+    exit_code: int | None
+    """None: it was ended, because its time was up."""
+
+    def as_message(self) -> str:
+        """What the agents are told, in the user's words."""
+        how = "it was ended after 10 minutes" if self.exit_code is None else f"exit code {self.exit_code}"
+        return f"I ran this in my own shell:\n\n$ {self.command}\n{self.output.rstrip()}\n[{how}]"
+
+
+async def run_in_shell(command: str, folder: Path) -> ShellRun:
+    """Runs with the user's own rights and environment; cancelling it ends what it started."""
+    environment = read_environment()
+    argv = [environment.get("SHELL") or "/bin/sh", "-c", command]
+    wanted = Command(argv, folder, environment, keep=_SHOWN, level=Containment.PROCESS_GROUP)
+    done: Completed = await run(wanted, _TIMEOUT)
+    return ShellRun(command, done.output, done.exit_code)

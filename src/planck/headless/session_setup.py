@@ -1,0 +1,252 @@
+"""What a session will be made of, before its log is there: what is wrong with it shows here."""
+
+import os
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from planck.agent.agent import Bounds
+from planck.budget.accounts import Accounts, Purse
+from planck.budget.budget import UNLIMITED
+from planck.config import models
+from planck.config.load import ConfigError
+from planck.config.project import Project
+from planck.config.providers import Providers
+from planck.config.rules import RuleBook
+from planck.context.prompt import Place
+from planck.headless.session_tools import SessionTools
+from planck.own_code import list_own, tell_own
+from planck.own_files import keep_apart
+from planck.peers.peers import Peers
+from planck.permissions.approver import Approvals, Approver
+from planck.permissions.authority import authorise, session_ceiling
+from planck.permissions.gate import Gate
+from planck.records.amounts import Allowance
+from planck.records.authority import CHANGELESS, Mode
+from planck.records.events import SessionOptions
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Clock, Ids
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec, ModelSpec
+from planck.toolkit.tool import Tool
+from planck.tools.builtin.files import Spills
+from planck.workspace.process.containment import bash
+from planck.workspace.sandbox import sandbox
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What one run says of its orchestrator, its models and its tools, beside the configuration."""
+
+    agent: str = ""
+    """The agent file that the orchestrator is made of."""
+    system_prompt: str | None = None
+    """In the place of the base prompt."""
+    append_system_prompt: str = ""
+    effort: str = ""
+    fallback_model: str = ""
+    """Who answers when an agent's own model can't."""
+    allowed_tools: tuple[str, ...] = ()
+    """`edit`, `Bash(git log:*)`: what is run without a question."""
+    disallowed_tools: tuple[str, ...] = ()
+    """A name alone: no agent has the tool. With a pattern: such a call is denied."""
+
+
+class Lead(msgspec.Struct, frozen=True):
+    """What a run changes of the agent that it talks to."""
+
+    settings: Settings
+    model: ModelSpec | None = None
+
+    def change(self, spec: AgentSpec) -> AgentSpec:
+        settings, model = self.settings, self.model or spec.model
+        if settings.effort:
+            model = msgspec.structs.replace(model, params={**model.params, "effort": settings.effort})
+        prompt, more = spec.system_prompt, settings.append_system_prompt
+        base_prompt, base = spec.base_prompt, spec.base
+        if settings.system_prompt is not None:
+            prompt, base_prompt, base = settings.system_prompt, False, ""
+        if more and not prompt.endswith(more):  # a resumed session may have it from its last run
+            prompt = f"{prompt}\n\n{more}".strip()
+        return msgspec.structs.replace(
+            spec, model=model, system_prompt=prompt, base_prompt=base_prompt, base=base
+        )
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What one session was started with; what is not said is as the configuration has it."""
+
+    mode: Mode | str | None = None
+    max_steps: int | None = None
+    dry_run: bool = False
+    max_budget_usd: float | None = None
+    max_tokens: int | None = None
+    tools: Sequence[Tool] = ()
+    """Of the embedding program."""
+    settings: Settings = Settings()
+
+
+class Runtime(msgspec.Struct, frozen=True, kw_only=True):
+    """What all sessions of a process share."""
+
+    project: Project
+    providers: Providers
+    peers: Peers
+    approver: Approver | None
+    clock: Clock
+    ids: Ids
+
+    async def aclose(self) -> None:
+        await self.peers.aclose()
+        await self.providers.aclose()
+
+
+class SessionPlan:
+    """The tools, the bounds and the gate of one session."""
+
+    def __init__(self, runtime: Runtime, session_id: str, spills: Spills, options: Options) -> None:
+        project, config, mode = runtime.project, runtime.project.config, options.mode
+        self.runtime = runtime
+        self.session_id = session_id
+        self.options = options
+        self.spills = spills
+        """What is kept beside the log."""
+        self.stored = True
+        self.tools = SessionTools(project, spills, options.tools, dry_run=options.dry_run)
+        mode = _read_mode(mode) if mode else config.permissions.mode
+        mode = _protect_own(mode, project.roots)
+        self.ceiling = session_ceiling(mode, project.roots, config.limits.spawn_depth)
+        """What no agent of the session exceeds."""
+        limits, allowed = config.limits, read_allowance(options)
+        if options.max_steps is not None and options.max_steps < 1:
+            raise ConfigError(ErrorKind.INVALID_ARGS, "--max-steps (max_steps) must be at least 1")
+        whole = config.budget.amount if config.budget else UNLIMITED
+        self.accounts = Accounts(whole, allowed.amount if allowed else UNLIMITED)
+        self.bounds = Bounds(
+            options.max_steps or limits.steps,
+            Purse(self.accounts, self.accounts.run),
+            calls=limits.calls,
+            answer_bytes=limits.answer_bytes,
+        )
+        asked = runtime.approver
+        approvals = Approvals(asked, session_id=session_id, clock=runtime.clock) if asked else None
+        self.withheld: tuple[str, ...] = ()
+        """Patterns of tools that no agent of this run has."""
+        self._rules = RuleBook(project, self._read_tool_flags(options.settings))
+        self.gate = Gate(self._rules, ids=runtime.ids, approvals=approvals)
+
+    def _read_tool_flags(self, settings: Settings) -> Sequence[Mapping[str, Any]]:
+        """Returns the rules that a run's own flags come to; takes the tools out that they forbid."""
+        if not settings.allowed_tools and not settings.disallowed_tools:
+            return ()
+        from planck.config.tool_flags import read_tool_flags  # few runs have any
+
+        names = {*self.tools.names, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS}
+        peers = bool(self.runtime.peers.plan.select())
+        flags = read_tool_flags(settings.allowed_tools, settings.disallowed_tools, names, others=peers)
+        self.withheld = flags.withheld
+        return flags.rules
+
+    def withholds(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.withheld)
+
+    def change_mode(self, mode: Mode | str) -> None:
+        mode = _protect_own(_read_mode(mode), self.ceiling.roots)
+        self.ceiling = msgspec.structs.replace(self.ceiling, mode=mode)
+
+    def _describe_limits(self) -> dict[str, int]:
+        """How often a provider is asked is the machine's, not the session's."""
+        limits = msgspec.structs.asdict(self.runtime.project.config.limits)
+        return {name: value for name, value in limits.items() if name != "providers"}
+
+    def describe(self) -> SessionOptions:
+        """Returns what the log keeps of it."""
+        mode = self.ceiling.mode
+        whole = self.runtime.project.config.budget
+        return SessionOptions(
+            mode=mode,
+            max_steps=self.bounds.max_steps,
+            dry_run=self.options.dry_run,
+            budget=self.options.max_budget_usd,
+            limits=self._describe_limits(),
+            rules=self._rules.digest(),
+            sandbox="off" if mode is Mode.FULL else sandbox.name_installed(),
+            catalog=models.catalog_date(),
+            person=self.runtime.approver is not None,
+            added=self.runtime.project.added,
+            max_tokens=self.options.max_tokens,
+            session_budget=whole.amount.describe() if whole else {},
+        )
+
+    async def look_around(self) -> Place:
+        """Returns what agents that start now are told of where they are."""
+        from planck.workspace.git import checkout
+
+        project, clock = self.runtime.project, self.runtime.clock
+        found = await checkout.look(project.workspace, project.environ)
+        return Place(
+            workspace=str(project.workspace),
+            here=_find_below(project.here, project.workspace),
+            added=project.added,
+            platform=_name_platform(),
+            shell=Path(bash()).name,
+            date=clock.now()[:10],
+            git=found.describe() if found else "",
+            mode=self.ceiling.mode,
+            person=self.runtime.approver is not None,
+        )
+
+    def authorise(self, specs: Sequence[AgentSpec]) -> list[AgentSpec]:
+        """Gives each member what its file asks for, as far as the ceiling goes; raises for a private root."""
+        project = self.runtime.project
+        for name in {name for spec in specs for name in spec.roots}:
+            project.check_root(os.path.join(project.roots[0], name))
+        return authorise(specs, self.ceiling)
+
+
+@lru_cache(16)
+def _find_below(here: Path, workspace: Path) -> str:
+    """Returns where somebody stands in the workspace; empty: at its top."""
+    below = os.path.relpath(here, workspace)
+    return "" if below == "." else below
+
+
+@cache
+def _name_platform() -> str:
+    system = os.uname()
+    return f"{system.sysname} {system.machine}"
+
+
+def read_allowance(options: Options) -> Allowance | None:
+    """Returns what one run may take; raises `invalid_args` for an amount that is none."""
+    said = {"usd": options.max_budget_usd, "tokens": options.max_tokens}
+    given = {unit: value for unit, value in said.items() if value is not None}
+    try:
+        return msgspec.convert(given, Allowance) if given else None
+    except msgspec.ValidationError as failure:
+        names = "--max-budget-usd (max_budget_usd), --max-tokens (max_tokens)"
+        raise ConfigError(
+            ErrorKind.INVALID_ARGS, f"{names}: {failure}; give a number above 0, or leave it out"
+        ) from None
+
+
+def _protect_own(mode: Mode, roots: Sequence[str]) -> Mode:
+    """Raises where agents could write what this very process is loaded from, and nothing could stop them.
+
+    What they could write by another name of the same file gets a file of its own.
+    """
+    for root in roots if mode is Mode.WORKSPACE else ():
+        if root in list_own(roots):
+            raise ConfigError(ErrorKind.SANDBOX_UNAVAILABLE, f"Mode 'workspace' is refused: {tell_own(root)}")
+    if mode not in CHANGELESS:
+        keep_apart()
+    return mode
+
+
+def _read_mode(mode: Mode | str) -> Mode:
+    if mode not in list(Mode):
+        known = ", ".join(Mode)
+        raise ConfigError(ErrorKind.INVALID_ARGS, f"{mode!r} is no permission mode; use one of {known}")
+    return Mode(mode)

@@ -1,0 +1,122 @@
+"""The tools that agents of one session can be given, before any agent is there."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from planck.config.preparation import Preparation, ToolFiles
+from planck.config.project import Project
+from planck.context.plan import make_plan_tool
+from planck.context.skill_tools import Skills, SkillSource, make_skill_tools
+from planck.records.outcome import ErrorKind
+from planck.records.specs import ORCHESTRATOR_TOOLS, TEAM_TOOLS, AgentSpec
+from planck.toolkit.tool import InvalidTool, Tool, ToolError
+from planck.toolkit.toolset import ToolSet
+from planck.tools.builtin.catalog import builtin_tools
+from planck.tools.builtin.files import Spills, Views
+from planck.workspace.process.jobs import Jobs
+
+
+def make_built_in_tools(
+    project: Project,
+    skills: SkillSource,
+    spill: Path | Spills,
+    jobs: Jobs | None = None,
+    views: Views | None = None,
+) -> list[Tool]:
+    """Those that need no file; without `jobs` no command goes to the background."""
+    coding = builtin_tools(
+        project.workspace,
+        spill=spill,
+        environment=project.environ,
+        jobs=jobs,
+        views=views or Views(project.open_root()),
+    )
+    return [*coding, *make_skill_tools(skills), make_plan_tool()]
+
+
+class SessionTools:
+    """Built-in tools, those of files and the program's own; owns the commands left in the background."""
+
+    def __init__(
+        self, project: Project, spills: Spills, own: Sequence[Tool] = (), *, dry_run: bool = False
+    ) -> None:
+        self._resources = project.resources
+        self._jobs = Jobs()
+        # A call has its rights from the gate, which knows the private places; nobody asks it in a dry run.
+        root = project.open_root() if dry_run else project.root
+        self._views = Views(root)
+        self._specs: dict[str, AgentSpec] = {}
+        built_in = make_built_in_tools(project, self, spills, self._jobs, self._views)
+        self._built_in = {tool.name: tool for tool in built_in}
+        self._skill_tools = [self._built_in[name] for name in ("load_skill", "list_skills")]
+        self._own = _check_own(own, {*self._built_in, *TEAM_TOOLS, *ORCHESTRATOR_TOOLS})
+        self._files = ToolFiles(project, spills.folder, [*self._built_in, *self._own])
+        self._changes: dict[str, dict[str, Tool | None]] = {}
+        """By agent: what the program gave it later, or (None) took away."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every tool that an agent of this session can be given."""
+        return (*self._built_in, *self._own, *self._files.tools)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The program's, which are the orchestrator's whatever its spec names."""
+        return tuple(self._own)
+
+    def grant(self, spec: AgentSpec, skills: Collection[str]) -> list[Tool]:
+        """The tools of a spec that are here; its skills are known from now on."""
+        self._specs[spec.id] = spec
+        given = {name: tool for name, tool in self._changed(spec.delegator_id).items() if tool}
+        there = {**given, **self._built_in, **self._own, **self._files.tools}
+        own = self._own if spec.role == "orchestrator" else ()
+        if not skills:  # their tools come with the first one: see `prepare`
+            there = {name: tool for name, tool in there.items() if tool not in self._skill_tools}
+        return [there[name] for name in dict.fromkeys((*spec.tools, *own)) if name in there]
+
+    def change(self, agent_id: str, name: str, tool: Tool | None) -> None:
+        """Keeps what a program gave an agent or took away: it holds when the agent is built again."""
+        self._changes.setdefault(agent_id, {})[name] = tool
+
+    def apply_changes(self, agent_id: str, tools: ToolSet) -> None:
+        for name, tool in self._changed(agent_id).items():
+            tools.remove(name)
+            if tool is not None:
+                tools.arrive(tool)
+
+    def _changed(self, agent_id: str) -> dict[str, Tool | None]:
+        return self._changes.get(agent_id, {})
+
+    def prepare(self, spec: AgentSpec, tools: ToolSet) -> Preparation:
+        wanted = [one for one in self._skill_tools if one.name == "load_skill" or one.name in spec.tools]
+        return Preparation(spec, tools, self._files, wanted)
+
+    def skills_for(self, agent_id: str) -> Skills:
+        return self._resources.skills_of(self._specs[agent_id])
+
+    def end(self, agent_id: str) -> None:
+        """Forgets what an agent that is gone saw of the workspace; a restarted one has it still."""
+        self._views.end(agent_id)
+
+    async def aclose(self) -> None:
+        await self._jobs.aclose()
+
+
+def _check_own(tools: Sequence[Tool], taken: Collection[str]) -> dict[str, Tool]:
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        check_tool(tool)
+        if tool.name in taken or tool.name in found:
+            raise ToolError(
+                ErrorKind.NOT_UNIQUE,
+                f"there is a tool named {tool.name!r} already; rename yours",
+                {"name": tool.name},
+            )
+        found[tool.name] = tool
+    return found
+
+
+def check_tool(tool: object) -> None:
+    """Raises for what a program gives in the place of a tool: a bare function, most often."""
+    if not isinstance(tool, Tool):
+        raise InvalidTool(f"{tool!r} is no Tool; make one with Tool(...) or @tool")

@@ -1,0 +1,162 @@
+"""A URL -> where to connect, through which proxy, and what to ask for."""
+
+from typing import Any
+
+import httptools
+import msgspec
+
+from planck.http.errors import ProviderError
+from planck.records.outcome import ErrorKind
+
+
+class Network(msgspec.Struct, frozen=True):
+    """How to reach the outside, as the user's environment has it; whoever reads the environment fills it."""
+
+    http_proxy: str = ""
+    https_proxy: str = ""
+    no_proxy: str = ""
+    ca_bundle: str = ""
+    """A PEM file that is trusted instead of the system's certificates."""
+    connect_timeout: float = 30.0
+
+    def __repr__(self) -> str:  # a proxy's address may carry a password
+        return f"Network(no_proxy={self.no_proxy!r}, ca_bundle={self.ca_bundle!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("no_proxy", self.no_proxy), ("ca_bundle", self.ca_bundle)]
+
+
+class Origin(msgspec.Struct, frozen=True):
+    tls: bool
+    host: str
+    port: int
+    proxy: "Origin | None" = None
+    userinfo: str = ""
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def host_header(self) -> str:
+        default = 443 if self.tls else 80
+        return self.authority.removesuffix(f":{default}") if self.port == default else self.authority
+
+    def __str__(self) -> str:
+        return f"{'https' if self.tls else 'http'}://{self.host_header}"
+
+
+def locate(url: str, network: Network) -> tuple[Origin, str]:
+    """The origin and the request target; no error here shows the URL, whose query may hold a key."""
+    origin, target = _origin(url)
+    proxy = network.https_proxy if origin.tls else network.http_proxy
+    if proxy and not _direct(origin, network.no_proxy):
+        origin = msgspec.structs.replace(origin, proxy=_proxy(proxy))
+        if not origin.tls:
+            target = f"{origin}{target}"
+    return origin, target
+
+
+def canonical(url: str) -> str:
+    """One spelling for all that reach the same server and path, read as the transport reads them.
+
+    For comparing only: a name and a password in it are left out. Empty: it is no address.
+    """
+    try:
+        origin, target = _origin(url)
+    except ProviderError:
+        return ""
+    path = target.rstrip("/").removesuffix("/v1").rstrip("/")
+    return f"{'https' if origin.tls else 'http'}://{_canonical_host(origin.host)}:{origin.port}{path}"
+
+
+def read_host(url: str) -> str:
+    """The host that a URL is sent to, in lower case; empty: it is no address."""
+    try:
+        return _origin(url)[0].host.lower().rstrip(".")
+    except ProviderError:
+        return ""
+
+
+def without_userinfo(url: str) -> str:
+    """The address as it may be shown: no name and no password in it."""
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
+
+
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
+
+
+def _canonical_host(host: str) -> str:
+    from ipaddress import IPv6Address, ip_address
+
+    host = host.removesuffix(".")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        pass
+    else:
+        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+        host = str(mapped or address)
+    return "localhost" if host in _THIS_MACHINE else f"[{host}]" if ":" in host else host
+
+
+def _proxy(url: str) -> Origin:
+    try:
+        return _origin(url if "://" in url else f"http://{url}")[0]
+    except ProviderError as error:
+        raise ProviderError(
+            ErrorKind.INVALID_ARGS, f"the proxy can't be used: {error.err.message}, or unset HTTPS_PROXY"
+        ) from None
+
+
+def _origin(url: str) -> tuple[Origin, str]:
+    try:
+        parsed = httptools.parse_url(url.encode("ascii"))
+        scheme, host = parsed.schema.decode().lower(), parsed.host.decode().lower()
+    except (httptools.HttpParserInvalidURLError, AttributeError, UnicodeEncodeError):
+        raise ProviderError(
+            ErrorKind.INVALID_ARGS, "the address is not a URL; write it as http://host:port or https://host"
+        ) from None
+    if scheme not in {"http", "https"}:
+        raise ProviderError(ErrorKind.INVALID_ARGS, f"can't speak {scheme!r}; use http or https")
+    port = parsed.port or (443 if scheme == "https" else 80)
+    target = (parsed.path or b"/").decode()
+    if parsed.query:
+        target += f"?{parsed.query.decode()}"
+    userinfo = parsed.userinfo.decode() if parsed.userinfo else ""
+    return Origin(scheme == "https", host, port, userinfo=userinfo), target
+
+
+def _direct(origin: Origin, no_proxy: str) -> bool:
+    """This machine is never reached through a proxy; else as curl reads NO_PROXY, networks as Go does."""
+    host = origin.host
+    if host == "localhost" or host.endswith(".localhost") or host == "::1" or host.startswith("127."):
+        return True
+    entries = (entry.strip().lower() for entry in no_proxy.split(","))
+    return any(_exempt(host, origin.port, entry) for entry in entries if entry)
+
+
+def _exempt(host: str, port: int, entry: str) -> bool:
+    if entry == "*":
+        return True
+    if "/" in entry:
+        return _in_network(host, entry)
+    name, colon, number = entry.rpartition(":")
+    if colon and number.isdigit() and (":" not in name or name.startswith("[")):
+        if int(number) != port:
+            return False
+        entry = name
+    entry = entry.strip("[]").removeprefix("*").removeprefix(".")
+    return bool(entry) and (host == entry or host.endswith(f".{entry}"))
+
+
+def _in_network(host: str, network: str) -> bool:
+    from ipaddress import ip_address, ip_network
+
+    try:
+        return ip_address(host) in ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,20 @@
+"""How a request fails."""
+
+from typing import Any
+
+from planck.records.outcome import ErrorKind, PlanckError
+
+
+class ProviderError(PlanckError):
+    """A request that failed; `retry_after` is how long the server asks to wait, in seconds."""
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        details: dict[str, Any] | None = None,
+        *,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(kind, message, details)
+        self.retry_after = retry_after

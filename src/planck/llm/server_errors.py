@@ -1,0 +1,147 @@
+"""A server's refusal -> `ProviderError`: one table of kinds for every dialect."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from planck.http.retry_after import retry_after
+from planck.http.transport import Response, read_all
+from planck.llm.endpoint import Endpoint
+from planck.llm.provider import ProviderError
+from planck.records import codec
+from planck.records.outcome import ErrorKind
+from planck.records.redact import redact
+
+
+async def refusal(response: Response, endpoint: Endpoint) -> ProviderError:
+    """The error for an answer that is no stream; reads a bounded part of its body."""
+    try:
+        body = await read_all(response)
+    except ProviderError:
+        body = b""
+    headers = response.headers
+    if "date" not in headers:  # it may name a point in time to come back at all the same: ours is as good
+        from email.utils import formatdate  # 20 ms, for a failure only
+
+        headers = {**headers, "date": formatdate(usegmt=True)}
+    return provider_error(response.status, headers, body, endpoint)
+
+
+def provider_error(status: int, headers: Mapping[str, str], body: bytes, endpoint: Endpoint) -> ProviderError:
+    """`status` 0 is an error inside a stream that began well."""
+    code, said = _parse_error(body)
+    kind = _kind(status, code, said, passes=bool(_find_delay(body)) and b"PerDay" not in body)
+    said = _printable(redact(said, endpoint.secrets)) or "no explanation"
+    where = f"{endpoint.name!r} answered {status}" if status else f"{endpoint.name!r} broke off"
+    details: dict[str, Any] = {"provider": endpoint.name, "status": status}
+    if code:
+        details["code"] = _printable(redact(code, endpoint.secrets))
+    if _matches(_UNREAD_CALL, f"{code} {said}"):
+        details[UNREAD_CALL] = True
+    hint = _HINTS.get(kind, "").format(provider=endpoint.name)
+    message = f"{where}: {said}{hint or _hint(status)}"
+    asked = {"retry-after": delay, **headers} if (delay := _find_delay(body)) else headers
+    return ProviderError(kind, message, details, retry_after=retry_after(asked))
+
+
+_HINTS = {
+    ErrorKind.NOT_AUTHENTICATED: "; set its API key or run `planck auth login {provider}`",
+    ErrorKind.USAGE_LIMIT_REACHED: "; check the account's plan and credit",
+    ErrorKind.MODEL_NOT_SUPPORTED: "; see `planck models list`",
+    ErrorKind.CONTEXT_OVERFLOW: "; the conversation must be compacted",
+    ErrorKind.RATE_LIMITED: "; try again later",
+    ErrorKind.OVERLOADED: "; try again later",
+}
+_MAX_MESSAGE = 600
+
+
+def _hint(status: int) -> str:
+    later = status == 0 or status >= 500
+    return "; try again later" if later else "; check the model's settings, `planck models test` tries them"
+
+
+# Compiled when something fails: compiling all of them would be the most of this import.
+_OVERFLOW = (
+    r"context.?(length|window|size|limit)|maximum context|(prompt|input) is too long|too many (input )?tokens"
+    r"|exceeds? the (available|maximum).{0,40}(context|tokens)|input token count.{0,40}exceed"
+    r"|request.?too.?large|reduce the length"
+)
+_QUOTA = (
+    r"insufficient.?(quota|funds|credit|balance)|exceeded your current quota|credit balance is too low"
+    r"|billing|usage.?limit|out of credits|quota_exceeded|spending limit"
+)
+_NO_MODEL = (
+    r"model.?not.?found|model .{0,200}(does not exist|not found|not supported|is not available|not a valid)"
+    r"|not a valid model|(unknown|invalid|unsupported|no such) model|not_found_error model:"
+    r"|models/.{0,200}is not found"
+)
+_BUSY = r"overloaded|server (is )?busy|at capacity|temporarily unavailable"
+_RATE = r"rate.?limit|too many requests|resource.?exhausted"
+UNREAD_CALL = "unread_call"
+"""Set in the details where the server could not make out what its own model wrote as a call."""
+_UNREAD_CALL = (
+    r"model produced output that does not match the expected|tool_use_failed"
+    r"|(error|failed).{0,20}pars.{0,20}(tool|function).?call"
+)
+"""As llama.cpp, Groq and Ollama say it."""
+_AUTH = r"authentication_error|invalid.?api.?key|api.?key.?invalid|permission_error|unauthenticated"
+
+
+def _kind(status: int, code: str, said: str, *, passes: bool = False) -> ErrorKind:
+    """`passes`: it says when to come back, as Google does for a minute's quota, in the words for a day's."""
+    text = f"{code} {said}"
+    if status in (0, 400, 402, 429):
+        if status == 402 or (_matches(_QUOTA, text) and not passes):
+            return ErrorKind.USAGE_LIMIT_REACHED
+        if status == 429 or (status == 0 and _matches(_RATE, text)):
+            return ErrorKind.RATE_LIMITED
+    if status in (401, 403) or (status in (0, 400) and _matches(_AUTH, code)):
+        return ErrorKind.NOT_AUTHENTICATED
+    if status in (503, 529) or (status in (0, 500) and _matches(_BUSY, text)):
+        return ErrorKind.OVERLOADED
+    if status == 413 or (status in (0, 400, 422, 500) and _matches(_OVERFLOW, text)):
+        return ErrorKind.CONTEXT_OVERFLOW
+    if status in (0, 400, 404, 422) and _matches(_NO_MODEL, text):
+        return ErrorKind.MODEL_NOT_SUPPORTED
+    return ErrorKind.PROVIDER_HTTP_ERROR
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.I | re.S) is not None
+
+
+def _parse_error(body: bytes) -> tuple[str, str]:
+    """Code and message out of any vendor's error object; the body itself where it is none."""
+    try:
+        found = codec.decode(body)
+    except codec.DecodeError:
+        return "", body.decode("utf-8", "replace")
+    if isinstance(found, list) and found:
+        found = found[0]
+    inner = found.get("error", found) if isinstance(found, dict) else found
+    if not isinstance(inner, dict):
+        return "", str(inner or "")
+    codes = [inner.get(key) for key in ("code", "type", "status")] + _google_reasons(inner)
+    code = " ".join(text for text in codes if isinstance(text, str) and text != "error")
+    message = inner.get("message") or inner.get("detail") or found
+    return code, message if isinstance(message, str) else codec.encode_str(message)
+
+
+def _google_reasons(error: dict[str, Any]) -> list[Any]:
+    details = error.get("details")
+    found = details if isinstance(details, list) else []
+    return [part.get("reason") for part in found if isinstance(part, dict)]
+
+
+def _find_delay(body: bytes) -> str:
+    """Google says in the body how long to wait: `"retryDelay": "31s"`."""
+    found = re.search(_RETRY_DELAY, body)
+    return found[1].decode() if found else ""
+
+
+_RETRY_DELAY = rb'"retryDelay":\s*"([0-9.]{1,20}s)"'
+
+
+def _printable(text: str) -> str:
+    clean = "".join(c if c.isprintable() else " " for c in text[: 2 * _MAX_MESSAGE]).strip()
+    return clean if len(clean) <= _MAX_MESSAGE else f"{clean[:_MAX_MESSAGE]}…"

@@ -1,0 +1,444 @@
+"""The library over files: `<id>_<name>.db` in one folder, and how one is found."""
+
+import fcntl
+import logging
+import os
+import shutil
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from planck.records.outcome import ErrorKind
+from planck.records.ports import Ids
+from planck.store.names import (
+    BEGINNING,
+    CANDIDATES,
+    check_name,
+    id_in,
+    is_same_place,
+    is_valid_name,
+    name_in,
+    new_names,
+    refuse_taken,
+    refuse_unclear,
+    refuse_unknown,
+)
+from planck.store.sqlite.database import Durability, companion
+from planck.store.sqlite.directory import make_private, move_log, remove_log
+from planck.store.sqlite.index import NameIndex
+from planck.store.sqlite.lock import WriterLock, is_locked
+from planck.store.sqlite.reader import SqliteReader
+from planck.store.sqlite.store import NewerLog, SqliteStore
+from planck.store.store import SessionError, Store, StoreError
+from planck.store.threads import finish_blocking, hand_over
+
+if TYPE_CHECKING:
+    from planck.store.library import Contents, Entry, Origin, Shelf
+
+log = logging.getLogger(__name__)
+
+
+class Claim(NamedTuple):
+    """A name that is nobody else's, for a log that is about to be made."""
+
+    path: Path
+    name: str
+    lock: WriterLock
+    """Held: while it is, the claim stands, and with whoever holds it the claim ends."""
+
+
+class FileLibrary:
+    """The session files of one folder, seen from one workspace."""
+
+    def __init__(self, folder: Path, workspace: Path) -> None:
+        self.folder = folder
+        self._workspace = workspace
+        self.promised: set[str] = set()
+        """Names of open sessions that have no file."""
+        self._index = NameIndex(folder, workspace)
+
+    @property
+    def indexed(self) -> bool:
+        """Whether a name can be looked up without a look at every file."""
+        return self._index.complete or not self.folder.exists()
+
+    def make_path(self, id: str, name: str) -> Path:
+        """Returns where a new session belongs; its store makes the folder."""
+        return self.folder / f"{id}_{name}.db"
+
+    def claim(self, id: str, wanted: str, ids: Ids) -> Claim:
+        """Takes the wanted name if it is free, or a random one; waits for others, and for the disk."""
+        with self.hold_names():
+            name = self.choose_name(wanted, ids)
+            path = self.make_path(id, name)
+            lock = WriterLock(companion(path, "lock"))
+            try:
+                self._note_new(path)
+            except BaseException:
+                lock.release()
+                raise
+        return Claim(path, name, lock)
+
+    def _note_new(self, path: Path) -> None:
+        """As `note`, for a name that was found free a moment ago."""
+        try:
+            if not self._index.complete:
+                self._index.build()
+            self._index.note_new(path, name_in(path))
+        except OSError as problem:
+            raise self._refuse(problem) from None
+
+    def note(self, path: Path, name: str = "") -> None:
+        """Lets a session be found by its id and its name, or by another name."""
+        try:
+            if not self._index.complete:
+                self._index.build()
+            if not path.exists() or self._keep_own([path]):
+                self._index.note(path, name or name_in(path))
+            else:
+                self._index.note_stranger(path)
+        except OSError as problem:
+            raise self._refuse(problem) from None
+
+    def forget(self, path: Path) -> None:
+        """Leaves nothing here of a log that is gone, or of a name that it had."""
+        self._index.forget(path, name_in(path))
+
+    @contextmanager
+    def hold_names(self) -> Iterator[None]:
+        """Of all processes and threads one at a time, from `choose_name` until the name is claimed or used.
+
+        Nothing may be awaited in it: a second one of the same loop would wait for ever.
+        """
+        try:
+            make_private(self.folder)
+            fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as problem:
+            raise self._refuse(problem) from None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _refuse(self, problem: OSError) -> StoreError:
+        return StoreError(
+            ErrorKind.LOG_WRITE_FAILED,
+            f"sessions can't be kept in {str(self.folder)!r}: {problem.strerror}; "
+            "choose another sessions_dir, or pass --no-session",
+        )
+
+    def choose_name(self, wanted: str, ids: Ids) -> str:
+        """Returns the wanted name if it is free; without one, a random name that is."""
+        if wanted:
+            self._check_name(wanted)
+            return wanted
+        return next(name for name in new_names(ids) if not self._is_taken(name))
+
+    def _promise(self, name: str, path: Path | None) -> None:
+        """Keeps a name for an open session, if it is free; its file is found by both until it moves."""
+        if not name:
+            raise SessionError(
+                ErrorKind.INVALID_ARGS, "a session's new name is empty; use letters and digits"
+            )
+        with self.hold_names():
+            self._check_name(name)
+            if path:
+                self.note(path, name)
+        if not path:
+            self.promised.add(name)
+
+    def _break_promise(self, name: str, path: Path | None) -> None:
+        self.promised.discard(name)
+        if path and name != name_in(path):
+            self._index.forget(path, name)
+
+    def _move(self, store: SqliteStore, id: str, name: str) -> None:
+        """Gives a log that was closed just now the file that its name finds."""
+        old, new = store.path, self.make_path(id, name)
+        try:
+            with self.hold_names():
+                move_log(old, new)
+                self.note(new)
+                self.forget(old)
+            store.path = new  # whoever watched the session may still read it to its end
+        except StoreError as failure:
+            log.warning("%s keeps its old file name for now: %s", name, failure)
+
+    async def create(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability = "process"
+    ) -> SqliteStore:
+        return await hand_over(partial(self._create, id, wanted, ids, meta, durability), self._discard)
+
+    def _create(
+        self, id: str, wanted: str, ids: Ids, meta: Mapping[str, str], durability: Durability
+    ) -> SqliteStore:
+        claim = self.claim(id, wanted, ids)
+        try:
+            return SqliteStore.create(
+                claim.path, {**meta, "id": id, "name": claim.name}, durability=durability, lock=claim.lock
+            )
+        except BaseException:
+            self._forget_log(claim.path)
+            raise
+
+    async def copy(
+        self,
+        id: str,
+        wanted: str,
+        ids: Ids,
+        meta: Mapping[str, str],
+        what: "Contents",
+        origin: "Origin | None" = None,
+    ) -> SqliteStore:
+        store = await self.create(id, wanted, ids, meta)
+        try:
+            await finish_blocking(_fill, store, what)
+        except BaseException:
+            await self.discard(store)
+            raise
+        return store
+
+    async def take_in(self, id: str, meta: Mapping[str, str], what: "Contents") -> Path:
+        path = self.make_path(id, meta["name"])
+        await finish_blocking(_take_in, path, meta, what)
+        with self.hold_names():
+            self.note(path)
+        return path
+
+    async def open(self, id_or_name: str, durability: Durability = "process") -> SqliteStore | NewerLog:
+        return await hand_over(partial(self._open, id_or_name, durability), _close)
+
+    def _open(self, id_or_name: str, durability: Durability) -> SqliteStore | NewerLog:
+        path = self.fetch(id_or_name)
+        if is_left_behind(path):
+            raise SessionError(
+                ErrorKind.NOT_FOUND,
+                f"the session {name_in(path)!r} never began: its process ended first; start another",
+            )
+        store = SqliteStore.open(path, durability=durability)
+        try:
+            self._refuse_copy(path, store.meta)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _refuse_copy(self, path: Path, meta: Mapping[str, str]) -> None:
+        """Raises for a file that somebody copied: two would go on as one session, and one of them be lost."""
+        id, name = meta.get("id", ""), meta.get("name", "")
+        if not id or not name:
+            raise StoreError(
+                ErrorKind.CORRUPT_LOG_LINE,
+                f"{path.name!r} is damaged: it does not say which session it is; "
+                f"go on in a copy: planck sessions fork {id_in(path)}",
+            )
+        if id == id_in(path) and (name == name_in(path) or len(self._find_id(id)) == 1):
+            return
+        raise SessionError(
+            ErrorKind.NOT_UNIQUE,
+            f"{path.name!r} is a copy of the file of session {id}; "
+            f"go on in one of its own: planck sessions fork {name_in(path)}",
+        )
+
+    @asynccontextmanager
+    async def rename(self, store: Store, old: str, new: str) -> AsyncGenerator[None, None]:
+        """Its file has the new name once nobody has it open: see `close`."""
+        path = store.path if isinstance(store, SqliteStore) else None
+        await hand_over(partial(self._promise, new, path), lambda _: self._break_promise(new, path))
+        try:
+            yield
+            if isinstance(store, SqliteStore):
+                store.change_meta({"name": new})
+        except BaseException:
+            self._break_promise(new, path)
+            raise
+        self._break_promise(old, path)
+
+    async def close(self, store: Store, id: str, name: str) -> None:
+        """A file whose log has another name by now is moved, now or when it is closed again."""
+        await store.aclose()
+        if isinstance(store, SqliteStore) and name_in(store.path) != name:
+            await finish_blocking(self._move, store, id, name)
+
+    async def aclose(self) -> None:
+        pass  # between two calls it holds nothing
+
+    async def discard(self, store: Store) -> None:
+        if isinstance(store, SqliteStore):
+            await finish_blocking(self._discard, store)
+
+    def _discard(self, store: SqliteStore) -> None:
+        store.close()
+        self._forget_log(store.path)
+
+    def _forget_log(self, path: Path) -> None:
+        with suppress(OSError):
+            remove_log(path)
+        self.forget(path)
+
+    def check_free(self, id_or_name: str) -> None:
+        WriterLock(companion(self.fetch(id_or_name), "lock")).release()
+
+    def remove(self, id_or_name: str) -> None:
+        path = self.fetch(id_or_name)
+        lock = WriterLock(companion(path, "lock"))
+        try:
+            remove_log(path)
+        finally:
+            lock.release()
+        self.forget(path)
+
+    def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
+        return {}  # whoever has one is a process of this machine
+
+    def list_aside(self, id: str, name: str = "") -> Iterator[bytes]:
+        return iter(())  # files are whole
+
+    def fetch_all(self, *, everywhere: bool = False, limit: int | None = None) -> None:
+        pass  # they are what they are
+
+    def find(self, id_or_name: str) -> "Entry":
+        from planck.store.library import Entry
+
+        path = self.fetch(id_or_name)
+        with closing(SqliteReader.open(path)) as reader:
+            meta = reader.meta
+        return Entry(id_in(path), name_in(path), meta.get("workspace", ""), meta.get("created", ""))
+
+    def fetch(self, id_or_name: str) -> Path:
+        """Returns the session of that id, or else the newest of that name in this workspace.
+
+        What is neither may be how only one id, or one name of this workspace, begins.
+        """
+        if is_valid_name(id_or_name):
+            found = (
+                self._look_up_id(id_or_name)
+                or self._look_up_name(id_or_name)
+                or self._find_id(id_or_name)
+                or self._find_named(id_or_name)
+                or self._find_beginning(id_or_name)
+            )
+            if found:
+                return found[-1]
+        raise refuse_unknown(id_or_name)
+
+    def _check_name(self, wanted: str) -> None:
+        check_name(wanted)
+        if wanted in self.promised or self._is_taken(wanted, clear=True):
+            raise refuse_taken(wanted)
+
+    def has_id(self, id: str) -> bool:
+        return bool(self._look_up_id(id) or self._find_id(id))
+
+    def _look_up_id(self, id: str) -> list[Path]:
+        path = self._index.find_id(id)
+        return [path] if path and path.exists() else []
+
+    def _look_up_name(self, name: str) -> list[Path]:
+        """Returns the one that the index knows of; none where only the logs can tell which is meant."""
+        path = None if self._index.is_doubtful(name) else self._index.find_name(name)
+        return self._keep_own([path]) if path else []
+
+    def _is_taken(self, name: str, *, clear: bool = False) -> bool:
+        """With `clear`, what a process left behind that ended before its session began is no reason."""
+        known = self._index.find_name(name)
+        found = {known} if known else set()
+        unsure = known is not None and not known.exists()
+        if unsure or not self.indexed or self._index.is_doubtful(name):
+            found.update(self._find_named(name))
+        return any(not (clear and self._clear(path)) for path in found)
+
+    def _clear(self, path: Path) -> bool:
+        if not is_left_behind(path):
+            return False
+        remove_log(path)
+        self.forget(path)
+        return True
+
+    def _find_id(self, id: str) -> list[Path]:
+        return [path for path in self.folder.glob(f"{id}_*.db") if id_in(path) == id]
+
+    def _find_beginning(self, text: str) -> list[Path]:
+        """Raises where several begin so; only as many are opened as it takes to say so."""
+        ids = self.folder.glob(f"{text}*_*.db") if len(text) >= BEGINNING else ()
+        by_id = sorted(path for path in ids if id_in(path).startswith(text))
+        by_name = [
+            path
+            for path in self.folder.glob(f"*_{text}*.db")
+            if name_in(path).startswith(text) and path not in by_id[:CANDIDATES]
+        ]
+        own = islice(self._open_own(sorted(by_name)), CANDIDATES)
+        found = [*by_id[:CANDIDATES], *(path for _, path in own)][:CANDIDATES]
+        if len(found) < 2:
+            return found
+        raise refuse_unclear(text, [(id_in(path), name_in(path)) for path in found])
+
+    def fetch_own(self, id: str) -> Path:
+        """Returns the session of exactly that id; one of another workspace is not there."""
+        known = (self._look_up_id(id) or self._find_id(id)) if is_valid_name(id) else []
+        if own := self._keep_own(known):
+            return own[0]
+        raise SessionError(ErrorKind.NOT_FOUND, f"no session {id!r} of this workspace")
+
+    def _find_named(self, name: str) -> list[Path]:
+        found = (path for path in self.folder.glob(f"*_{name}.db") if name_in(path) == name)
+        return self._keep_own(found)
+
+    def _keep_own(self, paths: Iterable[Path]) -> list[Path]:
+        """Returns those of this workspace, oldest first."""
+        return [path for _, path in sorted(self._open_own(paths))]
+
+    def _open_own(self, paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
+        """Yields those of this workspace that have begun, with the time of their creation."""
+        for path in paths:
+            try:
+                with closing(SqliteReader.open(path)) as reader:
+                    meta, begun = reader.meta, reader.head > 0 or reader.damage is not None
+            except StoreError:
+                continue
+            if begun and is_same_place(meta.get("workspace", ""), self._workspace):
+                yield meta.get("created", ""), path
+
+
+def _close(store: SqliteStore | NewerLog) -> None:
+    store.close()
+
+
+def _fill(store: SqliteStore, what: "Contents") -> None:
+    store.adopt_blobs(what.blobs)
+    store.adopt(what.events)
+
+
+def _take_in(path: Path, meta: Mapping[str, str], what: "Contents") -> None:
+    make_private(path.parent)
+    waiting = path.parent / f".import-{path.name}"
+    shutil.rmtree(waiting, ignore_errors=True)
+    try:
+        store = SqliteStore.create(waiting / path.name, meta)
+        try:
+            _fill(store, what)
+        finally:
+            store.close()
+        # The log itself last: a session is there as a whole, or not.
+        for suffix in (".lock", ""):
+            (waiting / f"{path.name}{suffix}").rename(f"{path}{suffix}")
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
+
+
+def is_left_behind(path: Path) -> bool:
+    """Whether a session never began, and nobody is about to begin it: its process ended first."""
+    try:
+        with closing(SqliteReader.open(path)) as log:
+            begun = log.head > 0 or log.damage is not None
+    except StoreError:
+        begun = path.exists()
+    return not begun and not is_locked(companion(path, "lock"))
+
+
+if TYPE_CHECKING:
+    _: type[Shelf] = FileLibrary

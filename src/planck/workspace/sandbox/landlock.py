@@ -1,0 +1,91 @@
+"""Landlock, where bubblewrap can't run: commands that change nothing.
+
+Its rules only add rights, so a protected name inside a writable root can't be taken out again: what needs to
+write is refused here, and asked instead. The PID namespace is that of the ladder.
+"""
+
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from planck.records.authority import Confinement
+from planck.records.outcome import ErrorKind
+from planck.workspace.paths.paths import is_inside
+from planck.workspace.process.containment import Containment, containment, wrapper
+from planck.workspace.process.pipes import Pipes
+from planck.workspace.sandbox.sandbox import Looks, SandboxError, Wrapped
+from planck.workspace.sandbox.system_calls import landlock_filter
+
+_HIDDEN = ("/tmp", "/var/tmp", "/run", "/dev", "/boot", "/lost+found")
+_EXEC = Path(__file__).with_name("landlock_exec.py")
+
+
+class Landlock:
+    level = Containment.LANDLOCK
+    writes = False
+
+    def __init__(self) -> None:
+        calls = landlock_filter()
+        if calls is None:
+            raise _unavailable(f"Landlock is not prepared for {platform.machine()}")
+        self._calls = calls
+        self._pipes = Pipes()
+        if containment() is not Containment.PID_NAMESPACE:
+            raise _unavailable("Landlock needs a PID namespace beside it, and there is none here")
+
+    def takes_long(self, confinement: Confinement) -> bool:
+        return False
+
+    def look(self, confinement: Confinement) -> Looks:
+        return {}
+
+    def wrap(self, confinement: Confinement, looks: Looks | None = None) -> Wrapped:
+        if confinement.writable:
+            raise _unavailable("Landlock can't protect .git and .planck in a folder that may be written")
+        if confinement.network:
+            raise _unavailable("Landlock is used without network only")
+        if confinement.seen:
+            raise _unavailable("Landlock is used for commands only; install bubblewrap")
+        private = tempfile.mkdtemp(prefix="planck-private-")
+        starts = (*confinement.roots, *map(os.path.dirname, confinement.roots), os.path.expanduser("~"))
+        masked = (*confinement.masked, *self._pipes.look(starts))
+        hidden = (*_HIDDEN, *masked)
+        readable = [*_readable("/", hidden), *confinement.shown]
+        for root in confinement.roots:
+            around = (place for place in masked if not is_inside(root, (place,)))
+            readable += _readable(root, tuple(around))
+        plan = Path(private, "plan")  # a home with many entries is too much for one argument
+        calls = self._calls.hex()
+        plan.write_text(json.dumps({"read": readable, "write": [private], "calls": calls}))
+        prefix = (
+            *wrapper(Containment.PID_NAMESPACE),
+            *("/usr/bin/env", f"TMPDIR={private}"),
+            *(sys.executable, "-I", "-S", str(_EXEC), str(plan)),
+        )
+        return Wrapped(prefix, self.level, partial(shutil.rmtree, private, ignore_errors=True))
+
+
+def _readable(path: str, hidden: Sequence[str]) -> Iterator[str]:
+    """The largest subtrees without anything hidden in them; a right can't be taken away again below."""
+    if is_inside(path, hidden):
+        return
+    if not any(is_inside(place, (path,)) for place in hidden):
+        yield path
+        return
+    try:
+        entries = list(os.scandir(path))
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.is_symlink():
+            yield from _readable(entry.path, hidden)
+
+
+def _unavailable(why: str) -> SandboxError:
+    return SandboxError(ErrorKind.SANDBOX_UNAVAILABLE, why)

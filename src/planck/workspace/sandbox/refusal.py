@@ -1,0 +1,162 @@
+"""What a command that failed says of why: whether it was the sandbox, in one line for the model.
+
+It is a guess from the words of the output, so nothing is decided by it but what is said and whether to ask.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+
+from planck.own_code import list_own
+from planck.records.authority import PROTECTED, Confinement, Mode
+from planck.records.visible import fit_line
+from planck.workspace.paths.paths import is_inside
+from planck.workspace.sandbox.bubblewrap import PRIVATE
+
+_READ_ONLY = r"read-only file ?system|\bEROFS\b"
+_DENIED = r"permission denied|operation not permitted|insufficient permission|\bEACCES\b|\bEPERM\b"
+_LOOKUP = (
+    r"could ?n[o']t resolve|(?:failed|unable) to (?:resolve|lookup)|temporary failure (?:in name )?resol"
+    r"|name or service not known|no address associated|nodename nor servname|no such host\b|unknown host"
+    r"|host not found|name resolution|dns error|bad address '|\bENOTFOUND\b|\bEAI_AGAIN\b|\bgetaddrinfo\b"
+)
+_NETWORK = (
+    r"network is (?:unreachable|down)|no route to host|connection refused|\bENETUNREACH\b|\bEHOSTUNREACH\b"
+    r"|\bECONNREFUSED\b|(?:could ?n[o']t|cannot|can't|failed to|unable to) connect\b"
+    r"|failed to establish a new connection"
+)
+_SOCKET = r"\.sock\b|\bunix:|\bdial unix\b|\bdaemon\b|\bagent\b|\bto bus\b|\bdisplay\b"
+_TAKEN = r"file exists|no such device or address|device or resource busy|cross-device link"
+"""What is said of a protected name that is absent, and of one that would be moved."""
+_MISSING = r"no such file or directory|\bENOENT\b"
+_QUOTED = r"'([^']+)'|\"([^\"]+)\"|‘([^’]+)’|`([^'`]+)['`]"  # noqa: RUF001  as coreutils writes it
+_BARE = r"([^\s'\"‘’`:,;()\[\]]+)"  # noqa: RUF001
+_SHELL = r"^\S*sh: (?:line )?\d+: "
+"""How a shell begins what it says: with its own name, which is not the path that it speaks of."""
+_MAX_NAME = 80
+OWN = "is part of the running Planck, which agents can't change"
+"""No question to the user would open it."""
+
+
+def find_refusal(output: str) -> str:
+    """Returns the line that names a read-only file system, a missing permission, an unreachable network or
+    a failed lookup; empty: there is none."""
+    return fit_line(_last(rf"{_READ_ONLY}|{_DENIED}|{_LOOKUP}|{_NETWORK}", output), 200)
+
+
+def explain_refusal(output: str, rights: Confinement | None) -> str:
+    """What of the sandbox plausibly made a command fail; empty: nothing did."""
+    if rights is None or rights.mode is Mode.FULL:
+        return ""
+    if line := _last(_READ_ONLY, output):
+        return _explain_read_only(line, rights)
+    if not rights.network and (line := _last(rf"{_LOOKUP}|{_NETWORK}", output)):
+        if re.search(_SOCKET, line, re.IGNORECASE):
+            return "sockets of other programs can't be reached here"
+        return "there is no network here"
+    for line in _matching(rf"{_DENIED}|{_TAKEN}", output):
+        if found := _find_protected(line, rights.roots):
+            return f"{found} is read-only here"
+    for line in _matching(rf"{_DENIED}|{_MISSING}", output):
+        if found := _find_hidden(line, rights):
+            return found
+    if _last(r"operation not permitted|\bEPERM\b", output):
+        return "Unix sockets and some other system calls are refused here"
+    if (line := _last(_DENIED, output)) and (place := _find_outside(line, rights.roots)):
+        return f"{place} is outside the workspace"
+    return ""
+
+
+def _explain_read_only(line: str, rights: Confinement) -> str:
+    if found := _find_protected(line, rights.roots):
+        return f"{found} is read-only here"
+    if found := _find_own(line, rights.roots):
+        return f"{found} {OWN}"
+    if not rights.writable:
+        return "nothing can be written here"
+    if bound := [place for place in rights.writable if place not in rights.roots]:
+        names = (_name(os.path.relpath(place, rights.roots[0])) for place in bound)
+        return f"only {', '.join(names)} can be written here"
+    if place := _find_outside(line, rights.roots):
+        return f"{place} is outside the workspace, which alone can be written here"
+    for path in _paths(line):
+        if os.path.isabs(path) or "/" in path or "." in path:
+            return f"{_name(path)} is read-only here"
+    return f"only the workspace can be written here, without {', '.join(PROTECTED)}"
+
+
+def _find_protected(line: str, roots: tuple[str, ...]) -> str:
+    for path in _paths(line):
+        parts = path.split("/")
+        for number, part in enumerate(parts, 1):
+            if part in PROTECTED:
+                place = "/".join(parts[:number])
+                inside = [root for root in roots if is_inside(place, (root,))]
+                return _name(os.path.relpath(place, max(inside, key=len)) if inside else place)
+    return ""
+
+
+def _find_own(line: str, roots: tuple[str, ...]) -> str:
+    own = list_own(roots)
+    for path in _paths(line) if own else ():
+        real = os.path.realpath(os.path.join(roots[0], path))
+        if is_inside(real, own):
+            return _name(os.path.relpath(real, roots[0]))
+    return ""
+
+
+def _find_outside(line: str, roots: tuple[str, ...]) -> str:
+    for path in _paths(line):
+        if path.startswith("../") or (os.path.isabs(path) and not is_inside(path, roots)):
+            return _name(path)
+    return ""
+
+
+def _find_hidden(line: str, rights: Confinement) -> str:
+    """A place that is there for the user, and not for the command."""
+    for path in _paths(line):
+        path = os.path.normpath(os.path.expanduser(path))
+        if not os.path.isabs(path) or is_inside(path, (*rights.roots, *rights.shown, *rights.seen)):
+            continue
+        real = os.path.realpath(path)
+        masked = [place for place in rights.masked if is_inside(real, (place,))]
+        if masked:
+            return f"{_name(masked[0])} is hidden here"
+        if not is_inside(real, PRIVATE):
+            continue
+        try:
+            found = os.lstat(real)
+        except OSError:
+            continue
+        if stat.S_ISSOCK(found.st_mode):
+            return "sockets of other programs can't be reached here"
+        top = next(folder for folder in PRIVATE if is_inside(real, (folder,)))
+        return f"{top} is a private, empty folder here"
+    return ""
+
+
+def _paths(line: str) -> Iterator[str]:
+    """Whatever in a line may be a path: what is quoted first, then words."""
+    line = re.sub(_SHELL, "", line)
+    for groups in re.findall(_QUOTED, line):
+        yield from filter(None, groups)
+    for word in re.findall(_BARE, re.sub(_QUOTED, " ", line)):
+        if "/" in word or word in PROTECTED:
+            yield word.removeprefix("unix//") if word.startswith("unix//") else word
+
+
+def _last(pattern: str, output: str) -> str:
+    return next(iter(reversed(list(_matching(pattern, output)))), "")
+
+
+def _matching(pattern: str, output: str) -> Iterable[str]:
+    known = re.compile(pattern, re.IGNORECASE)
+    return (line for line in output.splitlines() if known.search(line))
+
+
+def _name(path: str) -> str:
+    home = os.path.expanduser("~")
+    if home != "/" and is_inside(path, (home,)):
+        path = f"~{path[len(home) :]}"
+    return fit_line(path, _MAX_NAME)
