@@ -15,7 +15,7 @@ import pytest
 from benchmarks.server import Target
 from planck.api.handlers.streams import Filter, Limits, Streams
 from planck.api.metrics import Metrics
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.api.shapes import Holder
 from planck.client import Client, RemoteSession
 from planck.client.messages import Message
@@ -165,15 +165,15 @@ async def test_who_joins_again_in_mid_sentence_gets_its_beginning(tmp_path: Path
         tmp_path / "home", tmp_path / "work", environ={}, providers={"local": model}, approver=Inbox()
     )
     async with planck, asyncio.timeout(WAIT):
-        keeper = Keeper(planck, Holder(pid=1, host="here"), limit=1, idle=0.0)
-        id = (await keeper.start("admin", model="local/m")).session.id
-        while keeper.find(id):
-            await keeper.put_to_sleep()
+        cache = SessionCache(planck, Holder(pid=1, host="here"), limit=1, idle=0.0)
+        id = (await cache.start("admin", model="local/m")).session.id
+        while cache.find(id):
+            await cache.put_to_sleep()
             await asyncio.sleep(0)
-        async with aclosing(Streams(keeper, Metrics(), Limits()).follow(id, 0, Filter(), 2)) as pieces:
+        async with aclosing(Streams(cache, Metrics(), Limits()).follow(id, 0, Filter(), 2)) as pieces:
             while not (await anext(pieces)).startswith(b"event: live"):
                 pass
-            async with keeper.using(id, "admin") as kept:
+            async with cache.using(id, "admin") as kept:
                 await kept.session.prompt("go on")
                 while [said.text for said in kept.session.live().values()] != ["half a sentence"]:
                     await asyncio.sleep(0.01)
@@ -181,7 +181,7 @@ async def test_who_joins_again_in_mid_sentence_gets_its_beginning(tmp_path: Path
                     pass
                 assert b"half a sentence" in piece
                 wait.set()
-        await keeper.aclose()
+        await cache.aclose()
 
 
 async def test_what_another_process_writes_is_seen_here(tmp_path: Path) -> None:

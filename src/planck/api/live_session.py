@@ -20,7 +20,7 @@ _MOMENT = 0.2
 """Seconds in which work that is ending may end, before it counts as under way."""
 
 
-class Kept:
+class LiveSession:
     """One open session, the fold of its log, and the task that sees its work to the end."""
 
     def __init__(

@@ -43,7 +43,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     role: _Needed
     """The role that a token needs. It has no default, so that each new route decides it. An operation that
-    changes a session also needs a role that may use the session's mode, which `Keeper` checks."""
+    changes a session also needs a role that may use the session's mode, which `SessionCache` checks."""
     query: type[shapes.Query] | None = None
     body: type[shapes.Body] | None = None
     returns: Any = None

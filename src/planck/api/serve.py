@@ -35,7 +35,7 @@ from planck.api.operations import OPERATIONS
 from planck.api.pool.forwarder import NodeHandlers
 from planck.api.pool.pool_node import Station
 from planck.api.presence import Presence
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.api.throttle import Throttle
 from planck.headless import (
     GuardedProtocol,
@@ -175,7 +175,7 @@ class Server:
     ) -> None:
         self._settings = settings
         self._metrics = Metrics()
-        self._keeper = Keeper(
+        self._keeper = SessionCache(
             pool or planck,
             shapes.Holder(pid=os.getpid(), host=socket.gethostname()),
             limit=min(settings.sessions, _raise_file_limit() // 10),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from planck.api.errors import ApiError
-from planck.api.live_session import Kept
+from planck.api.live_session import LiveSession
 from planck.api.rights import Role, check_mode, find_ceiling
 from planck.api.shapes import Holder
 from planck.api.tally import Tally
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Keeper:
+class SessionCache:
     def __init__(self, planck: Planck | Pool, holder: Holder, *, limit: int, idle: float) -> None:
         """`limit`: open sessions at a time; `idle`: seconds after which one that nobody uses is closed."""
         self.planck = planck
@@ -29,7 +29,7 @@ class Keeper:
         self._node = planck.me.name if isinstance(planck, Pool) else None
         self._limit = limit
         self._idle = idle
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, LiveSession] = {}
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Each as long as somebody holds it or waits for it."""
         self._coming = 0
@@ -46,7 +46,7 @@ class Keeper:
         return self.planck.archive
 
     @property
-    def open_sessions(self) -> list[Kept]:
+    def open_sessions(self) -> list[LiveSession]:
         return [*self._kept.values()]
 
     @property
@@ -55,7 +55,7 @@ class Keeper:
         coming = self.planck.coming if isinstance(self.planck, Pool) else ()
         return [*coming, *(id for id, lock in self._opening.items() if lock.locked())]
 
-    def find(self, id: str) -> Kept | None:
+    def find(self, id: str) -> LiveSession | None:
         return self._kept.get(id)
 
     def has_ended(self, id: str) -> bool:
@@ -85,7 +85,7 @@ class Keeper:
         await asyncio.to_thread(self.archive.check_own, id)
         return [*modes, (await asyncio.to_thread(self.archive.info, id)).mode]
 
-    async def start(self, role: Role, **options: Any) -> Kept:
+    async def start(self, role: Role, **options: Any) -> LiveSession:
         """Starts it for somebody with this role: never in a wider mode than the role may use."""
         if ceiling := find_ceiling(role):
             if isinstance(self.planck, Pool):  # it holds on whichever node opens the session later
@@ -99,7 +99,7 @@ class Keeper:
         return kept
 
     @asynccontextmanager
-    async def using(self, id: str, role: Role) -> AsyncIterator[Kept]:
+    async def using(self, id: str, role: Role) -> AsyncIterator[LiveSession]:
         """Gives the session, opened now if it has to be; it is not put to sleep meanwhile.
 
         Raises where the role may not use it. One that is at rest is not even opened then: that alone may
@@ -116,7 +116,7 @@ class Keeper:
             kept.users -= 1
             kept.used = asyncio.get_running_loop().time()
 
-    async def _open(self, id: str) -> Kept:
+    async def _open(self, id: str) -> LiveSession:
         async with self._alone(id):
             if kept := self._kept.get(id):
                 return kept
@@ -183,7 +183,7 @@ class Keeper:
         if kept := self._kept.pop(id, None):
             await self._close(kept)
 
-    async def keep(self, opening: Callable[[T], Awaitable[OpenSession]], what: T) -> Kept:
+    async def keep(self, opening: Callable[[T], Awaitable[OpenSession]], what: T) -> LiveSession:
         """Keeps a session that somebody else opens, until `let_go`: it is not put to sleep meanwhile."""
         async with self._taking_place():
             kept = await self._keep(await opening(what))
@@ -191,7 +191,7 @@ class Keeper:
         self._ended.discard(kept.session.id)
         return kept
 
-    async def let_go(self, kept: Kept) -> None:
+    async def let_go(self, kept: LiveSession) -> None:
         """Closes what `keep` kept; its streams go on, with what the log gets elsewhere."""
         kept.users -= 1
         id = kept.session.id
@@ -215,7 +215,7 @@ class Keeper:
         await asyncio.gather(*(one.aclose() for one in kept), return_exceptions=True)
         self.tell()
 
-    async def _close_idle(self, kept: Kept) -> None:
+    async def _close_idle(self, kept: LiveSession) -> None:
         """Not if somebody has come meanwhile."""
         id = kept.session.id
         async with self._alone(id):
@@ -224,7 +224,7 @@ class Keeper:
                 await self._close(kept)
         self.tell()
 
-    async def _close(self, kept: Kept) -> None:
+    async def _close(self, kept: LiveSession) -> None:
         await kept.aclose()
         self._left[kept.session.id] = kept.board.seq
         if isinstance(self.planck, Pool):  # each session of a pool has a Planck of its own
@@ -294,11 +294,11 @@ class Keeper:
         finally:
             self._coming -= 1
 
-    def _list_idle(self) -> list[Kept]:
+    def _list_idle(self) -> list[LiveSession]:
         return [kept for kept in self._kept.values() if not (kept.at_work or kept.users)]
 
-    async def _keep(self, session: OpenSession) -> Kept:
-        kept = Kept(session, self._holder, self.tally, self.tell, self._node)
+    async def _keep(self, session: OpenSession) -> LiveSession:
+        kept = LiveSession(session, self._holder, self.tally, self.tell, self._node)
         kept.used = asyncio.get_running_loop().time()
         try:
             await kept.follow(self.archive)
@@ -313,7 +313,7 @@ class Keeper:
         return kept
 
 
-async def _stop(kept: Kept) -> None:
+async def _stop(kept: LiveSession) -> None:
     try:
         await kept.session.stop()
     finally:

@@ -11,7 +11,7 @@ from planck.api.exchange import EVENTS, Call, Streamed
 from planck.api.handlers.requests import Requests
 from planck.api.handlers.streams import PING, Streams
 from planck.api.rights import check_role
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Inbox
 from planck.records import codec
 from planck.records.events import RequestKey
@@ -26,10 +26,10 @@ class Refused(PlanckError):
 
 
 class ApprovalHandlers:
-    def __init__(self, inbox: Inbox, keeper: Keeper, streams: Streams, requests: Requests) -> None:
+    def __init__(self, inbox: Inbox, cache: SessionCache, streams: Streams, requests: Requests) -> None:
         self._inbox = inbox
         self._requests = requests
-        self._keeper = keeper
+        self._keeper = cache
         self._streams = streams
 
     async def list_approvals(self, call: Call) -> shapes.ApprovalPage:
@@ -104,11 +104,11 @@ class ApprovalHandlers:
             events.append(_format("asleep", {"id": id}))
         return events
 
-    async def _wait(self, inbox: int, keeper: int) -> bool:
+    async def _wait(self, inbox: int, cache: int) -> bool:
         """False: nothing changed for as long as a ping takes."""
         waits = [
             asyncio.ensure_future(self._inbox.wait_for_change(inbox)),
-            asyncio.ensure_future(self._keeper.wait_for_change(keeper)),
+            asyncio.ensure_future(self._keeper.wait_for_change(cache)),
         ]
         try:
             done, _ = await asyncio.wait(

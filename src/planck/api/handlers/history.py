@@ -14,7 +14,7 @@ from planck.api.handlers.requests import Requests
 from planck.api.handlers.sessions import SessionHandlers
 from planck.api.operations import PREFIX
 from planck.api.rights import find_ceiling
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Plan, Selection, is_spilled
 from planck.records import codec
 from planck.records.events import ToolEnd, view
@@ -29,8 +29,8 @@ _KINDS = {"ndjson": NDJSON, "md": "text/markdown; charset=utf-8", "html": "text/
 
 
 class HistoryHandlers:
-    def __init__(self, keeper: Keeper, sessions: SessionHandlers, requests: Requests) -> None:
-        self._keeper = keeper
+    def __init__(self, cache: SessionCache, sessions: SessionHandlers, requests: Requests) -> None:
+        self._keeper = cache
         self._sessions = sessions
         self._requests = requests
         self._plans: dict[str, tuple[str, Plan]] = {}

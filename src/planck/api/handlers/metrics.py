@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from planck.api.exchange import Call, Reply
 from planck.api.metrics import Metrics
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.api.tally import CLASSES, STATUSES
 from planck.headless import Inbox
 
@@ -14,9 +14,9 @@ _ANSWERS = ("1xx", "2xx", "3xx", "4xx", "5xx")
 
 
 class MetricHandlers:
-    def __init__(self, metrics: Metrics, keeper: Keeper, inbox: Inbox) -> None:
+    def __init__(self, metrics: Metrics, cache: SessionCache, inbox: Inbox) -> None:
         self._metrics = metrics
-        self._keeper = keeper
+        self._keeper = cache
         self._inbox = inbox
 
     async def read_metrics(self, call: Call) -> Reply:

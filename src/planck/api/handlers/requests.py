@@ -11,7 +11,7 @@ import msgspec
 from planck.api import shapes
 from planck.api.errors import ApiError
 from planck.api.exchange import Call
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Pool, make_key, name_session
 from planck.records.events import FileChanged, Forked, PermissionDecision, RequestKey, SessionStarted, view
 from planck.records.outcome import ErrorKind, PlanckError
@@ -31,8 +31,8 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Requests:
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, cache: SessionCache) -> None:
+        self._keeper = cache
         self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def new_id(self) -> str:

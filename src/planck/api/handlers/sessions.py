@@ -14,10 +14,10 @@ from planck.api.exchange import EVENTS, NDJSON, Call, Reply, Streamed
 from planck.api.handlers.requests import Requests
 from planck.api.handlers.streams import Filter, Streams
 from planck.api.handlers.workspace import find_team
-from planck.api.live_session import Kept
+from planck.api.live_session import LiveSession
 from planck.api.operations import PREFIX
 from planck.api.rights import EVERYWHERE, Role, check_role, find_ceiling
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Pool, RunResult, SessionInfo
 from planck.records import codec
 from planck.records.authority import Mode
@@ -33,8 +33,8 @@ _PAGE_BYTES = 16 << 20
 
 
 class SessionHandlers:
-    def __init__(self, keeper: Keeper, streams: Streams, requests: Requests) -> None:
-        self._keeper = keeper
+    def __init__(self, cache: SessionCache, streams: Streams, requests: Requests) -> None:
+        self._keeper = cache
         self._streams = streams
         self._requests = requests
 
@@ -152,7 +152,7 @@ class SessionHandlers:
                 f"the prompt has {size} bytes, at most {most} are taken; put it in a file and send its path",
             )
 
-    async def _prompt(self, kept: Kept, role: Role, text: str, **options: Any) -> shapes.Accepted:
+    async def _prompt(self, kept: LiveSession, role: Role, text: str, **options: Any) -> shapes.Accepted:
         began = asyncio.get_running_loop().time()
         taken = await kept.session.prompt(text, **options)
         self._streams.metrics.count_commit(asyncio.get_running_loop().time() - began)

@@ -9,9 +9,9 @@ import msgspec
 
 from planck.api.errors import ApiError
 from planck.api.exchange import PIECE, FellBehind
-from planck.api.live_session import Kept
+from planck.api.live_session import LiveSession
 from planck.api.metrics import Metrics
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Behind, FeedFrame
 from planck.records import codec
 from planck.records.events import Event, frame
@@ -60,9 +60,9 @@ class _Place:
 class Streams:
     """Counts the clients, and makes a stream for each."""
 
-    def __init__(self, keeper: Keeper, metrics: Metrics, limits: Limits) -> None:
+    def __init__(self, cache: SessionCache, metrics: Metrics, limits: Limits) -> None:
         self.limits = limits
-        self._keeper = keeper
+        self._keeper = cache
         self.metrics = metrics
 
     def check_room(self) -> None:
@@ -78,20 +78,20 @@ class Streams:
 
         A session that is put to sleep keeps its streams: they go on when it is opened again.
         """
-        keeper = self._keeper
+        cache = self._keeper
         async with self.counted():
             if after > head:
                 yield b"event: reset\ndata: %s\n\n" % codec.encode({"head": head})
                 after = 0
             place = _Place(after, wanted)
-            while not keeper.closed:
-                kept = keeper.find(id)
-                changes = keeper.changes
+            while not cache.closed:
+                kept = cache.find(id)
+                changes = cache.changes
                 source = self._from_session(kept, place) if kept else self._from_log(id, place)
                 async with aclosing(source) as pieces:
                     async for piece in pieces:
                         yield piece
-                if keeper.has_ended(id) and not keeper.find(id):
+                if cache.has_ended(id) and not cache.find(id):
                     yield _END
                     return
                 if kept is None:
@@ -99,7 +99,7 @@ class Streams:
                         async for ping in pings:
                             yield ping
 
-    async def _from_session(self, kept: Kept, place: _Place) -> AsyncGenerator[bytes, None]:
+    async def _from_session(self, kept: LiveSession, place: _Place) -> AsyncGenerator[bytes, None]:
         try:
             feed = kept.session.feed(place.seq, joined=True)
         except PlanckError:  # it was closed at this moment

@@ -18,7 +18,7 @@ from planck.api.guard import AS_ROLE
 from planck.api.handlers.streams import PING, PING_SECONDS
 from planck.api.operations import Operation
 from planck.api.rights import find_ceiling
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Client, NodeRow, Pool, Submission
 from planck.headless import Command as PoolCommand
 from planck.headless import SessionRow as QueuedSession
@@ -136,9 +136,9 @@ def _describe_failed(row: QueuedSession) -> str:
 class Elsewhere:
     """Requests for sessions that another node works on: sent on to it, or left for it in the database."""
 
-    def __init__(self, pool: Pool, keeper: Keeper, token: str) -> None:
+    def __init__(self, pool: Pool, cache: SessionCache, token: str) -> None:
         self._pool = pool
-        self._keeper = keeper
+        self._keeper = cache
         self._token = token
         self._clients: dict[str, Client] = {}
         self._silent: dict[str, float] = {}

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from planck.api.live_session import Kept
+from planck.api.live_session import LiveSession
 from planck.api.rights import ROLES
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Command as PoolCommand
 from planck.headless import Inbox, Outage, Pool, kill_children
 from planck.headless import SessionRow as QueuedSession
@@ -22,9 +22,9 @@ _HINTED = 2.0
 
 
 class Shift:
-    def __init__(self, pool: Pool, keeper: Keeper, inbox: Inbox) -> None:
+    def __init__(self, pool: Pool, cache: SessionCache, inbox: Inbox) -> None:
         self._pool = pool
-        self._keeper = keeper
+        self._keeper = cache
         self._inbox = inbox
         self._works: dict[str, asyncio.Task[None]] = {}
         self._rows: dict[str, QueuedSession] = {}
@@ -101,7 +101,7 @@ class Shift:
         with suppress(PlanckError):
             await self._pool.give_back(row, err)
 
-    async def _see_to_end(self, kept: Kept, row: QueuedSession) -> None:
+    async def _see_to_end(self, kept: LiveSession, row: QueuedSession) -> None:
         session = kept.session
         if row.attempts > 1 and row.head:
             if not await self._pool.tell_loss(session, row):
@@ -159,7 +159,7 @@ class Shift:
             for command in done:
                 self._obeyed.pop((command.session, command.id), None)
 
-    async def _obey(self, kept: Kept, command: PoolCommand) -> None:
+    async def _obey(self, kept: LiveSession, command: PoolCommand) -> None:
         """The mode may have changed since the command was left: what counts is the one that it meets here."""
         # The pool itself, and nodes of older versions, name no role.
         role = next((one for one in ROLES if one == command.by), ROLES[-1])
@@ -175,7 +175,7 @@ class Shift:
                 )
             log.warning("%s of %s: %s", command.kind, command.session, refused.err)
 
-    async def _do(self, kept: Kept, command: PoolCommand) -> None:
+    async def _do(self, kept: LiveSession, command: PoolCommand) -> None:
         data: dict[str, Any] = command.data
         match command.kind:
             case "prompt" | "steer":

@@ -10,7 +10,7 @@ from planck.api.app import Handler
 from planck.api.operations import OPERATIONS
 from planck.api.pool.forwarder import Elsewhere
 from planck.api.pool.node_worker import Shift
-from planck.api.session_cache import Keeper
+from planck.api.session_cache import SessionCache
 from planck.headless import Inbox, Node, Pool, SystemClock, Terms, ThreadWatchdog, TokenRow
 from planck.records.outcome import PlanckError
 
@@ -21,14 +21,14 @@ _ASK_AGAIN = 0.2
 
 
 class Station:
-    def __init__(self, pool: Pool, keeper: Keeper, inbox: Inbox, access: Access, terms: Terms) -> None:
+    def __init__(self, pool: Pool, cache: SessionCache, inbox: Inbox, access: Access, terms: Terms) -> None:
         self.pool = pool
         self._access = access
         self._terms = terms
-        self._shift = Shift(pool, keeper, inbox)
+        self._shift = Shift(pool, cache, inbox)
         self._clock = SystemClock()
         self._node = Node(pool.roster, self._shift, pool.me, terms, self._clock)
-        self._elsewhere = Elsewhere(pool, keeper, access.token)
+        self._elsewhere = Elsewhere(pool, cache, access.token)
         self._tasks: list[asyncio.Future[None]] = []
         self._asked = 0.0
         self._learning: asyncio.Future[bool] | None = None

@@ -15,8 +15,7 @@ import planck
 from planck.config.keys.secrets import hide_in_text
 from planck.config.load import ConfigError
 from planck.config.project import Project
-from planck.headless.hooks import hooks
-from planck.headless.hooks import reading
+from planck.headless.hooks import hooks, reading
 from planck.headless.planck import Planck
 from planck.headless.services.toolbox import BUILT_IN, ToolBox
 from planck.peers.plan import find_missing_extra, plan_peers
