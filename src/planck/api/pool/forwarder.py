@@ -133,7 +133,7 @@ def _describe_failed(row: QueuedSession) -> str:
     return f"no node works on {row.name}: {why}. Change that, then submit it again"
 
 
-class Elsewhere:
+class Forwarder:
     """Requests for sessions that another node works on: sent on to it, or left for it in the database."""
 
     def __init__(self, pool: Pool, cache: SessionCache, token: str) -> None:
@@ -327,7 +327,7 @@ def _show_request(command: PoolCommand) -> tuple[str, dict[str, Any], str]:
 class _Forwarding:
     """One operation on a session: here, at its owner, or left for whoever will be."""
 
-    def __init__(self, elsewhere: Elsewhere, operation: Operation, handler: Handler) -> None:
+    def __init__(self, elsewhere: Forwarder, operation: Operation, handler: Handler) -> None:
         self._elsewhere = elsewhere
         self._operation = operation
         self._handler = handler
@@ -421,7 +421,7 @@ class _Forwarding:
 class _AllQuestions:
     """The questions of this node and of all others."""
 
-    def __init__(self, elsewhere: Elsewhere, operation: Operation, handler: Handler) -> None:
+    def __init__(self, elsewhere: Forwarder, operation: Operation, handler: Handler) -> None:
         self._elsewhere = elsewhere
         self._operation = operation
         self._handler = handler
@@ -439,7 +439,7 @@ class _AllQuestions:
 class _AnyQuestion:
     """An answer goes to whichever node asks: one that does not know the question says so."""
 
-    def __init__(self, elsewhere: Elsewhere, operation: Operation, handler: Handler) -> None:
+    def __init__(self, elsewhere: Forwarder, operation: Operation, handler: Handler) -> None:
         self._elsewhere = elsewhere
         self._operation = operation
         self._handler = handler

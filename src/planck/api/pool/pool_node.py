@@ -8,7 +8,7 @@ from contextlib import suppress
 from planck.api.access import Access
 from planck.api.app import Handler
 from planck.api.operations import OPERATIONS
-from planck.api.pool.forwarder import Elsewhere
+from planck.api.pool.forwarder import Forwarder
 from planck.api.pool.node_worker import Shift
 from planck.api.session_cache import SessionCache
 from planck.headless import Inbox, Node, Pool, SystemClock, Terms, ThreadWatchdog, TokenRow
@@ -28,7 +28,7 @@ class Station:
         self._shift = Shift(pool, cache, inbox)
         self._clock = SystemClock()
         self._node = Node(pool.roster, self._shift, pool.me, terms, self._clock)
-        self._elsewhere = Elsewhere(pool, cache, access.token)
+        self._elsewhere = Forwarder(pool, cache, access.token)
         self._tasks: list[asyncio.Future[None]] = []
         self._asked = 0.0
         self._learning: asyncio.Future[bool] | None = None
