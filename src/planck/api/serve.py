@@ -33,7 +33,7 @@ from planck.api.handlers.workspace import WorkspaceHandlers
 from planck.api.metrics import Metrics
 from planck.api.operations import OPERATIONS
 from planck.api.pool.forwarder import NodeHandlers
-from planck.api.pool.pool_node import Station
+from planck.api.pool.pool_node import PoolNode
 from planck.api.presence import Presence
 from planck.api.session_cache import SessionCache
 from planck.api.throttle import Throttle
@@ -195,9 +195,9 @@ class Server:
             NodeHandlers(pool),
         )
         handlers = find_handlers(groups)
-        self._station: Station | None = None
+        self._station: PoolNode | None = None
         if pool:
-            self._station = Station(pool, self._keeper, inbox, access, read_terms(planck))
+            self._station = PoolNode(pool, self._keeper, inbox, access, read_terms(planck))
             handlers = self._station.wrap(handlers)
         own = (show_host(settings.host),) if is_loopback(settings.host) else ()  # it may be 127.0.0.2
         guard = Guard(access, access.port, settings.names, own, proxied=settings.proxied)

@@ -21,7 +21,7 @@ _HINTED = 2.0
 """Seconds between two looks for commands where nobody hints at one."""
 
 
-class Shift:
+class NodeWorker:
     def __init__(self, pool: Pool, cache: SessionCache, inbox: Inbox) -> None:
         self._pool = pool
         self._keeper = cache

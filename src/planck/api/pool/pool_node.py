@@ -9,7 +9,7 @@ from planck.api.access import Access
 from planck.api.app import Handler
 from planck.api.operations import OPERATIONS
 from planck.api.pool.forwarder import Forwarder
-from planck.api.pool.node_worker import Shift
+from planck.api.pool.node_worker import NodeWorker
 from planck.api.session_cache import SessionCache
 from planck.headless import Inbox, Node, Pool, SystemClock, Terms, ThreadWatchdog, TokenRow
 from planck.records.outcome import PlanckError
@@ -20,12 +20,12 @@ _ASK_AGAIN = 0.2
 """Seconds between two questions for tokens: whoever guesses asks the database no more often."""
 
 
-class Station:
+class PoolNode:
     def __init__(self, pool: Pool, cache: SessionCache, inbox: Inbox, access: Access, terms: Terms) -> None:
         self.pool = pool
         self._access = access
         self._terms = terms
-        self._shift = Shift(pool, cache, inbox)
+        self._shift = NodeWorker(pool, cache, inbox)
         self._clock = SystemClock()
         self._node = Node(pool.roster, self._shift, pool.me, terms, self._clock)
         self._elsewhere = Forwarder(pool, cache, access.token)
