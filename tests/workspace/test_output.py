@@ -7,14 +7,14 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planck.workspace.process.output import Kept
+from planck.workspace.process.output import OutputTail
 
 CHUNKS = st.lists(st.binary(max_size=60), max_size=30)
 
 
 @given(chunks=CHUNKS, keep=st.integers(2, 80))
 def test_memory_is_bounded_and_the_ends_are_the_outputs_ends(chunks: list[bytes], keep: int) -> None:
-    kept = Kept(keep)
+    kept = OutputTail(keep)
     for chunk in chunks:
         kept.add(chunk)
     whole = b"".join(chunks)
@@ -36,7 +36,7 @@ def test_memory_is_bounded_and_the_ends_are_the_outputs_ends(chunks: list[bytes]
 )
 def test_a_cut_never_splits_a_character(text: str, keep: int, size: int) -> None:
     whole = text.encode()
-    kept = Kept(keep)
+    kept = OutputTail(keep)
     for at in range(0, len(whole), size):
         kept.add(whole[at : at + size])
     shown = kept.text()
@@ -51,7 +51,7 @@ def test_a_cut_never_splits_a_character(text: str, keep: int, size: int) -> None
 
 def test_a_spill_holds_the_whole_from_its_first_byte(tmp_path: Path) -> None:
     for spill_all in (False, True):
-        kept = Kept(100, tmp_path / f"{spill_all}", spill_all=spill_all)
+        kept = OutputTail(100, tmp_path / f"{spill_all}", spill_all=spill_all)
         parts = [bytes([65 + number % 26]) * number for number in range(100)]
         for part in parts:
             kept.add(part)
@@ -62,7 +62,7 @@ def test_a_spill_holds_the_whole_from_its_first_byte(tmp_path: Path) -> None:
 
 def test_a_folder_that_can_not_be_written_costs_the_spill_only(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    kept = Kept(10, tmp_path / "file" / "spill")
+    kept = OutputTail(10, tmp_path / "file" / "spill")
     for _ in range(10):
         kept.add(b"0123456789")
     assert (kept.spilled, kept.total) == (None, 100)
@@ -72,8 +72,8 @@ def test_a_folder_that_can_not_be_written_costs_the_spill_only(tmp_path: Path) -
 def test_beginnings_of_sequences_without_an_end_are_read_once() -> None:
     """Each of them looked to the 4096 characters after it: minutes, here; in a child, which can be ended."""
     script = (
-        "from planck.workspace.process.output import Kept\n"
-        "kept = Kept(64 << 20)\n"
+        "from planck.workspace.process.output import OutputTail\n"
+        "kept = OutputTail(64 << 20)\n"
         "kept.add('\\x9d'.encode() * (4 << 20))\n"
         "print(repr(kept.text()))"
     )

@@ -12,7 +12,7 @@ SPILL_BYTES = 8 << 20
 """Past this the file ends; the tail in memory still shows how the command ended."""
 
 
-class Kept:
+class OutputTail:
     """Takes chunks as they come; memory stays below twice `keep` whatever the command prints.
 
     Known keys are in none of it, also where one comes in two chunks or stands where the middle is left out.

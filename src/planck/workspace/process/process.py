@@ -32,7 +32,7 @@ from planck.records.authority import Confinement, Mode
 from planck.records.outcome import ErrorKind, PlanckError
 from planck.records.ports import KnownKeys
 from planck.workspace.process.containment import Containment, bash, containment, wrapper
-from planck.workspace.process.output import KEEP_BYTES, Kept
+from planck.workspace.process.output import KEEP_BYTES, OutputTail
 from planck.workspace.sandbox import remains
 from planck.workspace.sandbox.sandbox import Looks, Wrapped, look_ahead, wrap
 
@@ -144,7 +144,7 @@ def start(
     finally:
         for fd in (write_end, *wrapped.passed, *(() if us is None else (us,))):
             os.close(fd)
-    kept = Kept(command.keep, command.spill, spill_all=command.spill_all, keys=command.keys)
+    kept = OutputTail(command.keep, command.spill, spill_all=command.spill_all, keys=command.keys)
     return Job(process, read_end, wrapped.level, kept, on_output, wrapped.release)
 
 
@@ -167,7 +167,7 @@ class Job:
         process: subprocess.Popen[bytes],
         pipe: int,
         level: Containment,
-        kept: Kept,
+        kept: OutputTail,
         on_output: Callable[[bytes], None] | None,
         release: Callable[[], None],
     ) -> None:
