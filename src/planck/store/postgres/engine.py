@@ -47,7 +47,7 @@ SELECT id FROM moved
 """
 
 
-class Kept(NamedTuple):
+class Blob(NamedTuple):
     """Bytes that events refer to."""
 
     digest: bytes
@@ -64,7 +64,7 @@ class Append(NamedTuple):
     head: int
     hash: bytes
     rows: Sequence[Row]
-    blobs: Sequence[Kept]
+    blobs: Sequence[Blob]
 
     @property
     def new_head(self) -> int:

@@ -9,7 +9,7 @@ from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import Row, find_digest, link, name_blob, parse_blob_name
-from planck.store.postgres.engine import Append, Engine, Kept
+from planck.store.postgres.engine import Append, Blob, Engine
 from planck.store.postgres.mirror import Mirror
 from planck.store.store import CommitListener, Store, StoreError
 from planck.store.threads import finish_blocking
@@ -39,7 +39,7 @@ class PostgresStore:
         self._mirror = mirror
         self._queue: list[_Batch] = []
         self._flying: list[_Batch] = []
-        self._held: dict[bytes, Kept] = {}
+        self._held: dict[bytes, Blob] = {}
         """Blobs by their digests that go into the next commit."""
         self._kept: set[bytes] = set()
         self._listener: CommitListener | None = None
@@ -84,7 +84,7 @@ class PostgresStore:
     def keep(self, blob: bytes, *, aside: bool = False) -> str:
         digest = find_digest(blob)
         if digest not in self._kept and not (aside and digest in self._held):
-            self._held[digest] = Kept(digest, blob, aside)
+            self._held[digest] = Blob(digest, blob, aside)
         return name_blob(digest)
 
     def blob(self, name: str) -> bytes:
@@ -167,7 +167,7 @@ class PostgresStore:
         """Commits what another log numbered, which the caller checked; only before anything is appended."""
         batch = _Batch((), None, asyncio.get_running_loop().create_future())
         batch.rows = rows
-        self._held.update({digest: Kept(digest, blob, aside=False) for digest, blob in blobs.items()})
+        self._held.update({digest: Blob(digest, blob, aside=False) for digest, blob in blobs.items()})
         self._queue.append(batch)
         self._engine.wake(self)
         await batch.committed
