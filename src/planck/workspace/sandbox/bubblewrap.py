@@ -15,7 +15,7 @@ from planck.workspace.paths.paths import is_inside
 from planck.workspace.process.containment import Containment, sandbox_program, system_program
 from planck.workspace.process.pipes import Pipes
 from planck.workspace.sandbox.closed import find_unsound
-from planck.workspace.sandbox.guard import Guard
+from planck.workspace.sandbox.guard import ProtectedMounts
 from planck.workspace.sandbox.nested import Nested
 from planck.workspace.sandbox.sandbox import Looks, SandboxError, Wrapped
 from planck.workspace.sandbox.stubs import Stubs
@@ -98,7 +98,7 @@ class Bubblewrap:
             words += ("--bind", root, root)
         stubs = Stubs(writable)
         try:
-            guard = Guard(writable, stubs)
+            guard = ProtectedMounts(writable, stubs)
             for root in sorted(writable):
                 found = looks.get(root) if looks is not None else None
                 found = found or self._find_nested(root, confinement).look()

@@ -15,14 +15,14 @@ from planck.workspace.paths.paths import is_inside
 def find_closed(root: str, homes: Iterable[str] = ()) -> str:
     """Returns why no sandbox may write in a root, with what to do about it; empty: one may."""
     from planck.workspace.process.containment import sandbox_program
-    from planck.workspace.sandbox.guard import Guard
+    from planck.workspace.sandbox.guard import ProtectedMounts
     from planck.workspace.sandbox.sandbox import SandboxError
     from planck.workspace.sandbox.stubs import Stubs
 
     if why := find_held_home(root, homes) or find_unsound(root, sandbox_program()):
         return why
     try:
-        Guard((root,), Stubs(())).protect_root(root, PROTECTED)
+        ProtectedMounts((root,), Stubs(())).protect_root(root, PROTECTED)
     except SandboxError as refused:
         return refused.err.message
     return ""

@@ -27,7 +27,7 @@ _ARCHIVES = (".zip", ".egg", ".whl", ".pyz")
 _ITSELF, _READ_ONLY = "--bind", "--ro-bind"
 
 
-class Guard:
+class ProtectedMounts:
     def __init__(self, roots: Sequence[str], stubs: Stubs) -> None:
         self._roots = roots
         self._stubs = stubs
