@@ -23,7 +23,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from planck import __version__
-from planck.mcp.guard import SAID_CLOSED, Guard
+from planck.mcp.guard import SAID_CLOSED, PeerLimits
 from planck.mcp.listing import MAX_TOOLS, Listing, add_resource_tools, read_listing
 from planck.mcp.peer import Call, Peer
 from planck.mcp.readings import READINGS, read_from
@@ -55,7 +55,7 @@ class Connection:
         self._scope = anyio.CancelScope()
         self._suspect = False
         self._changed = asyncio.Event()
-        self._guard = Guard(self._changed)
+        self._guard = PeerLimits(self._changed)
         self._link: Link | None = None
 
     async def run(self) -> Err:

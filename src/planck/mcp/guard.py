@@ -35,7 +35,7 @@ SAID_CLOSED = -32768
 """For a peer's own -32000, the general error of many servers: for the SDK that is a closed connection."""
 
 
-class Guard:
+class PeerLimits:
     def __init__(self, tools_changed: asyncio.Event) -> None:
         """`tools_changed` is set when the peer tells of a changed list of tools."""
         self._tools_changed = tools_changed
@@ -126,7 +126,7 @@ def _text(text: str) -> dict[str, Any]:
 
 
 class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
-    def __init__(self, stream: "ReadStream[SessionMessage | Exception]", guard: Guard) -> None:
+    def __init__(self, stream: "ReadStream[SessionMessage | Exception]", guard: PeerLimits) -> None:
         self._stream = stream
         self._guard = guard
 
@@ -141,7 +141,7 @@ class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
 
 
 class _Outgoing(ObjectSendStream[SessionMessage]):
-    def __init__(self, stream: "WriteStream[SessionMessage]", guard: Guard) -> None:
+    def __init__(self, stream: "WriteStream[SessionMessage]", guard: PeerLimits) -> None:
         self._stream = stream
         self._guard = guard
 
