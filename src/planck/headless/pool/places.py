@@ -33,7 +33,7 @@ from planck.workspace.paths.paths import is_inside
 log = logging.getLogger(__name__)
 
 
-class Place(msgspec.Struct, frozen=True):
+class Workplace(msgspec.Struct, frozen=True):
     folder: Path
     own: bool = False
     """Whether it is the folder that this server was started in, with the trust that it was given there."""
@@ -116,7 +116,7 @@ class Places:
             return False
         return True
 
-    async def prepare(self, session: str, workspace: Mapping[str, Any]) -> Place:
+    async def prepare(self, session: str, workspace: Mapping[str, Any]) -> Workplace:
         """Makes the folder ready, or raises why this node does not work there."""
         if workspace.get("kind") == "git":
             origins = [str(id) for id in workspace.get("origins") or ()]
@@ -124,7 +124,7 @@ class Places:
             return await self._prepare_clone(session, repo, ref, origins)
         found = os.path.realpath(str(workspace["path"]))
         if workspace.get("kind") == "host" and found == self._own:
-            return Place(Path(str(workspace["path"])), own=True)
+            return Workplace(Path(str(workspace["path"])), own=True)
         source = Source("", "", "", "", found)
         self._check_folder(source, shared=True)
         if not os.path.isdir(found):
@@ -140,9 +140,9 @@ class Places:
                 "files, then run: planck permissions trust -C %s",
                 *(session, found, found),
             )
-        return Place(Path(found))
+        return Workplace(Path(found))
 
-    async def _prepare_clone(self, session: str, repo: str, ref: str, origins: Sequence[str]) -> Place:
+    async def _prepare_clone(self, session: str, repo: str, ref: str, origins: Sequence[str]) -> Workplace:
         source = read_source(repo, ref)
         if not source.scheme:
             source, address = await asyncio.to_thread(self._find_repository, source.path)
@@ -169,7 +169,7 @@ class Places:
                 "REPOSITORY#BRANCH to `node.trust`, or look at them, then: planck permissions trust -C %s",
                 *(session, source.shown, ", ".join(trusted), clone.folder),
             )
-        return Place(clone.folder, clone=clone, record=record)
+        return Workplace(clone.folder, clone=clone, record=record)
 
     def _find_repository(self, path: str) -> tuple[Source, str]:
         """Returns a repository of this machine and its git folder; raises if git would read anything else."""

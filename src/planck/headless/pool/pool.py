@@ -19,7 +19,7 @@ from planck.headless.open_session import OpenSession
 from planck.headless.planck import Planck
 from planck.headless.pool.database import PoolDatabase
 from planck.headless.pool.node import VERSION
-from planck.headless.pool.places import Place, Places, describe_folder, describe_source
+from planck.headless.pool.places import Places, Workplace, describe_folder, describe_source
 from planck.headless.requests import name_session
 from planck.headless.services.reopening import carry_over, find_left
 from planck.llm.pace import Paces
@@ -91,7 +91,7 @@ class Pool:
             sessions_dir=planck.config.sessions_dir,
         )
         self._clock = SystemClock()
-        self._at: dict[str, tuple[Planck, Place]] = {}
+        self._at: dict[str, tuple[Planck, Workplace]] = {}
         self._libraries: dict[str, ClaimedLibrary] = {}
         self.coming: set[str] = set()
         """Being opened for somebody who asked for them by name, until whoever keeps them has them."""
@@ -419,7 +419,7 @@ def digest_submission(wanted: Submission) -> str:
     return hashlib.sha256(msgspec.json.encode(wanted)).hexdigest()
 
 
-def _describe_takeover(session: OpenSession, place: Place) -> str:
+def _describe_takeover(session: OpenSession, place: Workplace) -> str:
     """Names the calls whose outcome nobody knows: they are not run again by themselves."""
     calls: dict[str, str] = {}
     open_calls: tuple[str, ...] = ()
