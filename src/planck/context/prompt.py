@@ -26,7 +26,7 @@ class Prepared(msgspec.Struct, frozen=True):
     tools: ToolSet
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Where the agents of a session work, as it was when they started."""
 
     workspace: str
@@ -49,7 +49,7 @@ def build_system_prompt(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def compose_base(spec: AgentSpec, others: Sequence[AgentSpec], place: Place, tools: ToolSet) -> str:
+def compose_base(spec: AgentSpec, others: Sequence[AgentSpec], place: Environment, tools: ToolSet) -> str:
     """Writes what an agent is told of itself, the others and the place; kept with it, and never made again.
 
     `others` are the members of its team as it starts.
@@ -105,7 +105,7 @@ def _introduce(spec: AgentSpec, others: Iterable[AgentSpec], delegator: str) -> 
     return "\n".join(lines)
 
 
-def _describe_place(spec: AgentSpec, place: Place, tools: ToolSet, delegator: str) -> str:
+def _describe_place(spec: AgentSpec, place: Environment, tools: ToolSet, delegator: str) -> str:
     said = _lines("modes")
     start = f"; you start in `{spec.cwd}`" if spec.cwd else ""
     stands = f"; the user stands in `{place.here}`" if place.here else ""

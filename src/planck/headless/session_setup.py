@@ -17,7 +17,7 @@ from planck.config.load import ConfigError
 from planck.config.project import Project
 from planck.config.providers import Providers
 from planck.config.rules import RuleBook
-from planck.context.prompt import Place
+from planck.context.prompt import Environment
 from planck.headless.session_tools import SessionTools
 from planck.own_code import list_own, tell_own
 from planck.own_files import keep_apart
@@ -180,13 +180,13 @@ class SessionPlan:
             session_budget=whole.amount.describe() if whole else {},
         )
 
-    async def look_around(self) -> Place:
+    async def look_around(self) -> Environment:
         """Returns what agents that start now are told of where they are."""
         from planck.workspace.git import checkout
 
         project, clock = self.runtime.project, self.runtime.clock
         found = await checkout.look(project.workspace, project.environ)
-        return Place(
+        return Environment(
             workspace=str(project.workspace),
             here=_find_below(project.here, project.workspace),
             added=project.added,

@@ -9,7 +9,7 @@ import msgspec
 from planck.agent.agent import Agent, Kit
 from planck.budget.accounts import Purse
 from planck.config.models import available
-from planck.context.prompt import Place, compose_base, describe_mode, escalates
+from planck.context.prompt import Environment, compose_base, describe_mode, escalates
 from planck.headless.hooks.hooks import Hooked, HookedPermit, Hooks
 from planck.headless.seats import Seats
 from planck.headless.session_setup import Lead, SessionPlan
@@ -49,7 +49,7 @@ class SessionWiring:
         self,
         plan: SessionPlan,
         journal: Journal,
-        place: Place,
+        place: Environment,
         *,
         roster: Sequence[AgentSpec] = (),
         lead: Lead | None = None,
