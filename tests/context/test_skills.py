@@ -10,7 +10,7 @@ import pytest
 from planck import Err, Planck
 from planck.context import frontmatter
 from planck.context.skill_tools import make_skill_tools
-from planck.context.skills import Place, Skill, describe_skills, discover
+from planck.context.skills import SearchFolder, Skill, describe_skills, discover
 from planck.toolkit.tool import ToolContext
 from tests.command import Bench
 from tests.wire import chat
@@ -33,7 +33,7 @@ class Shelf:
 
 
 async def load(folder: Path, scope: Any = "home", within: Path | None = None, **args: str) -> Any:
-    catalog = discover([Place(folder, scope, within)])
+    catalog = discover([SearchFolder(folder, scope, within)])
     (tool, _) = make_skill_tools(Shelf(catalog.skills))
     found: Any = tool.execute(args, ToolContext("s", "a", "c", folder))
     outcome = await found
@@ -42,7 +42,7 @@ async def load(folder: Path, scope: Any = "home", within: Path | None = None, **
 
 def test_the_prompt_names_skills_and_holds_back_their_text(tmp_path: Path) -> None:
     put(tmp_path, "pdf", "The secret of forms.", "Fill PDF forms.")
-    text = describe_skills(list(discover([Place(tmp_path, "project")]).skills.values()))
+    text = describe_skills(list(discover([SearchFolder(tmp_path, "project")]).skills.values()))
     assert "- pdf (project): Fill PDF forms." in text
     assert "secret" not in text
 
@@ -51,7 +51,7 @@ async def test_nothing_in_a_skill_is_invisible(tmp_path: Path) -> None:
     """E19: neither in what the prompt says of it, nor in its text, nor in its files."""
     path = put(tmp_path, "pdf", "a\u200bb\x1b[2J", "Fill\u202e forms\U000e0041.")
     (path.parent / "more.md").write_text("c\u2066d")
-    shown = describe_skills(list(discover([Place(tmp_path, "project")]).skills.values()))
+    shown = describe_skills(list(discover([SearchFolder(tmp_path, "project")]).skills.values()))
     shown += await load(tmp_path, name="pdf") + await load(tmp_path, name="pdf", resource="more.md")
     for text in ("Fill\\u202e forms\\U000e0041.", "a\\u200bb\\x1b[2J", "c\\u2066d"):
         assert text in shown
@@ -100,14 +100,14 @@ async def test_a_projects_skill_may_not_be_a_link_out_of_it(tmp_path: Path) -> N
     project = tmp_path / "project"
     (project / "skills").mkdir(parents=True)
     (project / "skills" / "evil").symlink_to(outside)
-    assert discover([Place(project / "skills", "project", project)]).skills == {}
-    assert "evil" in discover([Place(project / "skills", "home")]).skills
+    assert discover([SearchFolder(project / "skills", "project", project)]).skills == {}
+    assert "evil" in discover([SearchFolder(project / "skills", "home")]).skills
 
 
 def test_the_first_place_wins_and_the_others_are_shown(tmp_path: Path) -> None:
     put(tmp_path / "a", "same", description="first")
     put(tmp_path / "b", "same", description="second")
-    catalog = discover([Place(tmp_path / "a", "project"), Place(tmp_path / "b", "home")])
+    catalog = discover([SearchFolder(tmp_path / "a", "project"), SearchFolder(tmp_path / "b", "home")])
     assert catalog.skills["same"].description == "first"
     assert [skill.description for skill in catalog.shadowed] == ["second"]
 
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_skill_is_a_problem_and_not_a_failure(
 ) -> None:
     path = put(tmp_path, "x")
     path.write_text(text)
-    catalog = discover([Place(tmp_path, "home")])
+    catalog = discover([SearchFolder(tmp_path, "home")])
     assert catalog.skills == {}
     assert problem in catalog.problems[0]
 
@@ -251,7 +251,7 @@ async def test_the_command_line_lists_scope_and_shadowing_and_shows_a_skill(tmp_
 
 def test_a_skill_with_a_display_name_is_loaded_by_its_folder(tmp_path: Path) -> None:
     put(tmp_path, "pdf-forms").write_text("---\nname: PDF & Forms!\ndescription: d\n---\n")
-    assert list(discover([Place(tmp_path, "home")]).skills) == ["pdf-forms"]
+    assert list(discover([SearchFolder(tmp_path, "home")]).skills) == ["pdf-forms"]
 
 
 def test_a_list_that_takes_more_than_a_fiftieth_of_the_window_names_them_alone(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_list_that_takes_more_than_a_fiftieth_of_the_window_names_them_alone(t
         put(tmp_path, f"skill-{number}").write_text(
             f"---\nname: skill-{number}\ndescription: {'d' * 900}\n---\n"
         )
-    found = list(discover([Place(tmp_path, "home")]).skills.values())
+    found = list(discover([SearchFolder(tmp_path, "home")]).skills.values())
     roomy, small = describe_skills(found, 1_000_000), describe_skills(found, 128_000)
     assert "ddd" in roomy
     assert "ddd" not in small

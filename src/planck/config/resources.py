@@ -12,7 +12,7 @@ from planck.config.schema import Config
 from planck.config.trust import Trust, TrustState, trust_file
 from planck.context import agents_md, skills
 from planck.context.prompt import build_system_prompt
-from planck.context.skills import Catalog, Place, Skill
+from planck.context.skills import Catalog, SearchFolder, Skill
 from planck.records.specs import EVERY_TOOL, AgentSpec
 from planck.workspace.paths.paths import stamp_file
 
@@ -112,15 +112,15 @@ class Resources:
         found = self.skills().skills
         return {name: found[name] for name in spec.skills if name in found}
 
-    def skill_places(self) -> tuple[Place, ...]:
+    def skill_places(self) -> tuple[SearchFolder, ...]:
         return self._places.get(self.config.skills_dirs)
 
-    def _skill_places(self) -> tuple[Place, ...]:
+    def _skill_places(self) -> tuple[SearchFolder, ...]:
         usual = [self.workspace / name for name in (".planck/skills", ".agents/skills", ".claude/skills")]
         usual += [self.home / "skills", *(self._user_home / n / "skills" for n in (".agents", ".claude"))]
         here = self.workspace
         return tuple(
-            Place(path, "project", here) if path.is_relative_to(here) else Place(path, "home")
+            SearchFolder(path, "project", here) if path.is_relative_to(here) else SearchFolder(path, "home")
             for path in self._choose_directories(self.config.skills_dirs, usual)
         )
 

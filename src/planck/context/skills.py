@@ -28,7 +28,7 @@ class SkillError(PlanckError):
     """The skill, or a file of it, can't be had; the message says what can."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class SearchFolder(msgspec.Struct, frozen=True):
     """A folder of skills; a project's must not lead out of it."""
 
     path: Path
@@ -66,7 +66,7 @@ class Catalog(msgspec.Struct, frozen=True):
         ]
 
 
-def discover(places: Iterable[Place]) -> Catalog:
+def discover(places: Iterable[SearchFolder]) -> Catalog:
     """Looks through the folders in order; the first of a name wins."""
     skills: dict[str, Skill] = {}
     shadowed: list[Skill] = []
@@ -136,14 +136,14 @@ def _list_resources(skill: Skill) -> list[str]:
     return found
 
 
-def stamp_skills(places: Iterable[Place]) -> tuple[Any, ...]:
+def stamp_skills(places: Iterable[SearchFolder]) -> tuple[Any, ...]:
     """Returns what differs when a skill came, went or changed its SKILL.md."""
     return tuple(
         (str(folder), stamp_file(folder / "SKILL.md")) for place in places for folder in _list_folders(place)
     )
 
 
-def _list_folders(place: Place) -> Iterator[Path]:
+def _list_folders(place: SearchFolder) -> Iterator[Path]:
     if not os.access(place.path, os.F_OK):  # most places hold nothing: no exception for each
         return
     try:
@@ -156,7 +156,7 @@ def _list_folders(place: Place) -> Iterator[Path]:
             yield place.path / name
 
 
-def _read_head(place: Place, folder: Path) -> Skill | str:
+def _read_head(place: SearchFolder, folder: Path) -> Skill | str:
     """Returns the skill of a folder, or why it is none."""
     bare = Skill(folder.name, "", folder, place.scope, place.within)
     try:
