@@ -24,7 +24,7 @@ from planck.store.postgres.engine import Engine
 from planck.store.postgres.heartbeat import Heartbeat
 from planck.store.postgres.line import Line
 from planck.store.postgres.mirror import PAGE, Mirror, fetch_mirror, find_file, name_file, open_mirror
-from planck.store.postgres.rows import LogRow, Place
+from planck.store.postgres.rows import LogRow, SessionPlace
 from planck.store.postgres.store import PostgresStore
 from planck.store.sqlite.database import Durability
 from planck.store.sqlite.directory import move_log, remove_log
@@ -103,7 +103,7 @@ class PostgresLibrary:
             return await self._open_row(row, claimed=True)  # submitted, and claimed by this node
         if row and row.state == "making" and id not in self._open:
             await self._clear_unfinished(id)
-        place = await rows.read_place(self.engine.queries, origin) if origin else Place()
+        place = await rows.read_place(self.engine.queries, origin) if origin else SessionPlace()
         if place.project:  # of a pool it may be the address of a repository
             meta = {**meta, "workspace": place.project}
         elif "workspace" in meta:

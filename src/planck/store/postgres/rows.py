@@ -46,7 +46,7 @@ class LogRow(NamedTuple):
         return Entry(self.id, self.name, self.project, self.created)
 
 
-class Place(NamedTuple):
+class SessionPlace(NamedTuple):
     """What nodes go by: where a session is worked on, by which of them, and at most how."""
 
     project: str = ""
@@ -61,7 +61,7 @@ _OF_ITS_REQUEST = ("digest", "request")
 """Options that name the request which made a session; a copy was made by another request."""
 
 
-async def read_place(database: Database, origin: Origin) -> Place:
+async def read_place(database: Database, origin: Origin) -> SessionPlace:
     """Returns the place of a copy: its origin's, with the stricter of both ceilings."""
     sql = "SELECT s.project, s.needs, s.workspace, s.options, s.version FROM sessions s WHERE s.id = $1"
     for row in await database.read(sql, origin.id):
@@ -75,8 +75,8 @@ async def read_place(database: Database, origin: Origin) -> Place:
         if workspace.get("kind") == "git":  # a clone of its own: it begins with what these have on record
             workspace["origins"] = [origin.id, *workspace.get("origins", ())]
         needs, version = tuple(row["needs"]), row["version"]
-        return Place(row["project"], needs, _write(workspace), _write(options), version)
-    return Place()
+        return SessionPlace(row["project"], needs, _write(workspace), _write(options), version)
+    return SessionPlace()
 
 
 def _write(value: dict[str, Any]) -> str:
@@ -153,7 +153,7 @@ async def create_row(
     owner: str,
     lease: float,
     state: str,
-    place: Place,
+    place: SessionPlace,
 ) -> bool:
     """Makes a session of this owner in its first epoch; False where the name is taken.
 
