@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planck.api.serve import Ready, Settings, serve
+from planck.api.serve import Ready, ServerConfig, serve
 from planck.client import Client
 from planck.headless import Inbox, Planck
 from planck.testing import ScriptedProvider
@@ -113,7 +113,7 @@ async def serving(
     model, inbox = ScriptedProvider(script if script is not None else ["hello"]), Inbox()
     planck = Planck(home, work, environ=environ, providers={"local": model}, approver=inbox)
     ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
-    running = asyncio.ensure_future(serve(planck, inbox, Settings(port=0, **settings), ready.set_result))
+    running = asyncio.ensure_future(serve(planck, inbox, ServerConfig(port=0, **settings), ready.set_result))
     try:
         both: set[asyncio.Future[Any]] = {running, ready}
         await asyncio.wait(both, timeout=WAIT, return_when=asyncio.FIRST_COMPLETED)

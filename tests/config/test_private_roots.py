@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planck import Planck
-from planck.api.serve import Settings, serve
+from planck.api.serve import ServerConfig, serve
 from planck.config.private import find_homes, private_places
 from planck.headless import Inbox, Project, ToolBox, Workbench, write_agents_md
 from planck.headless.services.files import WorkspaceFiles
@@ -94,7 +94,7 @@ async def serve_sessions(user: User, folder: Path | str) -> None:
     def stop(ready: object) -> None:
         raise AssertionError("it serves")
 
-    await serve(user.open_planck(folder), Inbox(), Settings(port=0), stop)
+    await serve(user.open_planck(folder), Inbox(), ServerConfig(port=0), stop)
 
 
 async def bind_a_member(user: User, folder: Path | str) -> None:

@@ -60,7 +60,7 @@ _UNASKED = 512
 """Connections without a request: as many clients may come back at once, after a restart of the server."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 4040
     """0: a free one."""
@@ -97,7 +97,7 @@ class ServeError(PlanckError):
     """The server can't be started like this."""
 
 
-def check(settings: Settings) -> None:
+def check(settings: ServerConfig) -> None:
     """Refuses an address that others can reach without saying under which name, and how it is protected."""
     if not is_loopback(settings.host) and not (settings.names and settings.proxied):
         raise ServeError(
@@ -114,7 +114,9 @@ def check(settings: Settings) -> None:
             )
 
 
-async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Callable[[Ready], None]) -> int:
+async def serve(
+    planck: Planck, inbox: Inbox, settings: ServerConfig, on_ready: Callable[[Ready], None]
+) -> int:
     """Serves until a signal; returns the exit code."""
     check(settings)
     planck.project.check_place()
@@ -139,7 +141,7 @@ async def serve(planck: Planck, inbox: Inbox, settings: Settings, on_ready: Call
 
 
 async def _serve_pool(
-    planck: Planck, inbox: Inbox, settings: Settings, on_ready: Callable[[Ready], None]
+    planck: Planck, inbox: Inbox, settings: ServerConfig, on_ready: Callable[[Ready], None]
 ) -> int:
     """The same as one of several: sessions are in the database, and any of them may work on one."""
     name, terms = name_node(settings.joining.name, planck), read_terms(planck)
@@ -169,7 +171,7 @@ class Server:
         planck: Planck,
         inbox: Inbox,
         access: Access,
-        settings: Settings,
+        settings: ServerConfig,
         log: AccessLog,
         pool: Pool | None = None,
     ) -> None:
@@ -307,7 +309,7 @@ def _hearing_signals(server: Server) -> Iterator[None]:
 
 
 @contextmanager
-def _bind(settings: Settings) -> Iterator[socket.socket]:
+def _bind(settings: ServerConfig) -> Iterator[socket.socket]:
     """Ours rather than uvicorn's, which ends the process where a port can't be had."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # With the protocol named, asyncio turns Nagle's algorithm off: it would hold a body back for 40 ms.
