@@ -177,29 +177,29 @@ class Server:
     ) -> None:
         self._settings = settings
         self._metrics = Metrics()
-        self._keeper = SessionCache(
+        self._cache = SessionCache(
             pool or planck,
             shapes.Holder(pid=os.getpid(), host=socket.gethostname()),
             limit=min(settings.sessions, _raise_file_limit() // 10),
             idle=settings.idle,
         )
-        streams = Streams(self._keeper, self._metrics, settings.streams)
-        requests = Requests(self._keeper)
-        sessions = SessionHandlers(self._keeper, streams, requests)
+        streams = Streams(self._cache, self._metrics, settings.streams)
+        requests = Requests(self._cache)
+        sessions = SessionHandlers(self._cache, streams, requests)
         self.begin = sessions.begin
         groups = (
             ServerHandlers(access, planck, secure=settings.proxied),
             sessions,
-            HistoryHandlers(self._keeper, sessions, requests),
-            ApprovalHandlers(inbox, self._keeper, streams, requests),
+            HistoryHandlers(self._cache, sessions, requests),
+            ApprovalHandlers(inbox, self._cache, streams, requests),
             WorkspaceHandlers(planck, pool),
-            MetricHandlers(self._metrics, self._keeper, inbox),
+            MetricHandlers(self._metrics, self._cache, inbox),
             NodeHandlers(pool),
         )
         handlers = find_handlers(groups)
         self._station: PoolNode | None = None
         if pool:
-            self._station = PoolNode(pool, self._keeper, inbox, access, read_terms(planck))
+            self._station = PoolNode(pool, self._cache, inbox, access, read_terms(planck))
             handlers = self._station.wrap(handlers)
         own = (show_host(settings.host),) if is_loopback(settings.host) else ()  # it may be 127.0.0.2
         guard = Guard(access, access.port, settings.names, own, proxied=settings.proxied)
@@ -223,7 +223,7 @@ class Server:
             proxy_headers=False,
         )
         self._web = _Web(config, on_ready)
-        sleeping = asyncio.ensure_future(self._keeper.run())
+        sleeping = asyncio.ensure_future(self._cache.run())
         ends: set[asyncio.Future[None]] = set()
         serving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
@@ -245,7 +245,7 @@ class Server:
             self._web.should_exit = self._web.force_exit = True
             await asyncio.wait({serving}, timeout=_STOP_SECONDS)
             serving.cancel()
-            await self._keeper.aclose()
+            await self._cache.aclose()
         return self._exit or 0
 
     def stop(self, code: int) -> None:
@@ -263,7 +263,7 @@ class Server:
         try:
             if self._station:
                 await self._station.stop()
-            await self._keeper.aclose()
+            await self._cache.aclose()
             if self._station:
                 await self._station.leave()
         finally:

@@ -29,7 +29,7 @@ class SessionCache:
         self._node = planck.me.name if isinstance(planck, Pool) else None
         self._limit = limit
         self._idle = idle
-        self._kept: dict[str, LiveSession] = {}
+        self._live: dict[str, LiveSession] = {}
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Each as long as somebody holds it or waits for it."""
         self._coming = 0
@@ -47,7 +47,7 @@ class SessionCache:
 
     @property
     def open_sessions(self) -> list[LiveSession]:
-        return [*self._kept.values()]
+        return [*self._live.values()]
 
     @property
     def busy(self) -> list[str]:
@@ -56,7 +56,7 @@ class SessionCache:
         return [*coming, *(id for id, lock in self._opening.items() if lock.locked())]
 
     def find(self, id: str) -> LiveSession | None:
-        return self._kept.get(id)
+        return self._live.get(id)
 
     def has_ended(self, id: str) -> bool:
         """Whether somebody closed or deleted it: its streams are over, until it is opened again."""
@@ -69,11 +69,11 @@ class SessionCache:
         """
         if find_ceiling(role) is None:
             return
-        if id not in self._kept:
+        if id not in self._live:
             for mode in await self._foresee_modes(id):
                 check_mode(role, mode)
-        if kept := self._kept.get(id):
-            check_mode(role, kept.session.mode)
+        if live := self._live.get(id):
+            check_mode(role, live.session.mode)
 
     async def _foresee_modes(self, id: str) -> list[str]:
         """Returns the mode that the log ends with, and of a pool the one that this node would open it in."""
@@ -94,9 +94,9 @@ class SessionCache:
                 wanted = Mode(options.get("mode") or self.planck.config.permissions.mode)
                 options["mode"] = min(wanted, ceiling, key=STRICTNESS.index)
         async with self._taking_place():
-            kept = await self._keep(await self.planck.start(**options))
-        self._ended.discard(kept.session.id)  # a key names the session that it named before a delete
-        return kept
+            live = await self._keep(await self.planck.start(**options))
+        self._ended.discard(live.session.id)  # a key names the session that it named before a delete
+        return live
 
     @asynccontextmanager
     async def using(self, id: str, role: Role) -> AsyncIterator[LiveSession]:
@@ -106,25 +106,25 @@ class SessionCache:
         let its agents go on.
         """
         await self.check(id, role)
-        while (kept := await self._open(id)).session.closed:
+        while (live := await self._open(id)).session.closed:
             pass  # closed between the two
-        kept.users += 1
+        live.users += 1
         try:
-            with kept.lent(role):
-                yield kept
+            with live.lent(role):
+                yield live
         finally:
-            kept.users -= 1
-            kept.used = asyncio.get_running_loop().time()
+            live.users -= 1
+            live.used = asyncio.get_running_loop().time()
 
     async def _open(self, id: str) -> LiveSession:
         async with self._alone(id):
-            if kept := self._kept.get(id):
-                return kept
+            if live := self._live.get(id):
+                return live
             await asyncio.to_thread(self.archive.check_own, id)
             async with self._taking_place():
-                kept = await self._keep(await self._resume(id))
+                live = await self._keep(await self._resume(id))
             self._ended.discard(id)
-            return kept
+            return live
 
     async def _resume(self, id: str) -> OpenSession:
         """Opens it as it was left: a sleep must not widen what its agents may do, nor what they may spend."""
@@ -158,8 +158,8 @@ class SessionCache:
     async def rename(self, id: str, name: str, role: Role) -> None:
         async with self._alone(id):
             await self.check(id, role)
-            if kept := self._kept.get(id):
-                await kept.session.rename(name)
+            if live := self._live.get(id):
+                await live.session.rename(name)
             else:
                 await asyncio.to_thread(self.archive.check_own, id)
                 await self.archive.rename(id, name)
@@ -170,65 +170,65 @@ class SessionCache:
             await self._check_free(id)
 
     async def _check_free(self, id: str) -> None:
-        if id not in self._kept:
+        if id not in self._live:
             await asyncio.to_thread(self.archive.check_own, id)
             await asyncio.to_thread(self.archive.check_free, id)
 
     async def _end(self, id: str, role: Role) -> None:
         await self.check(id, role)
         await self._check_free(id)
-        if kept := self._kept.get(id):  # opened for the pool meanwhile, perhaps
-            check_mode(role, kept.session.mode)
+        if live := self._live.get(id):  # opened for the pool meanwhile, perhaps
+            check_mode(role, live.session.mode)
         self._ended.add(id)
-        if kept := self._kept.pop(id, None):
-            await self._close(kept)
+        if live := self._live.pop(id, None):
+            await self._close(live)
 
     async def keep(self, opening: Callable[[T], Awaitable[OpenSession]], what: T) -> LiveSession:
         """Keeps a session that somebody else opens, until `let_go`: it is not put to sleep meanwhile."""
         async with self._taking_place():
-            kept = await self._keep(await opening(what))
-        kept.users += 1
-        self._ended.discard(kept.session.id)
-        return kept
+            live = await self._keep(await opening(what))
+        live.users += 1
+        self._ended.discard(live.session.id)
+        return live
 
-    async def let_go(self, kept: LiveSession) -> None:
-        """Closes what `keep` kept; its streams go on, with what the log gets elsewhere."""
-        kept.users -= 1
-        id = kept.session.id
+    async def let_go(self, live: LiveSession) -> None:
+        """Closes what `keep` live; its streams go on, with what the log gets elsewhere."""
+        live.users -= 1
+        id = live.session.id
         async with self._alone(id):
-            if self._kept.get(id) is kept:
-                del self._kept[id]
-            await kept.aclose()
+            if self._live.get(id) is live:
+                del self._live[id]
+            await live.aclose()
         self.tell()
 
     async def drop_lost(self, id: str) -> None:
         """Closes what another node has taken over: it can't be written here, and may come back."""
         async with self._alone(id):
-            if (kept := self._kept.get(id)) and not kept.users:
-                del self._kept[id]
-                await self._close(kept)
+            if (live := self._live.get(id)) and not live.users:
+                del self._live[id]
+                await self._close(live)
         self.tell()
 
     async def abandon(self) -> None:
         """Lets go of everything that is open: it is others' by now, and nothing can be written."""
-        kept, self._kept = self.open_sessions, {}
-        await asyncio.gather(*(one.aclose() for one in kept), return_exceptions=True)
+        live, self._live = self.open_sessions, {}
+        await asyncio.gather(*(one.aclose() for one in live), return_exceptions=True)
         self.tell()
 
-    async def _close_idle(self, kept: LiveSession) -> None:
+    async def _close_idle(self, live: LiveSession) -> None:
         """Not if somebody has come meanwhile."""
-        id = kept.session.id
+        id = live.session.id
         async with self._alone(id):
-            if self._kept.get(id) is kept and not (kept.at_work or kept.users):
-                del self._kept[id]
-                await self._close(kept)
+            if self._live.get(id) is live and not (live.at_work or live.users):
+                del self._live[id]
+                await self._close(live)
         self.tell()
 
-    async def _close(self, kept: LiveSession) -> None:
-        await kept.aclose()
-        self._left[kept.session.id] = kept.board.seq
+    async def _close(self, live: LiveSession) -> None:
+        await live.aclose()
+        self._left[live.session.id] = live.board.seq
         if isinstance(self.planck, Pool):  # each session of a pool has a Planck of its own
-            await self.planck.forget(kept.session.id)
+            await self.planck.forget(live.session.id)
 
     def forget(self, id: str) -> None:
         """Somebody else deleted it: its streams are over."""
@@ -237,9 +237,9 @@ class SessionCache:
     async def put_to_sleep(self) -> None:
         """Closes what nobody has used for a while; its file stays, and its streams go on."""
         now = asyncio.get_running_loop().time()
-        for kept in self._list_idle():
-            if now - kept.used >= self._idle:
-                await self._close_idle(kept)
+        for live in self._list_idle():
+            if now - live.used >= self._idle:
+                await self._close_idle(live)
 
     async def run(self) -> None:
         while True:
@@ -252,8 +252,8 @@ class SessionCache:
     async def aclose(self) -> None:
         """Takes no new work; every turn ends as interrupted."""
         self.closed = True
-        kept, self._kept = self.open_sessions, {}
-        ended = await asyncio.gather(*map(_stop, kept), return_exceptions=True)
+        live, self._live = self.open_sessions, {}
+        ended = await asyncio.gather(*map(_stop, live), return_exceptions=True)
         self.tell()
         for failure in ended:  # one that fails leaves no other open
             if isinstance(failure, Exception):
@@ -279,8 +279,8 @@ class SessionCache:
     async def _taking_place(self) -> AsyncIterator[None]:
         if self.closed:
             raise ApiError(503, ErrorKind.INTERRUPTED, "the server is stopping; start it again")
-        if len(self._kept) + self._coming >= self._limit:
-            idle = sorted(self._list_idle(), key=lambda kept: kept.used)
+        if len(self._live) + self._coming >= self._limit:
+            idle = sorted(self._list_idle(), key=lambda live: live.used)
             if not idle:
                 raise ApiError(
                     503,
@@ -295,26 +295,26 @@ class SessionCache:
             self._coming -= 1
 
     def _list_idle(self) -> list[LiveSession]:
-        return [kept for kept in self._kept.values() if not (kept.at_work or kept.users)]
+        return [live for live in self._live.values() if not (live.at_work or live.users)]
 
     async def _keep(self, session: OpenSession) -> LiveSession:
-        kept = LiveSession(session, self._holder, self.tally, self.tell, self._node)
-        kept.used = asyncio.get_running_loop().time()
+        live = LiveSession(session, self._holder, self.tally, self.tell, self._node)
+        live.used = asyncio.get_running_loop().time()
         try:
-            await kept.follow(self.archive)
-            self._kept[session.id] = kept
+            await live.follow(self.archive)
+            self._live[session.id] = live
         except BaseException:
-            await kept.aclose()
+            await live.aclose()
             raise
         finally:
             if isinstance(self.planck, Pool):
                 self.planck.coming.discard(session.id)
         self.tell()
-        return kept
+        return live
 
 
-async def _stop(kept: LiveSession) -> None:
+async def _stop(live: LiveSession) -> None:
     try:
-        await kept.session.stop()
+        await live.session.stop()
     finally:
-        await kept.aclose()
+        await live.aclose()

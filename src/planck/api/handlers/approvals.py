@@ -29,7 +29,7 @@ class ApprovalHandlers:
     def __init__(self, inbox: Inbox, cache: SessionCache, streams: Streams, requests: Requests) -> None:
         self._inbox = inbox
         self._requests = requests
-        self._keeper = cache
+        self._cache = cache
         self._streams = streams
 
     async def list_approvals(self, call: Call) -> shapes.ApprovalPage:
@@ -80,8 +80,8 @@ class ApprovalHandlers:
             asked: set[str] = set()
             told: dict[str, Any] = {}
             yield _format("live", {})
-            while not self._keeper.closed:
-                seen = (self._inbox.changes, self._keeper.changes)
+            while not self._cache.closed:
+                seen = (self._inbox.changes, self._cache.changes)
                 for event in self._tell(asked, told):
                     yield event
                 if not await self._wait(*seen):
@@ -93,7 +93,7 @@ class ApprovalHandlers:
         events += [_format("settled", {"id": id}) for id in sorted(asked - pending.keys())]
         asked.clear()
         asked.update(pending)
-        rows = {kept.session.id: kept.describe() for kept in self._keeper.open_sessions}
+        rows = {live.session.id: live.describe() for live in self._cache.open_sessions}
         for id, row in rows.items():
             shown = (row.state, row.name, row.mode, row.model)
             if told.get(id) != shown:
@@ -108,7 +108,7 @@ class ApprovalHandlers:
         """False: nothing changed for as long as a ping takes."""
         waits = [
             asyncio.ensure_future(self._inbox.wait_for_change(inbox)),
-            asyncio.ensure_future(self._keeper.wait_for_change(cache)),
+            asyncio.ensure_future(self._cache.wait_for_change(cache)),
         ]
         try:
             done, _ = await asyncio.wait(

@@ -30,7 +30,7 @@ _KINDS = {"ndjson": NDJSON, "md": "text/markdown; charset=utf-8", "html": "text/
 
 class HistoryHandlers:
     def __init__(self, cache: SessionCache, sessions: SessionHandlers, requests: Requests) -> None:
-        self._keeper = cache
+        self._cache = cache
         self._sessions = sessions
         self._requests = requests
         self._plans: dict[str, tuple[str, Plan]] = {}
@@ -48,8 +48,8 @@ class HistoryHandlers:
 
     async def change_agent(self, call: Call) -> AgentRow:
         body: shapes.ChangeAgent = call.body
-        async with self._keeper.using(call.id, call.role) as kept:
-            await kept.session.change_model(body.model, agent=call.path["agent"])
+        async with self._cache.using(call.id, call.role) as live:
+            await live.session.change_model(body.model, agent=call.path["agent"])
         return await self.read_agent(call)
 
     async def read_output(self, call: Call) -> shapes.Output:
@@ -57,15 +57,15 @@ class HistoryHandlers:
         await self._sessions.check_own(call.id)
         wanted, done = call.path["call"], True
         output = await asyncio.to_thread(self._find_output, call.id, wanted)
-        if output is None and (kept := self._keeper.find(call.id)):
-            said = (live.output.get(wanted) for live in kept.session.live().values())
+        if output is None and (live := self._cache.find(call.id)):
+            said = (text.output.get(wanted) for text in live.session.live().values())
             output, done = next((text for text in said if text is not None), None), False
         if output is None:
             raise ApiError(404, ErrorKind.NOT_FOUND, "no call of this id has put out anything")
         whole, missing = None, None
         if done and is_spilled(output, wanted):
             try:
-                whole = await asyncio.to_thread(self._keeper.planck.find_output, call.id, wanted)
+                whole = await asyncio.to_thread(self._cache.planck.find_output, call.id, wanted)
             except PlanckError as failure:  # what the log has of it is better than nothing
                 missing = shapes.Problem(
                     kind=failure.err.kind, message=failure.err.message, details=failure.err.details
@@ -86,8 +86,8 @@ class HistoryHandlers:
         )
 
     async def compact(self, call: Call) -> shapes.Compact:
-        async with self._keeper.using(call.id, call.role) as kept:
-            made = await kept.session.compact()
+        async with self._cache.using(call.id, call.role) as live:
+            made = await live.session.compact()
         if made is None:
             return shapes.Compact(compacted=False)
         return shapes.Compact(
@@ -96,8 +96,8 @@ class HistoryHandlers:
 
     async def rewind(self, call: Call) -> shapes.SessionRow:
         body: shapes.Rewind = call.body
-        async with self._keeper.using(call.id, call.role) as kept:
-            refused = await kept.session.rewind(body.to)
+        async with self._cache.using(call.id, call.role) as live:
+            refused = await live.session.rewind(body.to)
             if refused:
                 raise PlanckError(refused.kind, refused.message, refused.details)
         return await self._sessions.describe(call.id)
@@ -105,13 +105,13 @@ class HistoryHandlers:
     async def fork(self, call: Call) -> Reply:
         body: shapes.Fork = call.body
         await self._sessions.check_own(call.id)
-        await self._keeper.check(call.id, call.role)
+        await self._cache.check(call.id, call.role)
         async with self._requests.once(call, call.id) as request:
             id = request.id
             if request.done:
-                await self._keeper.check(id, call.role)
+                await self._cache.check(id, call.role)
             else:
-                made = await self._keeper.archive.fork(
+                made = await self._cache.archive.fork(
                     call.id,
                     at=body.at,
                     name=body.name,
@@ -127,7 +127,7 @@ class HistoryHandlers:
         query: shapes.Export = call.query
         await self._sessions.check_own(call.id)
         if query.format == "html":
-            pieces = iter([await asyncio.to_thread(self._keeper.planck.export_page, call.id)])
+            pieces = iter([await asyncio.to_thread(self._cache.planck.export_page, call.id)])
         else:
             pieces = self._list_lines(call.id) if query.format == "ndjson" else self._write_markdown(call.id)
         headers = {
@@ -143,13 +143,13 @@ class HistoryHandlers:
         await self._sessions.check_own(call.id)
         selection = _select(query)
         return shapes.ChangePage(
-            items=await asyncio.to_thread(self._keeper.planck.changes, call.id, selection)
+            items=await asyncio.to_thread(self._cache.planck.changes, call.id, selection)
         )
 
     async def plan_undo(self, call: Call) -> shapes.UndoPlan:
         body: shapes.PlanUndo = call.body
-        async with self._keeper.using(call.id, call.role) as kept:
-            plan = kept.session.undo_plan(_select(body.selection), confined=True)
+        async with self._cache.using(call.id, call.role) as live:
+            plan = live.session.undo_plan(_select(body.selection), confined=True)
         plan_id = self._requests.new_id()
         self._plans[plan_id] = (call.id, plan)
         while len(self._plans) > _PLANS:
@@ -167,7 +167,7 @@ class HistoryHandlers:
         """A key is known from the log: after a restart the plan is gone, and the answer is still there."""
         body: shapes.Undo = call.body
         request = self._requests.read_key(call, call.id)
-        async with self._requests.alone(call.id, request), self._keeper.using(call.id, call.role) as kept:
+        async with self._requests.alone(call.id, request), self._cache.using(call.id, call.role) as live:
             if request and (undone := await asyncio.to_thread(self._requests.find_undo, call.id, request)):
                 return undone
             owner, plan = self._plans.get(body.plan_id, ("", None))
@@ -177,22 +177,22 @@ class HistoryHandlers:
                 why = "; ".join(dict.fromkeys(step.conflict for step in plan.steps))
                 raise ApiError(409, ErrorKind.EDIT_CONFLICT, f"nothing was undone: {why}")
             del self._plans[body.plan_id]
-            id = await kept.session.undo(msgspec.structs.replace(plan, request=request), confined=True)
+            id = await live.session.undo(msgspec.structs.replace(plan, request=request), confined=True)
         files = tuple(step.path for step in plan.steps if not step.conflict and step.now != step.then)
         return shapes.Undone(call_id=id, files=files)
 
     def _find_output(self, id: str, call: str) -> str | None:
-        with closing(self._keeper.archive.recorded(id)) as events:
+        with closing(self._cache.archive.recorded(id)) as events:
             for event in events:
                 if event.type == ToolEnd.type and isinstance(end := view(event), ToolEnd) and end.id == call:
                     return end.output
         return None
 
     def _list_lines(self, id: str) -> Iterator[bytes]:
-        return self._keeper.archive.events(id)
+        return self._cache.archive.events(id)
 
     def _write_markdown(self, id: str) -> Iterator[bytes]:
-        return (piece.encode(errors="replace") for piece in self._keeper.archive.render_markdown(id))
+        return (piece.encode(errors="replace") for piece in self._cache.archive.render_markdown(id))
 
 
 def _read_part(file: Path, offset: int) -> tuple[str, int]:

@@ -16,7 +16,7 @@ _ANSWERS = ("1xx", "2xx", "3xx", "4xx", "5xx")
 class MetricHandlers:
     def __init__(self, metrics: Metrics, cache: SessionCache, inbox: Inbox) -> None:
         self._metrics = metrics
-        self._keeper = cache
+        self._cache = cache
         self._inbox = inbox
 
     async def read_metrics(self, call: Call) -> Reply:
@@ -24,7 +24,7 @@ class MetricHandlers:
         return Reply(200, text.encode(), "text/plain; version=0.0.4; charset=utf-8")
 
     def _write(self) -> Iterator[str]:
-        kept, own, tally = self._keeper.open_sessions, self._metrics, self._keeper.tally
+        kept, own, tally = self._cache.open_sessions, self._metrics, self._cache.tally
         agents = Counter(str(row.status) for one in kept for row in one.board.agents)
         yield from _gauge("sessions_open", len(kept))
         yield from _gauge("approvals_waiting", len(self._inbox.pending()))

@@ -32,7 +32,7 @@ class Request(msgspec.Struct, frozen=True):
 
 class Requests:
     def __init__(self, cache: SessionCache) -> None:
-        self._keeper = cache
+        self._cache = cache
         self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def new_id(self) -> str:
@@ -52,7 +52,7 @@ class Requests:
         if recorded is None:
             yield Request()
             return
-        id = name_session(self._keeper.planck.workspace, source, recorded.key)
+        id = name_session(self._cache.planck.workspace, source, recorded.key)
         lock = self._under_way.setdefault(id, asyncio.Lock())
         async with lock:
             there = await self._is_there(id)
@@ -71,20 +71,20 @@ class Requests:
         What was cut short before anything was recorded is nobody's; in a pool its row is gone on with.
         """
         try:
-            await asyncio.to_thread(self._keeper.archive.check_own, id)
+            await asyncio.to_thread(self._cache.archive.check_own, id)
         except PlanckError:
             return False
-        if isinstance(self._keeper.planck, Pool) or self._keeper.find(id):
+        if isinstance(self._cache.planck, Pool) or self._cache.find(id):
             return True
-        if await asyncio.to_thread(self._keeper.archive.has_after, id, 0):
+        if await asyncio.to_thread(self._cache.archive.has_after, id, 0):
             return True
-        await self._keeper.delete(id, "admin")
+        await self._cache.delete(id, "admin")
         return False
 
     def _find_start(self, id: str) -> RequestKey | None:
         """Returns the request that made the session, as far as its log knows."""
         found = None
-        with closing(self._keeper.archive.recorded(id)) as events:
+        with closing(self._cache.archive.recorded(id)) as events:
             for event in events:
                 if event.type in (SessionStarted.type, Forked.type):
                     fact = view(event)
@@ -106,10 +106,10 @@ class Requests:
 
         Not in a pool, where the question is another node's as a rule, and the logs are far away.
         """
-        if isinstance(self._keeper.planck, Pool):
+        if isinstance(self._cache.planck, Pool):
             return None
-        for info in self._keeper.archive.sessions(limit=_LOOKED_AT):
-            with suppress(PlanckError), closing(self._keeper.archive.recorded(info.id)) as events:
+        for info in self._cache.archive.sessions(limit=_LOOKED_AT):
+            with suppress(PlanckError), closing(self._cache.archive.recorded(info.id)) as events:
                 for event in events:
                     if event.type == PermissionDecision.type:
                         fact = view(event)
@@ -120,7 +120,7 @@ class Requests:
     def find_undo(self, id: str, request: RequestKey) -> shapes.Undone | None:
         """Returns what an undo with that key did; reads the log, which few requests do."""
         call_id, files = "", list[str]()
-        with closing(self._keeper.archive.recorded(id)) as events:
+        with closing(self._cache.archive.recorded(id)) as events:
             for event in events:
                 if event.type != FileChanged.type or not isinstance(fact := view(event), FileChanged):
                     continue

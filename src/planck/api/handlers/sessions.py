@@ -34,7 +34,7 @@ _PAGE_BYTES = 16 << 20
 
 class SessionHandlers:
     def __init__(self, cache: SessionCache, streams: Streams, requests: Requests) -> None:
-        self._keeper = cache
+        self._cache = cache
         self._streams = streams
         self._requests = requests
 
@@ -44,7 +44,7 @@ class SessionHandlers:
             check_role(call.role, EVERYWHERE)
         narrowed = bool(query.cursor or query.q)
         found = await asyncio.to_thread(
-            self._keeper.archive.sessions,
+            self._cache.archive.sessions,
             everywhere=query.all,
             limit=None if narrowed else query.limit + 1,
         )
@@ -64,87 +64,87 @@ class SessionHandlers:
 
     def _name_as_now(self, info: SessionInfo) -> SessionInfo:
         """The file of one that is open here gets its new name when it is closed."""
-        kept = self._keeper.find(info.id)
-        return msgspec.structs.replace(info, name=kept.session.name) if kept else info
+        live = self._cache.find(info.id)
+        return msgspec.structs.replace(info, name=live.session.name) if live else info
 
     async def start_session(self, call: Call) -> Reply:
         body: shapes.StartSession = call.body
         if body.prompt:  # before anything is started for it
             self._check_prompt(body.prompt)
         if body.team:
-            await find_team(self._keeper.planck, body.team)
+            await find_team(self._cache.planck, body.team)
         async with self._requests.once(call) as request:
             id = request.id
             if not request.done:
                 options = {name: getattr(body, name) for name in _START}
-                id = (await self._keeper.start(call.role, **options, request=request.recorded)).session.id
+                id = (await self._cache.start(call.role, **options, request=request.recorded)).session.id
             if body.prompt:  # by the same key: what was cut between the two goes on here
                 key = request.recorded.key if request.recorded else ""
-                async with self._keeper.using(id, call.role) as kept:
-                    await self._prompt(kept, call.role, body.prompt, id=key)
+                async with self._cache.using(id, call.role) as live:
+                    await self._prompt(live, call.role, body.prompt, id=key)
             row = await self.describe(id)
         return Reply(201, codec.encode(row), headers={"location": f"{PREFIX}/sessions/{id}"})
 
     async def begin(self, name: str, prompt: str) -> str:
         """Starts a session that no client asked for; returns its id once the prompt is durable."""
-        id = (await self._keeper.start("admin", name=name)).session.id
-        async with self._keeper.using(id, "admin") as kept:
-            await self._prompt(kept, "admin", prompt)
+        id = (await self._cache.start("admin", name=name)).session.id
+        async with self._cache.using(id, "admin") as live:
+            await self._prompt(live, "admin", prompt)
         return id
 
     async def read_session(self, call: Call) -> shapes.SessionDetails:
         row = await self.describe(call.id)
-        detail = await asyncio.to_thread(self._keeper.archive.detail, call.id)
+        detail = await asyncio.to_thread(self._cache.archive.detail, call.id)
         whole = msgspec.to_builtins(detail)
         info = whole.pop("info")
-        costs = await asyncio.to_thread(self._keeper.archive.costs, call.id)
+        costs = await asyncio.to_thread(self._cache.archive.costs, call.id)
         whole["costs"] = msgspec.to_builtins(costs.rows)
         return msgspec.convert({**info, **msgspec.to_builtins(row), **whole}, shapes.SessionDetails)
 
     async def change_session(self, call: Call) -> shapes.SessionRow:
         body: shapes.ChangeSession = call.body
         await self.check_own(call.id)
-        await self._keeper.check(call.id, call.role)
-        if body.mode is not None and isinstance(self._keeper.planck, Pool):
-            self._keeper.planck.check_mode(Mode(body.mode))
+        await self._cache.check(call.id, call.role)
+        if body.mode is not None and isinstance(self._cache.planck, Pool):
+            self._cache.planck.check_mode(Mode(body.mode))
         if body.model is not None:
-            await self._keeper.planck.model(body.model)
+            await self._cache.planck.model(body.model)
         # All of it or nothing: a name may be taken, and after that nothing is refused any more.
         if body.name is not None and body.mode is not None:
-            async with self._keeper.using(call.id, call.role) as kept:
-                await kept.check_mode_change(Mode(body.mode), call.role)
+            async with self._cache.using(call.id, call.role) as live:
+                await live.check_mode_change(Mode(body.mode), call.role)
         if body.name is not None:
-            await self._keeper.rename(call.id, body.name, call.role)
+            await self._cache.rename(call.id, body.name, call.role)
         if body.mode is not None or body.model is not None:
-            async with self._keeper.using(call.id, call.role) as kept:
+            async with self._cache.using(call.id, call.role) as live:
                 if body.mode is not None:
-                    await kept.change_mode(Mode(body.mode), call.role)
+                    await live.change_mode(Mode(body.mode), call.role)
                 if body.model is not None:
-                    await kept.session.change_model(body.model)
+                    await live.session.change_model(body.model)
         return await self.describe(call.id)
 
     async def delete_session(self, call: Call) -> None:
-        await self._keeper.delete(call.id, call.role)
+        await self._cache.delete(call.id, call.role)
 
     async def open_session(self, call: Call) -> shapes.SessionRow:
-        async with self._keeper.using(call.id, call.role) as kept:
-            return kept.describe()
+        async with self._cache.using(call.id, call.role) as live:
+            return live.describe()
 
     async def close_session(self, call: Call) -> shapes.SessionRow:
-        await self._keeper.close(call.id, call.role)
+        await self._cache.close(call.id, call.role)
         return await self.describe(call.id)
 
     async def send_prompt(self, call: Call) -> shapes.Accepted:
         body: shapes.SendPrompt = call.body
         self._check_prompt(body.text)
-        async with self._keeper.using(call.id, call.role) as kept:
+        async with self._cache.using(call.id, call.role) as live:
             key = call.header("idempotency-key")
-            return await self._prompt(kept, call.role, body.text, steer=body.steer, agent=body.agent, id=key)
+            return await self._prompt(live, call.role, body.text, steer=body.steer, agent=body.agent, id=key)
 
     def _check_prompt(self, text: str) -> None:
         if not text.strip():
             raise ApiError(400, ErrorKind.NO_PROMPT, "the prompt is empty; say what is to be done")
-        size, most = len(text.encode()), self._keeper.planck.resources.config.limits.envelope_bytes
+        size, most = len(text.encode()), self._cache.planck.resources.config.limits.envelope_bytes
         if size > most:  # no later try would help, so this is no 429
             raise ApiError(
                 413,
@@ -152,23 +152,23 @@ class SessionHandlers:
                 f"the prompt has {size} bytes, at most {most} are taken; put it in a file and send its path",
             )
 
-    async def _prompt(self, kept: LiveSession, role: Role, text: str, **options: Any) -> shapes.Accepted:
+    async def _prompt(self, live: LiveSession, role: Role, text: str, **options: Any) -> shapes.Accepted:
         began = asyncio.get_running_loop().time()
-        taken = await kept.session.prompt(text, **options)
+        taken = await live.session.prompt(text, **options)
         self._streams.metrics.count_commit(asyncio.get_running_loop().time() - began)
-        kept.prompted_at = max(kept.prompted_at, taken.seq)
-        kept.take_work(for_guest=find_ceiling(role) is not None)
+        live.prompted_at = max(live.prompted_at, taken.seq)
+        live.take_work(for_guest=find_ceiling(role) is not None)
         return shapes.Accepted(message_id=taken.message_id, seq=taken.seq)
 
     async def interrupt(self, call: Call) -> shapes.Health:
         body: shapes.Interrupt = call.body
-        await self._keeper.check(call.id, call.role)
-        if self._keeper.find(call.id) is None:  # what another process does is not ours to stop
-            await self._keeper.check_free(call.id)
-        if self._keeper.find(call.id) is None and not body.agent:  # nothing is at work here
+        await self._cache.check(call.id, call.role)
+        if self._cache.find(call.id) is None:  # what another process does is not ours to stop
+            await self._cache.check_free(call.id)
+        if self._cache.find(call.id) is None and not body.agent:  # nothing is at work here
             return shapes.Health()
-        async with self._keeper.using(call.id, call.role) as kept:
-            kept.session.interrupt(body.agent)
+        async with self._cache.using(call.id, call.role) as live:
+            live.session.interrupt(body.agent)
         return shapes.Health()
 
     async def read_result(self, call: Call) -> RunResult | Reply:
@@ -176,43 +176,43 @@ class SessionHandlers:
         loop = asyncio.get_running_loop()
         until = loop.time() + _RESULT_SECONDS
         await self.check_own(call.id)
-        while (left := until - loop.time()) > 0 and not self._keeper.closed:
-            seen = self._keeper.changes
-            if kept := self._keeper.find(call.id):
-                await kept.catch_up()
-                after = query.after if query.after is not None else kept.prompted_at
-                if kept.ended_at > after and not kept.at_work and not kept.session.closed:
-                    return kept.session.result(after)
-                await kept.wait_for_change(left)
+        while (left := until - loop.time()) > 0 and not self._cache.closed:
+            seen = self._cache.changes
+            if live := self._cache.find(call.id):
+                await live.catch_up()
+                after = query.after if query.after is not None else live.prompted_at
+                if live.ended_at > after and not live.at_work and not live.session.closed:
+                    return live.session.result(after)
+                await live.wait_for_change(left)
                 continue
-            result = await asyncio.to_thread(self._keeper.archive.result, call.id, query.after or 0)
+            result = await asyncio.to_thread(self._cache.archive.result, call.id, query.after or 0)
             if result:
                 return result
             try:
                 async with asyncio.timeout(min(left, 1.0)):
-                    await self._keeper.wait_for_change(seen)
+                    await self._cache.wait_for_change(seen)
             except TimeoutError:
                 pass
         return Reply(204)
 
     async def read_board(self, call: Call) -> Board | Reply:
         query: shapes.ReadBoard = call.query
-        kept = self._keeper.find(call.id)
-        if kept and query.at is None:
-            await kept.catch_up()
-            return Reply(200, kept.encode_board())
+        live = self._cache.find(call.id)
+        if live and query.at is None:
+            await live.catch_up()
+            return Reply(200, live.encode_board())
         await self.check_own(call.id)
         return await asyncio.to_thread(self._fold, call.id, query.at)
 
     async def explain_wait(self, call: Call) -> shapes.Why:
         await self.check_own(call.id)
-        return shapes.Why(lines=tuple(await asyncio.to_thread(self._keeper.archive.why_blocked, call.id)))
+        return shapes.Why(lines=tuple(await asyncio.to_thread(self._cache.archive.why_blocked, call.id)))
 
     async def read_events(self, call: Call) -> Reply | Streamed:
         query: shapes.ReadEvents = call.query
         streamed = call.accepts(EVENTS)
         after = _read_last_id(call) if streamed and call.headers("last-event-id") else query.after
-        if streamed and self._keeper.has_ended(call.id) and not self._keeper.find(call.id):
+        if streamed and self._cache.has_ended(call.id) and not self._cache.find(call.id):
             head = await asyncio.to_thread(self._find_head, call.id)
             if head is None or after == head:
                 return Reply(204)
@@ -228,16 +228,16 @@ class SessionHandlers:
         return Streamed(pieces, EVENTS, self._streams.limits.stuck)
 
     async def find_board(self, id: str) -> Board:
-        if kept := self._keeper.find(id):
-            await kept.catch_up()
-            return kept.board
-        await asyncio.to_thread(self._keeper.archive.check_own, id)
+        if live := self._cache.find(id):
+            await live.catch_up()
+            return live.board
+        await asyncio.to_thread(self._cache.archive.check_own, id)
         return await asyncio.to_thread(self._fold, id, None)
 
     async def check_own(self, id: str) -> None:
         """Raises `not_found` for what is not the id of a session of this workspace."""
-        if not self._keeper.find(id):
-            await asyncio.to_thread(self._keeper.archive.check_own, id)
+        if not self._cache.find(id):
+            await asyncio.to_thread(self._cache.archive.check_own, id)
 
     def _find_head(self, id: str) -> int | None:
         """None: it is gone."""
@@ -248,7 +248,7 @@ class SessionHandlers:
 
     def _fold(self, id: str, at: int | None) -> Board:
         board = Board()
-        for event in self._keeper.archive.recorded(id):
+        for event in self._cache.archive.recorded(id):
             if at is not None and (event.seq or 0) > at:
                 break
             board = apply(board, event)
@@ -257,7 +257,7 @@ class SessionHandlers:
     def _read_page(self, id: str, query: shapes.ReadEvents, wanted: Filter) -> Reply:
         lines: deque[bytes] = deque()
         size, last = 0, 0
-        for event in self._keeper.archive.recorded(id, query.after):
+        for event in self._cache.archive.recorded(id, query.after):
             seq = event.seq or 0
             if query.before is not None and seq >= query.before:
                 break
@@ -279,11 +279,11 @@ class SessionHandlers:
         return Reply(200, b"".join(lines), NDJSON)
 
     async def describe(self, id: str) -> shapes.SessionRow:
-        if kept := self._keeper.find(id):
-            await kept.catch_up()
-            return kept.describe()
-        await asyncio.to_thread(self._keeper.archive.check_own, id)
-        return describe_info(await asyncio.to_thread(self._keeper.archive.info, id))
+        if live := self._cache.find(id):
+            await live.catch_up()
+            return live.describe()
+        await asyncio.to_thread(self._cache.archive.check_own, id)
+        return describe_info(await asyncio.to_thread(self._cache.archive.info, id))
 
 
 _START = ("team", "model", "name", "mode", "max_budget_usd", "max_steps", "dry_run")

@@ -62,7 +62,7 @@ class Streams:
 
     def __init__(self, cache: SessionCache, metrics: Metrics, limits: Limits) -> None:
         self.limits = limits
-        self._keeper = cache
+        self._cache = cache
         self.metrics = metrics
 
     def check_room(self) -> None:
@@ -78,30 +78,30 @@ class Streams:
 
         A session that is put to sleep keeps its streams: they go on when it is opened again.
         """
-        cache = self._keeper
+        cache = self._cache
         async with self.counted():
             if after > head:
                 yield b"event: reset\ndata: %s\n\n" % codec.encode({"head": head})
                 after = 0
             place = _Place(after, wanted)
             while not cache.closed:
-                kept = cache.find(id)
+                live = cache.find(id)
                 changes = cache.changes
-                source = self._from_session(kept, place) if kept else self._from_log(id, place)
+                source = self._from_session(live, place) if live else self._from_log(id, place)
                 async with aclosing(source) as pieces:
                     async for piece in pieces:
                         yield piece
                 if cache.has_ended(id) and not cache.find(id):
                     yield _END
                     return
-                if kept is None:
+                if live is None:
                     async with aclosing(self._wait(id, changes, place)) as pings:
                         async for ping in pings:
                             yield ping
 
-    async def _from_session(self, kept: LiveSession, place: _Place) -> AsyncGenerator[bytes, None]:
+    async def _from_session(self, live: LiveSession, place: _Place) -> AsyncGenerator[bytes, None]:
         try:
-            feed = kept.session.feed(place.seq, joined=True)
+            feed = live.session.feed(place.seq, joined=True)
         except PlanckError:  # it was closed at this moment
             await asyncio.sleep(0)
             return
@@ -127,7 +127,7 @@ class Streams:
 
     async def _from_log(self, id: str, place: _Place) -> AsyncGenerator[bytes, None]:
         try:
-            async with _opened(self._keeper.archive.recorded(id, place.seq)) as events:
+            async with _opened(self._cache.archive.recorded(id, place.seq)) as events:
                 for count, event in enumerate(events, 1):
                     place.seq = event.seq or place.seq
                     if place.wanted.takes(event.agent_id, event.type):
@@ -142,7 +142,7 @@ class Streams:
                 return
             if failure.err.kind is not ErrorKind.NOT_FOUND:
                 raise
-            self._keeper.forget(id)  # somebody deleted it elsewhere
+            self._cache.forget(id)  # somebody deleted it elsewhere
             return
         if not place.greeted:
             place.greeted = True
@@ -151,14 +151,14 @@ class Streams:
     async def _wait(self, id: str, changes: int, place: _Place) -> AsyncGenerator[bytes, None]:
         """Until the session is opened or ended here, or another process has written to its log."""
         quiet = 0.0
-        while self._keeper.changes == changes:
+        while self._cache.changes == changes:
             try:
                 async with asyncio.timeout(_POLL_SECONDS):
-                    await self._keeper.wait_for_change(changes)
+                    await self._cache.wait_for_change(changes)
                 return
             except TimeoutError:
                 quiet += _POLL_SECONDS
-            if await asyncio.to_thread(self._keeper.archive.has_after, id, place.seq):
+            if await asyncio.to_thread(self._cache.archive.has_after, id, place.seq):
                 return
             if quiet >= self.limits.ping:
                 quiet = 0.0

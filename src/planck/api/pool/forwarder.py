@@ -138,7 +138,7 @@ class Forwarder:
 
     def __init__(self, pool: Pool, cache: SessionCache, token: str) -> None:
         self._pool = pool
-        self._keeper = cache
+        self._cache = cache
         self._token = token
         self._clients: dict[str, Client] = {}
         self._silent: dict[str, float] = {}
@@ -171,13 +171,13 @@ class Forwarder:
     @property
     def closed(self) -> bool:
         """Whether this server stops: it waits for nothing more."""
-        return self._keeper.closed
+        return self._cache.closed
 
     def has(self, id: str) -> bool:
-        return self._keeper.find(id) is not None
+        return self._cache.find(id) is not None
 
     async def drop_lost(self, id: str) -> None:
-        await self._keeper.drop_lost(id)
+        await self._cache.drop_lost(id)
 
     def answers(self, node: NodeRow) -> bool:
         """False for a while after it did not: nobody waits for it again and again."""
@@ -218,7 +218,7 @@ class Forwarder:
         """Returns whether a node has begun with it by then; False at once where this server stops."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        while loop.time() < until and not self._keeper.closed:
+        while loop.time() < until and not self._cache.closed:
             row = await self.find_row(id)
             if row is None or row.head or row.state == "failed":
                 return row is not None and bool(row.head)
@@ -266,7 +266,7 @@ class Forwarder:
 
     async def _wait_unless_closed(self, work: Awaitable[T]) -> T | None:
         """Returns what comes of it, or None once this server stops."""
-        working, closed = asyncio.ensure_future(work), asyncio.ensure_future(self._keeper.wait_until_closed())
+        working, closed = asyncio.ensure_future(work), asyncio.ensure_future(self._cache.wait_until_closed())
         tasks: tuple[asyncio.Future[Any], ...] = (working, closed)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -285,7 +285,7 @@ class Forwarder:
         """Leaves a prompt or an interrupt for whoever has, or takes, the session; None: it is neither."""
         if operation.name not in ("send_prompt", "interrupt"):
             return None
-        await self._keeper.check(call.id, call.role)
+        await self._cache.check(call.id, call.role)
         roster = self._pool.roster
         if operation.name == "send_prompt":
             body: shapes.SendPrompt = call.body

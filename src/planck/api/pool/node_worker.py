@@ -24,7 +24,7 @@ _HINTED = 2.0
 class NodeWorker:
     def __init__(self, pool: Pool, cache: SessionCache, inbox: Inbox) -> None:
         self._pool = pool
-        self._keeper = cache
+        self._cache = cache
         self._inbox = inbox
         self._works: dict[str, asyncio.Task[None]] = {}
         self._rows: dict[str, QueuedSession] = {}
@@ -34,7 +34,7 @@ class NodeWorker:
 
     @property
     def held(self) -> Iterable[str]:
-        return {*self._works, *self._keeper.busy, *(kept.session.id for kept in self._keeper.open_sessions)}
+        return {*self._works, *self._cache.busy, *(live.session.id for live in self._cache.open_sessions)}
 
     def begin(self, row: QueuedSession) -> None:
         self._rows[row.id] = row
@@ -57,7 +57,7 @@ class NodeWorker:
         for task in works:
             task.cancel()
         await asyncio.gather(*works, return_exceptions=True)
-        await self._keeper.abandon()
+        await self._cache.abandon()
 
     async def settle(self) -> None:
         while self._works:
@@ -67,10 +67,10 @@ class NodeWorker:
         """Interrupts what runs here; what is to go on after a loss goes on wherever there is room."""
         rows = dict(self._rows)
         for id, row in rows.items():
-            kept = self._keeper.find(id)
-            if kept and kept.at_work:  # else it is done, and about to be let go
+            live = self._cache.find(id)
+            if live and live.at_work:  # else it is done, and about to be let go
                 with suppress(PlanckError):
-                    await kept.session.stop()
+                    await live.session.stop()
                     await self._pool.pass_on(row)
         works = [*self._works.values()]
         for task in works:
@@ -79,7 +79,7 @@ class NodeWorker:
 
     async def _work(self, row: QueuedSession) -> None:
         try:
-            kept = await self._keeper.keep(self._pool.open, row)
+            live = await self._cache.keep(self._pool.open, row)
         except PlanckError as failure:
             await self._give_back(row, failure.err)
             return
@@ -88,12 +88,12 @@ class NodeWorker:
             await self._give_back(row, Err(ErrorKind.INTERNAL_ERROR, name_exception(failure)))
             return
         try:
-            await self._see_to_end(kept, row)
+            await self._see_to_end(live, row)
         except PlanckError as failure:
             if failure.err.kind is not ErrorKind.WRITER_CONFLICT:  # then it is another node's by now
                 log.exception("session %s", row.id)
         finally:
-            await self._keeper.let_go(kept)
+            await self._cache.let_go(live)
             await self._pool.forget(row.id)
 
     async def _give_back(self, row: QueuedSession, err: Err) -> None:
@@ -101,17 +101,17 @@ class NodeWorker:
         with suppress(PlanckError):
             await self._pool.give_back(row, err)
 
-    async def _see_to_end(self, kept: LiveSession, row: QueuedSession) -> None:
-        session = kept.session
+    async def _see_to_end(self, live: LiveSession, row: QueuedSession) -> None:
+        session = live.session
         if row.attempts > 1 and row.head:
             if not await self._pool.tell_loss(session, row):
                 await self._pool.roster.release(row.id, row.epoch, "failed")
                 return
-            kept.take_work(for_guest=True)  # the log does not say who asked for what goes on
+            live.take_work(for_guest=True)  # the log does not say who asked for what goes on
         while True:
             await self._deliver(await self._pool.roster.commands([row.id]))
             await session.settled()
-            await kept.catch_up()
+            await live.catch_up()
             await self._pool.put_on_record(session)
             await self._pool.roster.reset_attempts(row.id, row.epoch)
             if not await self._pool.roster.commands([row.id]):
@@ -144,10 +144,10 @@ class NodeWorker:
         done = []
         for command in commands:
             key = command.session, command.id
-            if (kept := self._keeper.find(command.session)) and key not in self._obeyed:
+            if (live := self._cache.find(command.session)) and key not in self._obeyed:
                 self._obeyed[key] = False
                 try:
-                    await self._obey(kept, command)
+                    await self._obey(live, command)
                 except BaseException:
                     del self._obeyed[key]
                     raise
@@ -159,31 +159,31 @@ class NodeWorker:
             for command in done:
                 self._obeyed.pop((command.session, command.id), None)
 
-    async def _obey(self, kept: LiveSession, command: PoolCommand) -> None:
+    async def _obey(self, live: LiveSession, command: PoolCommand) -> None:
         """The mode may have changed since the command was left: what counts is the one that it meets here."""
         # The pool itself, and nodes of older versions, name no role.
         role = next((one for one in ROLES if one == command.by), ROLES[-1])
         try:
-            with kept.lent(role):
-                await self._do(kept, command)
+            with live.lent(role):
+                await self._do(live, command)
         except PlanckError as refused:
             if refused.err.kind is ErrorKind.WRITER_CONFLICT:
                 raise
             if refused.err.kind is ErrorKind.PERMISSION_DENIED:  # its sender is not connected any more
-                await kept.session.record(
+                await live.session.record(
                     ErrorEvent(kind=refused.err.kind, message=refused.err.message, details={})
                 )
             log.warning("%s of %s: %s", command.kind, command.session, refused.err)
 
-    async def _do(self, kept: LiveSession, command: PoolCommand) -> None:
+    async def _do(self, live: LiveSession, command: PoolCommand) -> None:
         data: dict[str, Any] = command.data
         match command.kind:
             case "prompt" | "steer":
                 steer, agent = command.kind == "steer", data.get("agent", "")
-                await kept.session.prompt(data["text"], id=command.id, steer=steer, agent=agent)
-                kept.take_work(for_guest=command.by not in ("approve", "admin"))
+                await live.session.prompt(data["text"], id=command.id, steer=steer, agent=agent)
+                live.take_work(for_guest=command.by not in ("approve", "admin"))
             case "interrupt":
-                kept.session.interrupt(data.get("agent", ""))
+                live.session.interrupt(data.get("agent", ""))
             case "answer":
                 self._inbox.answer(
                     data["id"],
@@ -193,4 +193,4 @@ class NodeWorker:
                     data.get("reason", ""),
                 )
             case "stop":
-                await kept.session.stop()
+                await live.session.stop()
