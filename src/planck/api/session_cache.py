@@ -192,7 +192,7 @@ class SessionCache:
         return live
 
     async def let_go(self, live: LiveSession) -> None:
-        """Closes what `keep` live; its streams go on, with what the log gets elsewhere."""
+        """Closes what `keep` opened; its streams go on, with what the log gets elsewhere."""
         live.users -= 1
         id = live.session.id
         async with self._alone(id):
