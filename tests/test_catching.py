@@ -19,7 +19,7 @@ ALLOWED = {
     "peers/changes.py": "a task of its own, and an approver is anybody's code",
     "sidecar/child.py": "the user's module, in its own process",
     "sidecar/discovery.py": "the user's tools, in their own process",
-    "store/postgres/engine.py": "the one task that writes for every session of a process",
+    "store/postgres/commit_queue.py": "the one task that writes for every session of a process",
     "store/postgres/store.py": "the same task: a listener's fault is its own caller's",
     "store/threads.py": "a thread's entry: its failure is handed to whoever waits",
     "api/pool/node_worker.py": "the task of one session that a node works on",

@@ -12,8 +12,8 @@ from planck.config.project import Project
 from planck.headless.pool.store import find_copies
 from planck.records.outcome import ErrorKind
 from planck.store.postgres.claimed import ClaimedLibrary
+from planck.store.postgres.commit_queue import CommitQueue
 from planck.store.postgres.dev import DEV, find_url
-from planck.store.postgres.engine import Engine
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.roster import PostgresRoster
 from planck.store.roster import SessionRow
@@ -27,7 +27,7 @@ class PoolDatabase:
     def __init__(self, url: str, folder: Path, owner: str, lease: float) -> None:
         self.url = url
         self.roster = PostgresRoster(url, lease=lease)
-        self._engine = Engine(url)
+        self._engine = CommitQueue(url)
         self._folder = folder
         self._owner = owner
         self._loop = asyncio.get_running_loop()

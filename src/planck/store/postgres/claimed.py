@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from planck.records.ports import Ids
-from planck.store.postgres.engine import Engine
+from planck.store.postgres.commit_queue import CommitQueue
 from planck.store.postgres.library import PostgresLibrary
 from planck.store.postgres.store import PostgresStore
 from planck.store.roster import Roster, SessionRow
@@ -16,7 +16,7 @@ class ClaimedLibrary(PostgresLibrary):
     """Opens the session in the epoch of its claim, and gives it back to the roster when it is closed."""
 
     def __init__(
-        self, engine: Engine, folder: Path, workspace: Path, owner: str, row: SessionRow, roster: Roster
+        self, engine: CommitQueue, folder: Path, workspace: Path, owner: str, row: SessionRow, roster: Roster
     ) -> None:
         super().__init__(engine.url, folder, workspace, owner=owner, engine=engine)
         self._row = row

@@ -3,8 +3,8 @@
 import asyncio
 from contextlib import suppress
 
+from planck.store.postgres.commit_queue import CommitQueue
 from planck.store.postgres.connection import Lost
-from planck.store.postgres.engine import Engine
 from planck.store.store import StoreError
 
 _BEAT = (
@@ -14,7 +14,7 @@ _BEAT = (
 
 
 class Heartbeat:
-    def __init__(self, engine: Engine, name: str, every: float) -> None:
+    def __init__(self, engine: CommitQueue, name: str, every: float) -> None:
         self._engine = engine
         self._name = name
         self._every = every

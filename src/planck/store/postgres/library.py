@@ -19,10 +19,10 @@ from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
 from planck.store.library import Contents, Entry, Origin, Shelf
 from planck.store.names import check_name, name_in, new_names, refuse_taken, refuse_unknown
 from planck.store.postgres import rows
+from planck.store.postgres.blocking import Line
+from planck.store.postgres.commit_queue import CommitQueue
 from planck.store.postgres.connection import Database
-from planck.store.postgres.engine import Engine
 from planck.store.postgres.heartbeat import Heartbeat
-from planck.store.postgres.line import Line
 from planck.store.postgres.mirror import PAGE, Mirror, fetch_mirror, find_file, name_file, open_mirror
 from planck.store.postgres.rows import LogRow, SessionPlace
 from planck.store.postgres.store import PostgresStore
@@ -47,7 +47,7 @@ class PostgresLibrary:
         *,
         owner: str = "",
         lease: float = LEASE,
-        engine: Engine | None = None,
+        engine: CommitQueue | None = None,
     ) -> None:
         """`folder` is for the copies. `owner` is the node that has joined; a process that is none is present
         under a name of its own while it has sessions open. Without a workspace, all sessions are its own.
@@ -56,7 +56,7 @@ class PostgresLibrary:
         self._place = os.path.realpath(workspace) if workspace else None
         self._lease = lease
         self._lent = engine is not None
-        self.engine = engine or Engine(url, patience=None if owner else lease * 2 / 3)
+        self.engine = engine or CommitQueue(url, patience=None if owner else lease * 2 / 3)
         self._line = Line(url)
         name = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         self._heartbeat = None if owner else Heartbeat(self.engine, name, lease / 6)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from planck.records.amounts import count_micro
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Quotas
+from planck.store.postgres.blocking import Line
 from planck.store.postgres.connection import Database
-from planck.store.postgres.line import Line
 from planck.store.sqlite.quotas import Quota, refuse_quota
 
 _SLICES = 20

@@ -9,13 +9,13 @@ from planck.records import codec
 from planck.records.events import Draft, Event
 from planck.records.outcome import Err, ErrorKind
 from planck.store.chain import Row, find_digest, link, name_blob, parse_blob_name
-from planck.store.postgres.engine import Append, Blob, Engine
+from planck.store.postgres.commit_queue import Append, Blob, CommitQueue
 from planck.store.postgres.mirror import Mirror
 from planck.store.store import CommitListener, Store, StoreError
 from planck.store.threads import finish_blocking
 
 if TYPE_CHECKING:
-    from planck.store.postgres.engine import Writer
+    from planck.store.postgres.commit_queue import Writer
 
 
 _LET_GO = """
@@ -31,7 +31,9 @@ class PostgresStore:
 
     moves = True
 
-    def __init__(self, engine: Engine, id: str, epoch: int, mirror: Mirror, *, claimed: bool = False) -> None:
+    def __init__(
+        self, engine: CommitQueue, id: str, epoch: int, mirror: Mirror, *, claimed: bool = False
+    ) -> None:
         """`claimed`: the roster gave it to this node, and takes it back; else closing it lets go of it."""
         self.id = id
         self.epoch = epoch

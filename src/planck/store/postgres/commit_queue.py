@@ -93,7 +93,7 @@ class Writer(Protocol):
         """Gives up the log without another word to it: whoever waits hears why."""
 
 
-class Engine:
+class CommitQueue:
     """Belongs to the loop on which it was started."""
 
     def __init__(self, url: str, *, patience: float | None = None) -> None:
