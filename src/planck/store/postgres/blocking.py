@@ -13,7 +13,7 @@ from planck.store.postgres.schema import prepare
 T = TypeVar("T")
 
 
-class Line:
+class BlockingDatabase:
     """Begun when it is first used; any thread may wait here, also one whose loop has other connections."""
 
     def __init__(self, url: str) -> None:

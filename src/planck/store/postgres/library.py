@@ -19,7 +19,7 @@ from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
 from planck.store.library import Contents, Entry, Origin, Shelf
 from planck.store.names import check_name, name_in, new_names, refuse_taken, refuse_unknown
 from planck.store.postgres import rows
-from planck.store.postgres.blocking import Line
+from planck.store.postgres.blocking import BlockingDatabase
 from planck.store.postgres.commit_queue import CommitQueue
 from planck.store.postgres.connection import Database
 from planck.store.postgres.heartbeat import Heartbeat
@@ -57,7 +57,7 @@ class PostgresLibrary:
         self._lease = lease
         self._lent = engine is not None
         self.engine = engine or CommitQueue(url, patience=None if owner else lease * 2 / 3)
-        self._line = Line(url)
+        self._database = BlockingDatabase(url)
         name = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         self._heartbeat = None if owner else Heartbeat(self.engine, name, lease / 6)
         self.owner = owner or name
@@ -68,10 +68,10 @@ class PostgresLibrary:
         return False
 
     def find(self, id_or_name: str) -> Entry:
-        return self._line.run(partial(rows.find_row, project=self._place, what=id_or_name)).entry
+        return self._database.run(partial(rows.find_row, project=self._place, what=id_or_name)).entry
 
     def choose_name(self, wanted: str, ids: Ids) -> str:
-        return self._line.run(partial(self._choose_name, wanted=wanted, ids=ids))
+        return self._database.run(partial(self._choose_name, wanted=wanted, ids=ids))
 
     async def _choose_name(self, database: Database, wanted: str, ids: Ids) -> str:
         if wanted:
@@ -253,7 +253,7 @@ class PostgresLibrary:
         return store.path
 
     def fetch(self, id_or_name: str) -> Path:
-        return self._line.run(partial(self._fetch, what=id_or_name))
+        return self._database.run(partial(self._fetch, what=id_or_name))
 
     async def _fetch(self, database: Database, what: str) -> Path:
         return await self._fetch_row(database, await rows.find_row(database, self._place, what))
@@ -264,7 +264,7 @@ class PostgresLibrary:
         return await fetch_mirror(database, self.folder, row.meta, row.head, row.hash)
 
     def fetch_own(self, id: str) -> Path:
-        return self._line.run(partial(self._fetch_own, id=id))
+        return self._database.run(partial(self._fetch_own, id=id))
 
     async def _fetch_own(self, database: Database, id: str) -> Path:
         row = await rows.read_row(database, id)
@@ -274,10 +274,10 @@ class PostgresLibrary:
         return await self._fetch_row(database, row)
 
     def has_id(self, id: str) -> bool:
-        return self._line.run(partial(rows.read_row, id=id)) is not None
+        return self._database.run(partial(rows.read_row, id=id)) is not None
 
     def fetch_all(self, *, everywhere: bool = False, limit: int | None = None) -> None:
-        self._line.run(partial(self._fetch_all, project=None if everywhere else self._place, limit=limit))
+        self._database.run(partial(self._fetch_all, project=None if everywhere else self._place, limit=limit))
 
     async def _fetch_all(self, database: Database, project: str | None, limit: int | None) -> None:
         for row in await rows.list_rows(database, project, limit):
@@ -300,21 +300,21 @@ class PostgresLibrary:
             shutil.rmtree(self.folder / f"{id}.output", ignore_errors=True)
 
     def list_aside(self, id: str, name: str = "") -> Iterator[bytes]:
-        for digest in self._line.run(partial(rows.list_aside, id=id, name=name)):
-            yield from self._line.run(partial(rows.read_blob, id=id, digest=digest))
+        for digest in self._database.run(partial(rows.list_aside, id=id, name=name)):
+            yield from self._database.run(partial(rows.read_blob, id=id, digest=digest))
 
     def find_owners(self, ids: Iterable[str]) -> dict[str, str]:
         wanted = list(ids)
-        return self._line.run(partial(rows.find_owners, ids=wanted, lease=self._lease)) if wanted else {}
+        return self._database.run(partial(rows.find_owners, ids=wanted, lease=self._lease)) if wanted else {}
 
     def check_free(self, id_or_name: str) -> None:
-        row = self._line.run(partial(rows.find_row, project=self._place, what=id_or_name))
+        row = self._database.run(partial(rows.find_row, project=self._place, what=id_or_name))
         if owner := self.find_owners([row.id]).get(row.id):
             raise rows.refuse_held(row._replace(owner=owner))
 
     def remove(self, id_or_name: str) -> None:
-        row = self._line.run(partial(rows.find_row, project=self._place, what=id_or_name))
-        if not self._line.run(partial(rows.remove_row, id=row.id, lease=self._lease)):
+        row = self._database.run(partial(rows.find_row, project=self._place, what=id_or_name))
+        if not self._database.run(partial(rows.remove_row, id=row.id, lease=self._lease)):
             raise rows.refuse_held(row)
         if path := find_file(self.folder, row.id):
             remove_log(path)
@@ -324,7 +324,7 @@ class PostgresLibrary:
             await self._heartbeat.aclose()
         if not self._lent:
             await self.engine.close()
-        await asyncio.to_thread(self._line.close)
+        await asyncio.to_thread(self._database.close)
 
     async def _start(self) -> None:
         await self.engine.start()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from planck.records.amounts import count_micro
 from planck.records.outcome import Err, ErrorKind, PlanckError
 from planck.records.ports import Clock, Quotas
-from planck.store.postgres.blocking import Line
+from planck.store.postgres.blocking import BlockingDatabase
 from planck.store.postgres.connection import Database
 from planck.store.sqlite.quotas import Quota, refuse_quota
 
@@ -55,7 +55,7 @@ class PostgresQuotas:
         self._node = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         self._limits = limits
         self._clock = clock
-        self._line: Line | None = None
+        self._database: BlockingDatabase | None = None
         self._left: dict[str, int] = {}
         """What is left of this node's slices, by scope; less than nothing where a request took more than it
         said."""
@@ -101,7 +101,7 @@ class PostgresQuotas:
     async def _refill(self, scope: str, provider: str, unit: str, limit: int, asked: int) -> Err | None:
         """Takes a slice with room for what is asked; returns why not. No loop waits for the database."""
         try:
-            line = await asyncio.to_thread(self._open_line)
+            line = await asyncio.to_thread(self._open_database)
             taking = line.begin(partial(self._take, scope=scope, limit=limit, asked=asked))
             waiting = asyncio.wrap_future(taking)
             waiting.add_done_callback(_hear)
@@ -117,11 +117,11 @@ class PostgresQuotas:
             return None
         return refuse_quota(provider, unit, limit, asked, spent - max(0, self._left[scope]), 0)
 
-    def _open_line(self) -> Line:
+    def _open_database(self) -> BlockingDatabase:
         with self._opening:
-            if self._line is None:
-                self._line = Line(self._find_url())
-            return self._line
+            if self._database is None:
+                self._database = BlockingDatabase(self._find_url())
+            return self._database
 
     async def _take(self, database: Database, scope: str, limit: int, asked: int) -> int | None:
         """Returns what all have spent where nothing is left; on the line's own loop, one at a time."""
@@ -145,7 +145,7 @@ class PostgresQuotas:
     def close(self) -> None:
         """Gives back what was not used; where that can't be done it counts as spent."""
         with self._opening:
-            line, self._line = self._line, None
+            line, self._database = self._database, None
         if line is None:
             return
         with self._busy:
