@@ -18,7 +18,7 @@ from tests.wire.server import Reply, Script, WireServer
 PUBLIC = "93.184.216.34"
 
 
-class Names:
+class Resolver:
     """A web of our own: what each host's addresses are, one list for each time it is asked."""
 
     def __init__(self, port: int, **hosts: Sequence[Sequence[str]]) -> None:
@@ -43,7 +43,7 @@ class Web:
 
     async def fetch(self, url: str, **more: Any) -> Any:
         async with WireServer(self._script) as server, asyncio.timeout(30):
-            self.names = Names(server.port, **self._hosts)
+            self.names = Resolver(server.port, **self._hosts)
             room = Room(self._folder, [])
             for tool in room.builtin(names=self.names):
                 room.tools.arrive(tool)

@@ -19,7 +19,7 @@ from planck.workspace.paths.paths import Root
 from planck.workspace.process.jobs import Jobs
 
 if TYPE_CHECKING:
-    from planck.tools.builtin.web import Names
+    from planck.tools.builtin.web import Resolver
 
 
 def builtin_tools(
@@ -30,7 +30,7 @@ def builtin_tools(
     protected: bool = True,
     jobs: Jobs | None = None,
     views: Views | None = None,
-    names: "Names | None" = None,
+    names: "Resolver | None" = None,
 ) -> list[Tool]:
     """Made once per session and shared by its agents: each call gets its root and what was read of the
     caller's own view.

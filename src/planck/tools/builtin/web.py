@@ -29,7 +29,7 @@ _HEADERS = {
 }
 
 
-class Names(Protocol):
+class Resolver(Protocol):
     async def find(self, host: str, port: int) -> Sequence[str]:
         """Returns the addresses of a host; raises `OSError` where there is none."""
 
@@ -80,7 +80,7 @@ def _read_origin(url: str) -> Origin:
     return msgspec.structs.replace(origin, host=origin.host.lower().rstrip("."))
 
 
-async def fetch(url: str, names: Names, most: int) -> Page:
+async def fetch(url: str, names: Resolver, most: int) -> Page:
     """One page, at most so many bytes of it; redirects are followed as long as they stay on its host."""
     first = _read_origin(url)
     for _ in range(_REDIRECTS + 1):
@@ -97,7 +97,7 @@ async def fetch(url: str, names: Names, most: int) -> Page:
     raise ToolError(ErrorKind.READ_FAILED, f"{url[:200]} redirects more than {_REDIRECTS} times")
 
 
-async def _get(url: str, names: Names, most: int) -> Page:
+async def _get(url: str, names: Resolver, most: int) -> Page:
     transport = _Public(names)
     try:
         response = await transport.send("GET", url.partition("#")[0], _HEADERS)
@@ -123,7 +123,7 @@ async def _get(url: str, names: Names, most: int) -> Page:
 class _Public(HttpTransport):
     """Dials public addresses alone, and no proxy: what one would connect to nobody could look at."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Resolver) -> None:
         super().__init__(Network())
         self._names = names
 

@@ -7,7 +7,7 @@ from planck.toolkit.truncate import DEFAULT_MAX, truncate
 from planck.tools.builtin.files import prose
 
 if TYPE_CHECKING:
-    from planck.tools.builtin.web import Names, Page
+    from planck.tools.builtin.web import Page, Resolver
 
 DEFAULT_BYTES = 1_000_000
 MAX_BYTES = 8_000_000
@@ -18,7 +18,7 @@ _PARAMETERS = schema.arguments({"url": {"type": "string"}}, optional={"max_bytes
 _TEXTS = ("application/json", "application/xml", "application/javascript", "application/x-yaml")
 
 
-def web_fetch_tool(names: "Names | None" = None) -> Tool:
+def web_fetch_tool(names: "Resolver | None" = None) -> Tool:
     async def execute(args: dict[str, Any], ctx: ToolContext) -> Outcome:
         from planck.tools.builtin.web import SystemNames, fetch  # few sessions fetch anything
 
