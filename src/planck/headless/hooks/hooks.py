@@ -40,7 +40,7 @@ BLOCK = 2
 _MAX_OUTPUT = 64 * 1024
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class HookReply(msgspec.Struct, frozen=True):
     blocked: bool = False
     reason: str = ""
     context: str = ""
@@ -82,12 +82,12 @@ class Hooks:
     def _settings(self) -> Mapping[str, Any]:
         return {} if self._off else self._resources.now.hooks
 
-    async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> Verdict:
+    async def before_tool(self, agent: str, call_id: str, tool: str, args: Mapping[str, Any]) -> HookReply:
         """What all of them say of the arguments that the call has in the end: whoever changes them is heard
         once, and then those who had already agreed to others."""
         hooks = self._find("PreToolUse", tool)
         if not hooks:
-            return Verdict()
+            return HookReply()
         told = self._describe_call(agent, call_id, tool, args)
         asks, context, updated = "", [], None
         again: list[Hook] = []
@@ -102,12 +102,12 @@ class Hooks:
             if verdict.updated is None:
                 continue
             if updated is not None:
-                return Verdict(True, f"{hook.command!r} changes arguments that another hook had changed")
+                return HookReply(True, f"{hook.command!r} changes arguments that another hook had changed")
             from planck.headless.hooks.claude_names import take_keys
 
             updated = take_keys(tool, told["tool_input"], verdict.updated)
             told, again = self._describe_call(agent, call_id, tool, updated), hooks[:number]
-        return Verdict(context="\n\n".join(context), asks=asks, updated=updated)
+        return HookReply(context="\n\n".join(context), asks=asks, updated=updated)
 
     def _describe_call(self, agent: str, call_id: str, tool: str, args: Any) -> dict[str, Any]:
         from planck.headless.hooks.claude_names import add_keys, name_for_hooks
@@ -116,7 +116,7 @@ class Hooks:
         call = {"tool_name": name_for_hooks(tool), "tool": tool, "tool_input": given, "tool_use_id": call_id}
         return {**call, "agent": agent}
 
-    async def after_tool(self, agent: str, done: Finished, args: Any) -> Verdict:
+    async def after_tool(self, agent: str, done: Finished, args: Any) -> HookReply:
         facts = self._describe_call(agent, done.call.id, done.call.name, args)
         response = {"ok": done.ok, "output": done.output, "exit_code": done.exit_code}
         facts["tool_response"] = {**response, "success": done.ok, "stdout": done.output}
@@ -126,7 +126,7 @@ class Hooks:
         failed = await self.fire("PostToolUseFailure", done.call.name, {**facts, "error": done.output})
         if failed.blocked:
             return failed
-        return Verdict(context="\n\n".join(text for text in (verdict.context, failed.context) if text))
+        return HookReply(context="\n\n".join(text for text in (verdict.context, failed.context) if text))
 
     async def object(self, agent: str, tool: Tool, args: Mapping[str, Any], ctx: ToolContext) -> str:
         """Why a user need not be asked about a call: a hook says no; empty: none does."""
@@ -134,20 +134,20 @@ class Hooks:
         verdict = await self.fire("PermissionRequest", tool.name, facts)
         return f"a PermissionRequest hook said no: {verdict.reason}" if verdict.blocked else ""
 
-    async def prompt(self, text: str) -> Verdict:
+    async def prompt(self, text: str) -> HookReply:
         return await self.fire("UserPromptSubmit", "", {"prompt": text})
 
-    async def session_start(self, source: str) -> Verdict:
+    async def session_start(self, source: str) -> HookReply:
         return await self.fire("SessionStart", source, {"source": source})
 
     async def session_end(self, reason: str) -> None:
         """What it says changes nothing any more."""
         await self.fire("SessionEnd", reason, {"reason": reason})
 
-    async def stop(self, text: str, *, active: bool) -> Verdict:
+    async def stop(self, text: str, *, active: bool) -> HookReply:
         return await self.fire("Stop", "", {"stop_hook_active": active, "last_assistant_message": text})
 
-    async def fire(self, event: str, subject: str, facts: dict[str, Any]) -> Verdict:
+    async def fire(self, event: str, subject: str, facts: dict[str, Any]) -> HookReply:
         told: list[str] = []
         for hook in self._find(event, subject):
             named = {"tool_name": hook.name(subject)} if "tool_name" in facts else {}
@@ -155,7 +155,7 @@ class Hooks:
             if verdict.blocked:
                 return verdict
             told += [verdict.context] if verdict.context else []
-        return Verdict(context="\n\n".join(told))
+        return HookReply(context="\n\n".join(told))
 
     def _find(self, event: str, subject: str) -> "list[Hook]":
         if not self.has(event):
@@ -164,7 +164,7 @@ class Hooks:
 
         return [hook for hook in parse(self._settings())[0].get(event, ()) if hook.wants(subject)]
 
-    async def _run(self, event: str, hook: "Hook", facts: dict[str, Any]) -> Verdict:
+    async def _run(self, event: str, hook: "Hook", facts: dict[str, Any]) -> HookReply:
         message = {
             "hook_event_name": event,
             "session_id": self._session_id,
@@ -185,10 +185,10 @@ class Hooks:
                 job = process.start(command, stdin=stdin.fileno(), stdout=stdout.fileno())
             except ProcessError as failure:
                 self._warn(event, failure.err.message)
-                return Verdict()
+                return HookReply()
             except (SandboxError, WorkspaceError) as failure:
                 self._warn(event, failure.err.message)
-                return Verdict(True, f"{hook.command!r} could not be run: {failure.err.message}")
+                return HookReply(True, f"{hook.command!r} could not be run: {failure.err.message}")
             try:
                 in_time = await job.wait(hook.timeout)
             finally:
@@ -198,13 +198,13 @@ class Hooks:
             said = answer[:_MAX_OUTPUT].decode("utf-8", "replace").strip()
         if done.exit_code == BLOCK:
             reason = truncate(done.output.strip() or said)
-            return Verdict(True, reason or f"{hook.command!r} blocked it and gave no reason")
+            return HookReply(True, reason or f"{hook.command!r} blocked it and gave no reason")
         if done.exit_code != 0:
             how = f"took longer than {hook.timeout:g} s" if done.timed_out else f"exited {done.exit_code}"
             self._warn(event, f"{hook.command!r} {how}; it was ignored. {done.output.strip()[:200]}".strip())
-            return Verdict()
+            return HookReply()
         if len(answer) > _MAX_OUTPUT and said.startswith("{"):  # a decision that nobody can read is no yes
-            return Verdict(True, f"{hook.command!r} answered more than {_MAX_OUTPUT >> 10} KiB of JSON")
+            return HookReply(True, f"{hook.command!r} answered more than {_MAX_OUTPUT >> 10} KiB of JSON")
         return _spoken(event, said)
 
     def _find_log(self) -> str:
@@ -332,13 +332,13 @@ _MODES = {"read-only": "plan", "plan": "plan", "workspace": "acceptEdits", "full
 """What Claude Code calls what comes nearest."""
 
 
-def _spoken(event: str, said: str) -> Verdict:
+def _spoken(event: str, said: str) -> HookReply:
     """What a hook that exited 0 wrote: a decision as JSON, or text for the model where an event takes it."""
     if said.startswith("{"):
         try:
             answer = codec.decode(said)
         except codec.DecodeError:
-            return Verdict()
+            return HookReply()
         more = answer.get("hookSpecificOutput")
         more = more if isinstance(more, dict) else {}
         inner = more.get("decision")
@@ -352,12 +352,12 @@ def _spoken(event: str, said: str) -> Verdict:
                 *(answer.get("reason"), more.get("permissionDecisionReason")),
                 *(inner.get("message"), answer.get("stopReason")),
             )
-            return Verdict(True, truncate(next((str(r) for r in reasons if r), "blocked by a hook")))
+            return HookReply(True, truncate(next((str(r) for r in reasons if r), "blocked by a hook")))
         reason = truncate(str(more.get("permissionDecisionReason") or "it gave no reason"))
         updated = more.get("updatedInput")
-        return Verdict(
+        return HookReply(
             context=str(more.get("additionalContext") or ""),
             asks=reason if "ask" in decided else "",
             updated=updated if isinstance(updated, dict) and event == "PreToolUse" else None,
         )
-    return Verdict(context=truncate(said)) if event in ("UserPromptSubmit", "SessionStart") else Verdict()
+    return HookReply(context=truncate(said)) if event in ("UserPromptSubmit", "SessionStart") else HookReply()
