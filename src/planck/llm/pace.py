@@ -1,6 +1,6 @@
 """How often a provider is asked: by all agents of a process, and by all nodes that share what it allows.
 
-Requests leave one after the other, as far apart as the limit says: no minute, wherever it begins, has more.
+Requests ticket one after the other, as far apart as the limit says: no minute, wherever it begins, has more.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class Pace:
         self._paid = 0.0
         """When the tokens of all that left are within the limit."""
 
-    def admit(self, model: str, count: Callable[[], int]) -> "Leave | None":
+    def admit(self, model: str, count: Callable[[], int]) -> "Ticket | None":
         """Lets a request go that nothing holds back, as most are; None: it has to wait in `enter`.
 
         `count` estimates its tokens, which only a limit of tokens asks for.
@@ -78,9 +78,9 @@ class Pace:
             self._pay(tokens)
         self._last = now
         self._flying += 1
-        return Leave(self, tokens)
+        return Ticket(self, tokens)
 
-    async def enter(self, model: str, tokens: int) -> "Leave":
+    async def enter(self, model: str, tokens: int) -> "Ticket":
         """Returns when the request may be sent; whoever came first goes first."""
         loop = asyncio.get_running_loop()
         while True:
@@ -95,9 +95,9 @@ class Pace:
                 self._last = loop.time()
                 self._flying += 1
                 self._pay(tokens)
-                return Leave(self, tokens)
+                return Ticket(self, tokens)
 
-    def leave(self, tokens: int) -> None:
+    def ticket(self, tokens: int) -> None:
         """One that left has its answer, which took so many tokens more than it was thought to."""
         self._flying -= 1
         self._left.set()
@@ -149,7 +149,7 @@ class Pace:
             await asyncio.sleep(min(left, _LOOK))
 
 
-class Leave:
+class Ticket:
     """One request that was let go."""
 
     __slots__ = ("_counted", "_pace", "_tokens")
@@ -164,7 +164,7 @@ class Leave:
         self._counted = tokens
 
     def end(self) -> None:
-        self._pace.leave(max(0, self._counted - self._tokens))
+        self._pace.ticket(max(0, self._counted - self._tokens))
 
 
 class ModelPace:
@@ -174,10 +174,10 @@ class ModelPace:
         self._pace = pace
         self._model = model
 
-    def admit(self, request: Request) -> Leave | None:
+    def admit(self, request: Request) -> Ticket | None:
         return self._pace.admit(self._model, lambda: _estimate(request))
 
-    async def enter(self, request: Request) -> Leave:
+    async def enter(self, request: Request) -> Ticket:
         return await self._pace.enter(self._model, _estimate(request) if self._pace.counts_tokens else 0)
 
     def cool(self, seconds: float) -> None:

@@ -65,17 +65,17 @@ class Retrying:
         while True:
             attempt += 1
             shown = False
-            leave = self._pace.admit(request) if self._pace else None
-            if self._pace and leave is None:
+            ticket = self._pace.admit(request) if self._pace else None
+            if self._pace and ticket is None:
                 yield _status("pacing", "waiting for its turn, as the limits of its provider say")
-                leave = await self._pace.enter(request)
+                ticket = await self._pace.enter(request)
             watchdog = _Watchdog(self._first_timeout, self._idle_timeout)
             try:
                 async with aclosing(self._provider.stream(request)) as stream:
                     while True:
                         item = await watchdog.next(stream)
-                        if leave and isinstance(item, _COUNTED):
-                            leave.count(item.usage.context_tokens)
+                        if ticket and isinstance(item, _COUNTED):
+                            ticket.count(item.usage.context_tokens)
                         shown = shown or not isinstance(item, Status)
                         if isinstance(item, AssistantMessage) and request.tools:
                             self._unread = 0
@@ -93,8 +93,8 @@ class Retrying:
                 failure = error
             finally:
                 watchdog.close()
-                if leave:
-                    leave.end()
+                if ticket:
+                    ticket.end()
             if shown:
                 yield _status("discarded", f"what was shown is void: {failure.err.message}")
             if UNREAD_CALL in failure.err.details and request.tools:
