@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from planck.archive.transcript import Transcript
     from planck.session.costs import CostReport
     from planck.session.undo import FileDiff, Selection
-    from planck.store.library import Shelf
+    from planck.store.library import LocalLibrary
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class SessionDetail(msgspec.Struct, frozen=True, kw_only=True):
 class Archive:
     """The sessions of one directory, seen from one workspace."""
 
-    def __init__(self, folder: Path, workspace: Path, library: "Shelf | None" = None) -> None:
+    def __init__(self, folder: Path, workspace: Path, library: "LocalLibrary | None" = None) -> None:
         """`folder` is where the library's logs can be read; without one it is all there is."""
         self._folder = folder
         self._workspace = workspace

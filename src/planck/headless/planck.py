@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from planck.peers.prompts import ServerPrompt
     from planck.records.redact import Redactor
     from planck.session.undo import FileDiff, Selection
-    from planck.store.library import Shelf
+    from planck.store.library import LocalLibrary
 
 
 NO_SETTINGS = Settings()
@@ -73,7 +73,7 @@ class Planck:
         providers: Mapping[str, Provider] | None = None,
         approver: Approver | None = None,
         add_dirs: Iterable[Path | str] = (),
-        library: "Shelf | None" = None,
+        library: "LocalLibrary | None" = None,
         shared: Shares | None = None,
     ) -> None:
         """`providers` puts an object in the place of a provider of that name: a double, or your own.
@@ -97,7 +97,7 @@ class Planck:
         project: Project,
         doubles: Mapping[str, Provider],
         approver: Approver | None,
-        library: "Shelf | None",
+        library: "LocalLibrary | None",
         shared: Shares | None = None,
     ) -> None:
         self.project = project
@@ -118,13 +118,13 @@ class Planck:
             ids=self._ids,
         )
         keys = self._providers.keyring
-        self.library: Shelf = library or self._open_library()
+        self.library: LocalLibrary = library or self._open_library()
         self._logs = SessionLogs(self.library, self.workspace, self._ids, self._clock, keys)
         self._open: list[OpenSession] = []
         self._closed = False
         self._tracing: Tracing | None = None
 
-    def _open_library(self) -> "Shelf":
+    def _open_library(self) -> "LocalLibrary":
         """Sessions are files, or in the database that `store` names: nothing is asked of it yet."""
         if not self.config.store:
             return FileLibrary(self.sessions_dir, self.workspace)

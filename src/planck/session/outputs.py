@@ -15,7 +15,7 @@ from planck.tools.builtin.files import SHARED_BYTES, Spills
 from planck.tools.results import is_spilled
 
 if TYPE_CHECKING:
-    from planck.store.library import Shelf
+    from planck.store.library import LocalLibrary
 
 
 def name_outputs(folder: Path, session_id: str) -> Path:
@@ -23,7 +23,7 @@ def name_outputs(folder: Path, session_id: str) -> Path:
     return folder / f"{session_id}.output"
 
 
-def find_output(library: "Shelf", session_id: str, call_id: str) -> Path | None:
+def find_output(library: "LocalLibrary", session_id: str, call_id: str) -> Path | None:
     """Returns the file with the whole output of a call; None where there is none beside what the log shows.
 
     `resource_missing` where the rest of it is on no machine that can be asked.
@@ -51,7 +51,7 @@ def find_output(library: "Shelf", session_id: str, call_id: str) -> Path | None:
     )
 
 
-def _fetch(library: "Shelf", session_id: str, log: SqliteReader, name: str) -> bytes | None:
+def _fetch(library: "LocalLibrary", session_id: str, log: SqliteReader, name: str) -> bytes | None:
     for blob in library.list_aside(session_id, name):
         return blob
     with suppress(StoreError):  # in the file itself: of a fork, or imported

@@ -76,7 +76,7 @@ class Library(Protocol):
         """Leaves nothing of a session that never began: its name is free again."""
 
 
-class Shelf(Library, Protocol):
+class LocalLibrary(Library, Protocol):
     """A library whose logs can be read as files of this machine."""
 
     @property

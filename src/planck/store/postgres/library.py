@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from planck.records.outcome import ErrorKind
 from planck.records.ports import Ids
 from planck.store.chain import GENESIS, BrokenChain, Row, decoded, link
-from planck.store.library import Contents, Entry, Origin, Shelf
+from planck.store.library import Contents, Entry, LocalLibrary, Origin
 from planck.store.names import check_name, name_in, new_names, refuse_taken, refuse_unknown
 from planck.store.postgres import rows
 from planck.store.postgres.blocking import BlockingDatabase
@@ -338,4 +338,4 @@ class _NoIds:
 
 
 if TYPE_CHECKING:
-    _: type[Shelf] = PostgresLibrary
+    _: type[LocalLibrary] = PostgresLibrary

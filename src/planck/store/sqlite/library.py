@@ -36,7 +36,7 @@ from planck.store.store import SessionError, Store, StoreError
 from planck.store.threads import finish_blocking, hand_over
 
 if TYPE_CHECKING:
-    from planck.store.library import Contents, Entry, Origin, Shelf
+    from planck.store.library import Contents, Entry, LocalLibrary, Origin
 
 log = logging.getLogger(__name__)
 
@@ -441,4 +441,4 @@ def is_left_behind(path: Path) -> bool:
 
 
 if TYPE_CHECKING:
-    _: type[Shelf] = FileLibrary
+    _: type[LocalLibrary] = FileLibrary
