@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from planck.permissions.policy import Surroundings, judge
+from planck.permissions.policy import PolicyContext, judge
 from planck.permissions.rules import load
 from planck.records.authority import Authority, Confinement, Mode
 from planck.toolkit.tool import Effect
@@ -86,7 +86,7 @@ def _decisions() -> None:
         "ls",
     ]
     rules = load([{"tool": "bash", "command": text, "decision": "ask"} for text in words], "benchmark")
-    around = Surroundings(rules)
+    around = PolicyContext(rules)
     authority = Authority(Mode.WORKSPACE, roots=("/w",))
     cases = {
         "read, no rule for it": ("read", Effect.NONE, {"path": "x{n}"}),
@@ -111,7 +111,7 @@ def _decisions() -> None:
 
 
 def _time_judge(
-    authority: Authority, around: Surroundings, of: tuple[str, Effect], calls: Sequence[Mapping[str, str]]
+    authority: Authority, around: PolicyContext, of: tuple[str, Effect], calls: Sequence[Mapping[str, str]]
 ) -> float:
     """The best of ten parts of them, by CPU: what else runs here makes the others slower, and none faster."""
     tool, effect = of

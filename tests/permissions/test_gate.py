@@ -12,7 +12,7 @@ import pytest
 
 from planck.permissions.approver import Approvals
 from planck.permissions.gate import AgentGate, Gate
-from planck.permissions.policy import Surroundings
+from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, SourcedRule, load
 from planck.records.approval import Answer, Question, Scope
 from planck.records.authority import Authority, Confinement, Mode
@@ -57,12 +57,12 @@ class Session:
         self.log: list[View] = []
         self.kept: list[Rule] = []
         self.mode = mode
-        self.around = Surroundings()
+        self.around = PolicyContext()
         self.denied: list[dict[str, str]] = []
         """What the user's file denies by now."""
         self.gate = Gate(self, ids=RandomIds(), approvals=Approvals(person, patience))
 
-    def surroundings(self, mode: Mode | None) -> Surroundings:
+    def policy_context(self, mode: Mode | None) -> PolicyContext:
         return self.around
 
     def read_now(self) -> tuple[SourcedRule, ...]:
@@ -386,7 +386,7 @@ async def test_a_rule_leaves_the_sandbox_only_if_its_text_says_so_and_only_for_t
         answers = chain([revised(text, Scope.RULE)], repeat(yes()))
         person = Person(lambda question, answers=answers: next(answers)(question))  # type: ignore[misc]
         session = Session(person, mode)
-        session.around = Surroundings(no_sandbox=no_sandbox)
+        session.around = PolicyContext(no_sandbox=no_sandbox)
         await session.call("a", BASH, **args)
         if not person.asked:
             assert (mode, no_sandbox, escalate) == (Mode.WORKSPACE, "", "")
@@ -399,7 +399,7 @@ async def test_a_rule_leaves_the_sandbox_only_if_its_text_says_so_and_only_for_t
             assert kept.exact or text == question.wider or text in wanted
             assert kept.exact or not (no_sandbox or escalate), "nothing would hold it"
         for later in (Mode.ASK, Mode.WORKSPACE):
-            session.mode, session.around = later, Surroundings()
+            session.mode, session.around = later, PolicyContext()
             for follows in (command, f"{command} more"):
                 before = len(person.asked)
                 rights = await session.call("a", BASH, command=follows)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planck.permissions.policy import Surroundings, judge
+from planck.permissions.policy import PolicyContext, judge
 from planck.permissions.rules import Decision, load
 from planck.records.authority import Authority, Confinement, Mode
 from planck.toolkit.tool import Effect
@@ -22,7 +22,7 @@ def verdict(
     rules: Any = (),
     command: str = "ls",
 ) -> tuple[Decision, Confinement]:
-    around = Surroundings(load(rules, "test"), no_sandbox="" if sandbox else "none")
+    around = PolicyContext(load(rules, "test"), no_sandbox="" if sandbox else "none")
     tool = {Effect.COMMAND: "bash", Effect.FILES: "write"}.get(effect, "read")
     found = judge(
         Authority(mode, roots=WORK, network=True), around, tool, effect, confinable, {"command": command}
@@ -105,5 +105,5 @@ def test_an_unreadable_command_asks_where_a_rule_might_deny_and_nowhere_else() -
 
 def test_a_tool_that_was_not_granted_is_denied_in_every_mode() -> None:
     for mode in Mode:
-        found = judge(Authority(mode, tools=("read",)), Surroundings(), "bash", Effect.COMMAND, True, {})
+        found = judge(Authority(mode, tools=("read",)), PolicyContext(), "bash", Effect.COMMAND, True, {})
         assert (found.decision, "not granted" in found.why) == (DENY, True)

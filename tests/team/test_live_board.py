@@ -11,7 +11,7 @@ import pytest
 from planck.llm.provider import Request
 from planck.permissions.approver import Approvals
 from planck.permissions.gate import AgentGate, Gate
-from planck.permissions.policy import Surroundings
+from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, SourcedRule
 from planck.records import codec
 from planck.records.approval import Answer, Question
@@ -161,8 +161,8 @@ class OpenQuestions(Approvals):
 class NoRules:
     place = ""
 
-    def surroundings(self, mode: Mode | None) -> Surroundings:
-        return Surroundings()
+    def policy_context(self, mode: Mode | None) -> PolicyContext:
+        return PolicyContext()
 
     def read_now(self) -> tuple[SourcedRule, ...]:
         return ()

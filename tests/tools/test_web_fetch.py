@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planck.permissions.policy import Surroundings, judge
+from planck.permissions.policy import PolicyContext, judge
 from planck.permissions.rules import RuleError, load
 from planck.records.authority import Authority, Mode
 from planck.toolkit.tool import Effect
@@ -216,7 +216,7 @@ async def test_a_host_that_is_nowhere_and_a_server_that_hangs_up(tmp_path: Path)
 
 
 def decide(mode: Mode, url: str, *rules: dict[str, Any], network: bool = True) -> str:
-    around = Surroundings(load(rules, "test"))
+    around = PolicyContext(load(rules, "test"))
     authority = Authority(mode, roots=("/w",), network=network)
     return str(judge(authority, around, "web_fetch", Effect.COMMAND, False, {"url": url}).decision)
 

@@ -8,7 +8,7 @@ from typing import Any
 from planck.config.load import ConfigError, Loaded, edit_user_file
 from planck.config.private import Private, find_homes, private_places
 from planck.config.project import Project
-from planck.permissions.policy import Surroundings
+from planck.permissions.policy import PolicyContext
 from planck.permissions.rules import Rule, RuleError, SourcedRule, load
 from planck.records import codec
 from planck.records.authority import CHANGELESS, Confinement, Mode
@@ -29,17 +29,17 @@ class RuleBook:
         self.place = str(project.home / "config.json")
         self._environ = project.environ
         self._sessions_dir = project.config.sessions_dir
-        self._known: dict[Mode | None, Surroundings] = {}
+        self._known: dict[Mode | None, PolicyContext] = {}
         self._private: Private | None = None
 
-    def surroundings(self, mode: Mode | None) -> Surroundings:
+    def policy_context(self, mode: Mode | None) -> PolicyContext:
         """What holds for a call; with a mode also whether a command can be confined to it, tried once."""
         if mode not in self._known:
             if self._private is None:
                 self._private = private_places(self._home, self._environ, self._sessions_dir)
             problem = _missing_sandbox(mode) if mode else ""
             private, homes = self._private, find_homes(self._home, self._environ)
-            self._known[mode] = Surroundings(self._rules, private.masked, problem, private.shown, homes)
+            self._known[mode] = PolicyContext(self._rules, private.masked, problem, private.shown, homes)
         return self._known[mode]
 
     def digest(self) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from planck.permissions.approver import Approvals
 from planck.permissions.authority import stricter
 from planck.permissions.policy import (
-    Surroundings,
+    PolicyContext,
     Verdict,
     ask_about_address,
     close_roots,
@@ -53,7 +53,7 @@ class Rules(Protocol):
     place: str
     """The file that `keep` writes."""
 
-    def surroundings(self, mode: Mode | None) -> Surroundings:
+    def policy_context(self, mode: Mode | None) -> PolicyContext:
         """What holds for a call; with a mode also whether a command can be confined to it."""
 
     def keep(self, rule: Rule) -> str:
@@ -76,7 +76,7 @@ class Gate:
     def judge(self, agent_id: str, authority: Authority, tool: Tool, args: Mapping[str, Any]) -> Verdict:
         """By the rules in force and those that the user approved for this agent in this session."""
         confined = tool.effect is Effect.COMMAND and authority.mode is not Mode.FULL
-        around = self._rules.surroundings(authority.mode if confined else None)
+        around = self._rules.policy_context(authority.mode if confined else None)
         if mine := self._session_rules.get(agent_id):
             around = replace(around, rules=(*around.rules, *mine))
         around = close_roots(authority, around, tool.effect, args)
@@ -94,7 +94,7 @@ class Gate:
 
     def can_confine(self, authority: Authority, tool: Tool) -> bool:
         """Whether a rule can keep this tool's calls in the sandbox of the agent's mode."""
-        around = close_roots(authority, self._rules.surroundings(authority.mode), tool.effect, {})
+        around = close_roots(authority, self._rules.policy_context(authority.mode), tool.effect, {})
         return tool.confinable and around.sandbox
 
     def find_trial(
@@ -103,7 +103,7 @@ class Gate:
         """With which rights a command is run before anybody is asked; None: it is not."""
         if not tool.tried or authority.mode is not Mode.ASK:
             return None
-        around = self._rules.surroundings(Mode.READ_ONLY)
+        around = self._rules.policy_context(Mode.READ_ONLY)
         return find_trial(authority, around, verdict, tool.name, args)
 
     async def agree(self, change: ToolChange, scribe: Scribe) -> bool:

@@ -18,7 +18,7 @@ _MAX_REASON = 500
 """Characters of what an agent says for itself in a question."""
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class PolicyContext(msgspec.Struct, frozen=True):
     """What holds for every call of a session: rules, hidden places, whether commands can be confined."""
 
     rules: tuple[SourcedRule, ...] = ()
@@ -50,7 +50,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
 def judge(
     authority: Authority,
-    around: Surroundings,
+    around: PolicyContext,
     tool: str,
     effect: Effect,
     confinable: bool,
@@ -63,8 +63,8 @@ def judge(
 
 
 def close_roots(
-    authority: Authority, around: Surroundings, effect: Effect, args: Mapping[str, Any]
-) -> Surroundings:
+    authority: Authority, around: PolicyContext, effect: Effect, args: Mapping[str, Any]
+) -> PolicyContext:
     """Adds which of the caller's roots no sandbox may write: there neither a command nor a file tool does.
 
     A command writes in all of them, a file tool in the one that its path leads to; a tool with such an
@@ -86,7 +86,7 @@ def close_roots(
     return msgspec.structs.replace(around, closed=tuple(reasons), why_closed="; ".join(here))
 
 
-def _find_homes(roots: Iterable[str], around: Surroundings) -> Iterator[str]:
+def _find_homes(roots: Iterable[str], around: PolicyContext) -> Iterator[str]:
     return (find_held_home(root, around.homes) for root in roots)
 
 
@@ -100,7 +100,7 @@ def _find_place(authority: Authority, args: Mapping[str, Any]) -> str:
 
 
 def find_trial(
-    authority: Authority, around: Surroundings, verdict: Verdict, tool: str, args: Mapping[str, Any]
+    authority: Authority, around: PolicyContext, verdict: Verdict, tool: str, args: Mapping[str, Any]
 ) -> Confinement | None:
     """The rights with which mode `ask` tries a command before it asks: nothing can be changed with them.
 
@@ -117,7 +117,7 @@ def find_trial(
 
 def _judge(
     authority: Authority,
-    around: Surroundings,
+    around: PolicyContext,
     tool: str,
     effect: Effect,
     confinable: bool,
@@ -158,7 +158,7 @@ def _read_escalation(tool: str, args: Mapping[str, Any]) -> str:
     return fit_line(reason, _MAX_REASON) if isinstance(reason, str) else ""
 
 
-def _escalate(verdict: Verdict, authority: Authority, around: Surroundings, reason: str) -> Verdict:
+def _escalate(verdict: Verdict, authority: Authority, around: PolicyContext, reason: str) -> Verdict:
     """Makes a question of a call that would run confined; what is denied stays so, and what asks says why."""
     if authority.mode in CHANGELESS:
         why = f"mode {authority.mode.value!r} gives no command more rights; leave `escalate` out"
@@ -197,7 +197,7 @@ def _decide_by_mode(mode: Mode, effect: Effect, *, sandboxed: bool) -> Decision:
 
 
 def _confinement(
-    authority: Authority, around: Surroundings, effect: Effect, decision: Decision, ruling: Ruling
+    authority: Authority, around: PolicyContext, effect: Effect, decision: Decision, ruling: Ruling
 ) -> Confinement:
     """An approved command runs as the user's own, and so does an allowed one where nothing can confine it;
     else an allowed one gets what its rule says, or what the mode does."""
@@ -209,7 +209,7 @@ def _confinement(
 
 
 def _rights(
-    authority: Authority, around: Surroundings, *, mode: Mode | None = None, network: bool = False
+    authority: Authority, around: PolicyContext, *, mode: Mode | None = None, network: bool = False
 ) -> Confinement:
     mode = mode or authority.mode
     mode = Mode.READ_ONLY if mode in CHANGELESS else mode

@@ -56,11 +56,11 @@ def explain_call(
     book = RuleBook(planck.project)
     effect, confinable, tried, first = _find_kind(planck, tool)
     args = _read_arguments(tool, what, first)
-    around = close_roots(authority, book.surroundings(authority.mode), effect, args)
+    around = close_roots(authority, book.policy_context(authority.mode), effect, args)
     verdict = judge(authority, around, tool, effect, confinable, args)
     if tool == "spawn_agent" and verdict.decision is not Decision.DENY:
         verdict = ask_about_address(verdict, _find_stranger(planck, args))
-    trial = find_trial(authority, book.surroundings(Mode.READ_ONLY), verdict, tool, args) if tried else None
+    trial = find_trial(authority, book.policy_context(Mode.READ_ONLY), verdict, tool, args) if tried else None
     return Explanation(
         str(verdict.decision),
         verdict.why,
