@@ -29,7 +29,7 @@ REPORT = 2_048
 _LITTLE_LEFT = 0.8
 
 
-class Opening(Protocol):
+class ProviderFactory(Protocol):
     def open(self, model: ModelSpec) -> Provider:
         """Returns who answers for a model; no connection is opened yet."""
 
@@ -42,7 +42,7 @@ class Metered:
 
     def __init__(
         self,
-        opening: Opening,
+        opening: ProviderFactory,
         purse: Purse,
         tariff: Tariff | None,
         model: ModelSpec,
