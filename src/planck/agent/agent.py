@@ -208,7 +208,7 @@ class Agent:
         self.tally.cut()
         if spent := self.settle(self.tally):  # at the price of the model that did not answer
             await self.scribe.record(*spent)
-        await self.take_seat(seat)
+        await self.use_model(seat)
         return True
 
     async def record_compaction(self, fact: Compacted, tally: Tally) -> None:
@@ -387,7 +387,7 @@ class Agent:
             ToolsChanged(removed=(name,), tools=self.scribe.keep_tools(self.shown_tools))
         )
 
-    async def take_seat(self, seat: Seat) -> None:
+    async def use_model(self, seat: Seat) -> None:
         """Goes on with another model, from the next call on."""
         self.spec.check_model_changes()
         await self.scribe.record(ModelChanged(model=seat.model))

@@ -171,7 +171,7 @@ class OpenSession:
         if effort:
             model = msgspec.structs.replace(model, params={**model.params, "effort": effort})
         own = member.actor.agent
-        await own.take_seat(self._wired.seats.seat_for(model, own.spec.compactor, own.purse))
+        await own.use_model(self._wired.seats.seat_for(model, own.spec.compactor, own.purse))
         return model
 
     async def change_mode(self, mode: Mode | str) -> None:
@@ -304,7 +304,7 @@ class OpenSession:
                 f"the model {model.label} takes no images; nothing was sent, choose another model first",
             )
         seeing = msgspec.structs.replace(model, images=True)
-        await agent.take_seat(self._wired.seats.seat_for(seeing, agent.spec.compactor, agent.purse))
+        await agent.use_model(self._wired.seats.seat_for(seeing, agent.spec.compactor, agent.purse))
 
     def _known_prompts(self) -> "Prompts":
         """Read from the log when the first key is used: most sessions have none."""
