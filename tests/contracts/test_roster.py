@@ -291,8 +291,8 @@ async def test_all_nodes_know_how_many_ask_and_which_models_rest(bench: Bench) -
     one = await bench.join("one")
     await bench.join("other")
     await roster.join(NodeRow(name="gate", instance="1", version="1", capacity=0))
-    await roster.cool("local/m", 30.0)
-    await roster.cool("local/m", 5.0)
+    await roster.back_off("local/m", 30.0)
+    await roster.back_off("local/m", 5.0)
     common = await roster.read_common(LEASE)
     assert common.nodes == 2, "a gateway asks nobody"
     assert 25.0 < common.cold["local/m"] <= 30.0, "the longest counts"

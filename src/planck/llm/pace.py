@@ -37,12 +37,12 @@ class Paces:
     def find(self, provider: str) -> "Pace":
         return self._paces.setdefault(provider, Pace(self, provider))
 
-    def cool(self, scope: str, seconds: float) -> None:
+    def back_off(self, scope: str, seconds: float) -> None:
         """Nobody asks that model until then: here, or on any machine, somebody was told to wait."""
         until = asyncio.get_running_loop().time() + seconds
         self._cold[scope] = max(self._cold.get(scope, 0.0), until)
 
-    def find_cold(self, scope: str) -> float:
+    def resumes_at(self, scope: str) -> float:
         """Returns when the model may be asked again."""
         return max(self._cold.get(scope, 0.0), self.not_before)
 
@@ -67,7 +67,7 @@ class Pace:
         `count` estimates its tokens, which only a limit of tokens asks for.
         """
         now = asyncio.get_running_loop().time()
-        if self._line.locked() or self._paces.find_cold(self._name(model)) > now:
+        if self._line.locked() or self._paces.resumes_at(self._name(model)) > now:
             return None
         if not self._limited:
             tokens = 0
@@ -84,13 +84,13 @@ class Pace:
         """Returns when the request may be sent; whoever came first goes first."""
         loop = asyncio.get_running_loop()
         while True:
-            await self._wait_until(lambda: self._paces.find_cold(self._name(model)))
+            await self._wait_until(lambda: self._paces.resumes_at(self._name(model)))
             async with self._line:
                 while self._is_full():
                     self._left.clear()
                     await self._left.wait()
                 await self._wait_until(self._find_room)
-                if self._paces.find_cold(self._name(model)) > loop.time():
+                if self._paces.resumes_at(self._name(model)) > loop.time():
                     continue  # refused meanwhile: others of this provider need not wait for it
                 self._last = loop.time()
                 self._flying += 1
@@ -104,9 +104,9 @@ class Pace:
         if tokens:
             self._pay(tokens)
 
-    def cool(self, model: str, seconds: float) -> None:
+    def back_off(self, model: str, seconds: float) -> None:
         """The provider refused the model for a while: nobody else need hear that too."""
-        self._paces.cool(self._name(model), seconds)
+        self._paces.back_off(self._name(model), seconds)
         if self._paces.on_limited:
             self._paces.on_limited(self._name(model), seconds)
 
@@ -180,8 +180,8 @@ class ModelPace:
     async def enter(self, request: Request) -> Ticket:
         return await self._pace.enter(self._model, _estimate(request) if self._pace.counts_tokens else 0)
 
-    def cool(self, seconds: float) -> None:
-        self._pace.cool(self._model, seconds)
+    def back_off(self, seconds: float) -> None:
+        self._pace.back_off(self._model, seconds)
 
 
 def _estimate(request: Request) -> int:

@@ -85,7 +85,7 @@ class Retrying:
             except ProviderError as error:
                 if self._pace and error.err.kind is ErrorKind.RATE_LIMITED:
                     asked = _FIRST_WAIT if error.retry_after is None else error.retry_after
-                    self._pace.cool(min(asked, LONGEST_WAIT))
+                    self._pace.back_off(min(asked, LONGEST_WAIT))
                 pause = self._find_pause(error, waited)
                 if pause is None and (attempt > self._retries or not is_passing(error)):
                     error.err.details.setdefault("attempts", attempt)

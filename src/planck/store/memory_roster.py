@@ -195,7 +195,7 @@ class MemoryRoster:
         ]
         return Common(len(asking), {scope: at - now for scope, at in self._cold.items() if at > now})
 
-    async def cool(self, scope: str, seconds: float) -> None:
+    async def back_off(self, scope: str, seconds: float) -> None:
         self._cold[scope] = max(self._cold.get(scope, 0.0), self._now() + seconds)
         self._tell()
 

@@ -146,7 +146,7 @@ class Roster(Protocol):
 
     async def read_common(self, lease_s: float) -> Common: ...
 
-    async def cool(self, scope: str, seconds: float) -> None:
+    async def back_off(self, scope: str, seconds: float) -> None:
         """Nobody asks that model until then."""
 
     async def wait(self, seconds: float) -> None:

@@ -110,7 +110,7 @@ class PoolNode:
             heard = loop.time()
             paces.nodes = max(1, common.nodes)
             for scope, seconds in common.cold.items():
-                paces.cool(scope, seconds)
+                paces.back_off(scope, seconds)
             await self.pool.roster.wait(terms.beat_s)
             self._node.wake()
             await asyncio.sleep(min(_ASK_AGAIN, terms.beat_s / 5))  # of many hints one will do
@@ -122,7 +122,7 @@ class PoolNode:
 
     async def _share_limit(self, scope: str, seconds: float) -> None:
         with suppress(PlanckError, OSError):  # the others are refused themselves then
-            await self.pool.roster.cool(scope, seconds)
+            await self.pool.roster.back_off(scope, seconds)
 
     async def _drain(self) -> None:
         """Once the node is told to: lets what is here end, then hands the rest to others."""

@@ -249,7 +249,7 @@ class PostgresRoster:
         )
         return Common(row["nodes"], dict(zip(row["scopes"], row["seconds"], strict=True)))
 
-    async def cool(self, scope: str, seconds: float) -> None:
+    async def back_off(self, scope: str, seconds: float) -> None:
         await self._change(
             "WITH old AS (DELETE FROM cold WHERE until < now() AND scope <> $1) "
             "INSERT INTO cold (scope, until) VALUES ($1, now() + make_interval(secs => $2)) "
