@@ -163,7 +163,7 @@ class Ticket:
         """The server says what it took until now."""
         self._counted = tokens
 
-    def end(self) -> None:
+    def finish(self) -> None:
         self._pace.ticket(max(0, self._counted - self._tokens))
 
 

@@ -94,7 +94,7 @@ class Retrying:
             finally:
                 watchdog.close()
                 if ticket:
-                    ticket.end()
+                    ticket.finish()
             if shown:
                 yield _status("discarded", f"what was shown is void: {failure.err.message}")
             if UNREAD_CALL in failure.err.details and request.tools:
