@@ -111,7 +111,7 @@ async def test_a_session_is_found_and_its_name_taken_by_second_names_of_that_fil
     store = SqliteStore.create(claim.path, {"id": "abc", "workspace": str(tmp_path)}, lock=claim.lock)
     await store.append([Draft("2026-01-01T00:00:00.000Z", None, 0, "x", msgspec.Raw(b"{}"))])
     assert lock_of(claim.path).stat().st_nlink == (3 if links else 1)
-    assert library.fetch("calm-fox") == library.fetch_own("abc") == claim.path
+    assert library.path_of("calm-fox") == library.fetch_own("abc") == claim.path
     with pytest.raises(SessionError, match="already exists"):
         library.claim("def", "calm-fox", CountedIds())
     store.close()

@@ -95,7 +95,7 @@ class Archive:
         return [info for _, info in self._list(everywhere, limit)]
 
     def info(self, id_or_name: str) -> SessionInfo:
-        path = self._library.fetch(id_or_name)
+        path = self._library.path_of(id_or_name)
         return self._describe_holder(path, read_info(path))
 
     def now(self) -> str:
@@ -310,7 +310,7 @@ class Archive:
             await self._library.discard(store)
             raise
         await self._library.close(store, id, name)
-        return read_info(await run_blocking(self._library.fetch, id))
+        return read_info(await run_blocking(self._library.path_of, id))
 
     def check_free(self, id_or_name: str) -> None:
         """Raises `writer_conflict`, which names the process, where one has the session open."""
@@ -332,11 +332,11 @@ class Archive:
                 now = name
         finally:
             await self._library.close(store, id, now)
-        return read_info(await run_blocking(self._library.fetch, id))
+        return read_info(await run_blocking(self._library.path_of, id))
 
     def delete(self, id_or_name: str) -> SessionInfo:
         """Removes for good the log and the output kept beside it. One that is open somewhere stays."""
-        path = self._library.fetch(id_or_name)
+        path = self._library.path_of(id_or_name)
         info = read_info(path)
         self._library.remove(id_in(path))
         shutil.rmtree(name_outputs(self._folder, id_in(path)), ignore_errors=True)
@@ -363,7 +363,7 @@ class Archive:
         return [(path, describe_holder(path, info, owners.get(info.id))) for path, info in found]
 
     def _reading(self, id_or_name: str) -> closing[SqliteReader]:
-        return closing(SqliteReader.open(self._library.fetch(id_or_name)))
+        return closing(SqliteReader.open(self._library.path_of(id_or_name)))
 
     def _read_log(self, store: SqliteReader) -> "_Read":
         read = _read_log(store)

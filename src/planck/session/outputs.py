@@ -32,7 +32,7 @@ def find_output(library: "LocalLibrary", session_id: str, call_id: str) -> Path 
     if file is None or (file.is_file() and not file.is_symlink()):
         return file
     try:
-        path = library.fetch(session_id)
+        path = library.path_of(session_id)
     except SessionError:  # one without a log
         return None
     with closing(SqliteReader.open(path)) as log:

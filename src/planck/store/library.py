@@ -83,7 +83,7 @@ class LocalLibrary(Library, Protocol):
     def folder(self) -> Path:
         """Where these files are."""
 
-    def fetch(self, id_or_name: str) -> Path:
+    def path_of(self, id_or_name: str) -> Path:
         """Returns the file of what `find` finds, with every event that is committed by now."""
 
     def fetch_own(self, id: str) -> Path:

@@ -196,7 +196,7 @@ class PostgresLibrary:
         finally:
             self._open.discard(id)
         if isinstance(store, PostgresStore) and name_in(store.path) != name:
-            with suppress(StoreError):  # somebody reads it: `fetch` moves it the next time
+            with suppress(StoreError):  # somebody reads it: `path_of` moves it the next time
                 await finish_blocking(move_log, store.path, store.path.with_name(f"{id}_{name}.db"))
 
     async def discard(self, store: Store) -> None:
@@ -252,7 +252,7 @@ class PostgresLibrary:
         await self.close(store, id, meta["name"])
         return store.path
 
-    def fetch(self, id_or_name: str) -> Path:
+    def path_of(self, id_or_name: str) -> Path:
         return self._database.run(partial(self._fetch, what=id_or_name))
 
     async def _fetch(self, database: Database, what: str) -> Path:

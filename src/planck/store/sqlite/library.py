@@ -213,7 +213,7 @@ class FileLibrary:
         return await hand_over(partial(self._open, id_or_name, durability), _close)
 
     def _open(self, id_or_name: str, durability: Durability) -> SqliteStore | NewerLog:
-        path = self.fetch(id_or_name)
+        path = self.path_of(id_or_name)
         if is_left_behind(path):
             raise SessionError(
                 ErrorKind.NOT_FOUND,
@@ -281,10 +281,10 @@ class FileLibrary:
         self.forget(path)
 
     def check_free(self, id_or_name: str) -> None:
-        WriterLock(companion(self.fetch(id_or_name), "lock")).release()
+        WriterLock(companion(self.path_of(id_or_name), "lock")).release()
 
     def remove(self, id_or_name: str) -> None:
-        path = self.fetch(id_or_name)
+        path = self.path_of(id_or_name)
         lock = WriterLock(companion(path, "lock"))
         try:
             remove_log(path)
@@ -304,12 +304,12 @@ class FileLibrary:
     def find(self, id_or_name: str) -> "Entry":
         from planck.store.library import Entry
 
-        path = self.fetch(id_or_name)
+        path = self.path_of(id_or_name)
         with closing(SqliteReader.open(path)) as reader:
             meta = reader.meta
         return Entry(id_in(path), name_in(path), meta.get("workspace", ""), meta.get("created", ""))
 
-    def fetch(self, id_or_name: str) -> Path:
+    def path_of(self, id_or_name: str) -> Path:
         """Returns the session of that id, or else the newest of that name in this workspace.
 
         What is neither may be how only one id, or one name of this workspace, begins.
